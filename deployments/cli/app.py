@@ -20,6 +20,7 @@ from deployments.cli import (
     judge,
     judge_align,
     judge_compare,
+    judge_estimate,
     judge_gate,
     judge_label,
     judge_studies,
@@ -74,6 +75,7 @@ judge.app.command()(judge_compare.compare)
 judge.app.command()(judge_compare.review)
 judge.app.command()(judge_label.label)
 judge.app.command()(judge_label.agreement)
+judge.app.command()(judge_estimate.estimate)
 judge.app.command()(judge_studies.benchmark)
 judge.app.command()(gym.gym)
 judge.app.command()(gym.injection)

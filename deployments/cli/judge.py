@@ -111,7 +111,7 @@ def score(
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
     (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
-    results = _judge(
+    results = judged(
         judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
     cost, by = _ledger_of(judge, results)
@@ -143,7 +143,7 @@ def score(
         raise error
 
 
-def _judge(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
+def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
     """Judge the items and wait for the results; `options` as in `ascore_batch`."""
     import asyncio
 

@@ -106,3 +106,41 @@ def test_labels_beside_the_items_are_named_when_they_are_not_read(
     shown = command("judge", "check", judge, "--items", items).fine().output
     assert "items.labels.jsonl" in shown
     assert "--labels" in shown
+
+
+def test_labels_of_a_part_correct_the_mean_and_plan_the_next_ones(command: CommandLine) -> None:
+    folder = command.folder
+    (folder / "own.py").write_text(
+        "def grade(item):\n    return min(5, 1 + len(item['text']) % 7)\n"
+    )
+    (folder / "own.yaml").write_text(
+        "{kind: callable, name: own, function: 'own:grade', scale: {lowest: 1, highest: 5}}\n"
+    )
+    texts = [(f"t{place}", "x" * (place + 1), "ab"[place % 2]) for place in range(120)]
+    (folder / "all.csv").write_text(
+        "\n".join(["id,text,category", *(",".join(text) for text in texts)])
+    )
+    # People give one point less than the judge, but never less than 1.
+    labels = folder / "labels.csv"
+    given = [f"{key},ann,{max(1, min(5, 1 + len(text) % 7) - 1)}" for key, text, _ in texts[:60]]
+    labels.write_text("\n".join(["item,annotator,label", *given]))
+    asked = ("judge", "estimate", folder / "own.yaml", "--items", folder / "all.csv",
+             "--labels", labels)  # fmt: skip
+    told = json.loads(command(*asked, "--json").fine().output)
+    assert [one["about"] for one in told["figures"]] == ["all texts", "a", "b", "b less a"]
+    of_all = told["figures"][0]
+    people = sum(max(1, min(5, 1 + len(text) % 7) - 1) for _, text, _ in texts) / len(texts)
+    assert of_all["corrected"]["lower"] < people < of_all["corrected"]["upper"]
+    assert of_all["judge"]["lower"] > people
+    next_file = folder / "next.csv"
+    shown = command(*asked, "--more", "10", "--next", next_file).fine().output
+    assert "Label next" in shown
+    rows = next_file.read_text().splitlines()
+    assert len(rows) == 11
+    assert command(*asked, "--next", next_file).code == 2
+    filled = [f"{row.split(',')[0]},ann,3,gain" for row in rows[1:]]
+    more = [*(f"{one},random" for one in given), *filled]
+    labels.write_text("\n".join(["item,annotator,label,draw", *more]))
+    again = json.loads(command(*asked, "--json").fine().output)
+    assert again["by_gain"]
+    assert again["figures"][0]["labelled"] == 70

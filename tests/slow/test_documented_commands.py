@@ -34,6 +34,7 @@ ELSEWHERE = {
     "models check": "end_to_end/test_models_command.py",
     "models serve": "local/conftest.py",
     "judge gate deployments/calibrations/good.yaml --recheck": "end_to_end/test_gate_command.py",
+    "judge estimate": "end_to_end/test_label_commands.py",
     "judge label": "slow/test_label_page.py",
     "judge score my-judge.yaml": "local/test_local_model.py",
     "up": "slow/test_up.py",

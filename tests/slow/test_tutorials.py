@@ -49,6 +49,7 @@ def findings(page: str) -> list[str]:
         "Independent votes",
         "gpt  ",
         "with rubric 2",
+        "all texts  60",
         "tickets: the gate",
         "tickets-aligned: the gate",
         "tickets-aligned (SIMULATED)",

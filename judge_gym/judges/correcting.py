@@ -1,0 +1,224 @@
+"""What people would say of all texts: a judge's scores, corrected by labels of a part of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.errors import ConfigError
+from judge_gym.judges.base import Judge
+from judge_gym.judges.item_files import ItemFile
+from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.estimate import (
+    Estimate,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.expert_labels import (
+    NEXT_LABELS,
+    Labelled,
+    NextLabels,
+    next_labels,
+    prediction_powered_difference,
+    prediction_powered_mean,
+    stratified_mean,
+)
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import JudgeResult
+from judge_gym.seeds import derive_seed
+
+MOST_SYSTEMS = 6
+"""Most categories of texts that are compared with each other."""
+GROUPS = 5
+"""Groups of the judge's scores among which the next labels are planned."""
+ALL = "all texts"
+_BY_GAIN = "labels were drawn by expected gain, not at random"
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """The mean of one set of texts, or the difference of two, estimated in three ways.
+
+    In the unit of the judge's scores; of verdicts, the share of the one with score 1.
+    """
+
+    about: str
+    texts: int
+    labelled: int
+    judge: Estimate
+    """The judge's own mean over all texts: where people differ from it, its interval misses
+    theirs."""
+    labels: Estimate
+    """The mean of people's labels, of the labelled texts alone."""
+    corrected: Estimate
+    """People's mean over all texts, from both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """What labels of a part of the texts say of all of them, and what to label next."""
+
+    rows: tuple[Corrected, ...]
+    without_score: int
+    """Texts that the judge gave no score; they are left out."""
+    by_gain: bool
+    """Whether labels are random only within groups of the judge's scores."""
+    plan: NextLabels | None
+    """How many of the next labels go to each group of the judge's scores; None with none left."""
+    chosen: tuple[tuple[Item, float], ...]
+    """The texts to label next, each with the probability of its draw."""
+    groups: Mapping[float, int]
+    """Middle of each group of scores → texts in it without a label."""
+
+
+def correct(
+    judge: Judge,
+    items: ItemFile,
+    results: Mapping[str, Sequence[JudgeResult]],
+    *,
+    more: int = NEXT_LABELS,
+) -> Correction:
+    """Return the corrected figures of a judge; `results` are by the key of the item.
+
+    Labels have to be of a random part of the texts, or random within groups of the judge's scores,
+    as `judge-gym judge label --draw gain` draws. Raises `ConfigError` when no text has a label, or
+    none is without one.
+    """
+    means = {
+        key: float(np.mean(scores))
+        for key, some in results.items()
+        if (scores := [one.score for one in some if one.score is not None])
+    }
+    texts = [item for item in items.texts if item.key in means]
+    judged = np.array([means[item.key] for item in texts], dtype=np.float64)
+    labels = [judge.label(item) for item in texts]
+    given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
+    known = ~np.isnan(given)
+    if not known.any() or known.all():
+        has = (
+            "Every text has a label" if len(texts) and known.all() else "No scored text has a label"
+        )
+        raise ConfigError(
+            f"{items.path}: {has}, so there is nothing to correct.",
+            "Name all texts with --items, and labels of a random part of them with --labels.",
+        )
+    by_gain = items.labels is not None and any(
+        row.draw.startswith("gain") for row in items.labels.rows
+    )
+    figures = _Figures(judge, given, judged, known, by_gain=by_gain)
+    every = np.ones(len(texts), dtype=np.bool_)
+    rows = [figures.mean(ALL, every)]
+    systems = {
+        name: np.array([item.category == name for item in texts])
+        for name in sorted({item.category for item in texts} - {""})
+    }
+    if 1 < len(systems) <= MOST_SYSTEMS:
+        rows += [figures.mean(name, chosen) for name, chosen in systems.items()]
+        rows += [
+            figures.difference(f"{second} less {first}", systems[first], systems[second])
+            for first, second in combinations(systems, 2)
+        ]
+    labelled = figures.grouped(every)
+    plan = next_labels(labelled, more)
+    middles = figures.groups
+    left = {
+        float(middle): int(((middles == middle) & ~known).sum()) for middle in np.unique(middles)
+    }
+    return Correction(
+        tuple(rows), len(items.texts) - len(texts), by_gain, plan,
+        _drawn(judge, texts, figures, plan), left,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Figures:
+    """Labels (NaN without one) and the judge's mean scores of the same texts."""
+
+    judge: Judge
+    given: FloatArray
+    judged: FloatArray
+    known: BoolArray
+    by_gain: bool
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return self.judge.score_range
+
+    @property
+    def groups(self) -> FloatArray:
+        """The middle of the group that each of the judge's scores is in."""
+        low, high = self.bounds
+        step = (high - low) / (GROUPS - 1)
+        return np.asarray(low + np.floor((self.judged - low) / step + 0.5) * step)
+
+    def part(self, chosen: BoolArray, scores: FloatArray) -> Labelled:
+        labelled, others = chosen & self.known, chosen & ~self.known
+        return Labelled(self.given[labelled], scores[labelled], scores[others])
+
+    def grouped(self, chosen: BoolArray) -> Labelled:
+        return self.part(chosen, self.groups)
+
+    def mean(self, about: str, chosen: BoolArray) -> Corrected:
+        part = self.part(chosen, self.judged)
+        if self.by_gain:
+            corrected = stratified_mean(self.grouped(chosen), bounds=self.bounds)
+            labels = not_estimable("labels_mean", _BY_GAIN, n_items=len(part.expert))
+        else:
+            corrected = prediction_powered_mean(
+                part.expert, part.judge, part.judge_alone, bounds=self.bounds
+            )
+            labels = self._own_mean("labels_mean", part.expert)
+        own = self._own_mean("judge_mean", self.judged[chosen])
+        return Corrected(about, int(chosen.sum()), len(part.expert), own, labels, corrected)
+
+    def difference(self, about: str, first: BoolArray, second: BoolArray) -> Corrected:
+        """Return the mean of the second less that of the first, as of independent texts."""
+        low, high = self.bounds
+        bounds = (low - high, high - low)
+        parts = self.part(first, self.judged), self.part(second, self.judged)
+        without = [
+            Labelled(part.expert, np.zeros(len(part.expert)), np.zeros(part.n)) for part in parts
+        ]
+        labelled = sum(len(part.expert) for part in parts)
+        metric, n = "difference", int(first.sum() + second.sum())
+        if self.by_gain:
+            labels = corrected = not_estimable(metric, _BY_GAIN, n_items=labelled)
+        else:
+            labels = prediction_powered_difference(*without, bounds=bounds)
+            corrected = prediction_powered_difference(*parts, bounds=bounds)
+        alone = self._own_difference(first, second, bounds)
+        return Corrected(about, n, labelled, alone, labels, corrected)
+
+    def _own_difference(
+        self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]
+    ) -> Estimate:
+        """Return the difference of the judge's own means; t interval after Welch."""
+        from scipy.stats import ttest_ind
+
+        one, other = self.judged[first], self.judged[second]
+        n = len(one) + len(other)
+        at = float(other.mean() - one.mean())
+        found = Estimate("judge_difference", at, None, None, n, n, method="t interval, Welch")
+        if min(len(one), len(other)) < 2 or not (np.ptp(one) or np.ptp(other)):
+            return with_interval(found, None, bounds)
+        interval = ttest_ind(other, one, equal_var=False).confidence_interval()
+        return with_interval(found, (float(interval.low), float(interval.high)), bounds)
+
+    def _own_mean(self, metric: str, values: FloatArray) -> Estimate:
+        return mean_over_items(metric, values, n=len(values), unit="score", bounds=self.bounds)
+
+
+def _drawn(
+    judge: Judge, texts: Sequence[Item], figures: _Figures, plan: NextLabels | None
+) -> tuple[tuple[Item, float], ...]:
+    """Draw the planned number of texts at random among those of a group without a label."""
+    drawn: list[tuple[Item, float]] = []
+    keys = sorted(item.key for item in texts)
+    rng = np.random.default_rng(derive_seed("next labels", judge.key, keys))
+    for middle, count in plan.rows if plan else ():
+        places = np.flatnonzero((figures.groups == middle) & ~figures.known)
+        for place in rng.permutation(places)[:count]:
+            drawn.append((texts[place], count / len(places)))
+    return tuple(drawn)

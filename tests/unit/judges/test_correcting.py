@@ -1,0 +1,184 @@
+"""People's mean over all texts from labels of a part, against planted truth."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from judge_gym.errors import ConfigError
+from judge_gym.judges import CallableJudge, Item, ItemFile, JudgeResult, Scale, new_label
+from judge_gym.judges.correcting import Corrected, Correction, correct
+from judge_gym.judges.label_files import collect_labels
+
+JUDGE = CallableJudge(name="own", function="grades:own", scale=Scale(lowest=0, highest=10))
+
+
+def result(item: Item, score: float | None) -> JudgeResult:
+    return JudgeResult(
+        judge=JUDGE.key, model="own", item=item.id, item_key=item.key, corpus="", variant=None,
+        repeat=0, status="scored" if score is not None else "failed", score=score, subscores={},
+        verdict=None, reason="", failure=None if score is not None else "raised: x", call_ids=(),
+        duration_s=None, simulated=False,
+    )  # fmt: skip
+
+
+def corrected(
+    scores: list[float | None],
+    labels: list[float | None],
+    categories: list[str] | None = None,
+    *,
+    drawn: str = "",
+) -> Correction:
+    """Correct these scores by these labels of one person, None where there is none."""
+    names = categories or [""] * len(scores)
+    texts = tuple(
+        Item(id=f"t{place}", text=f"Text {place}.", category=name)
+        for place, name in enumerate(names)
+    )
+    rows = [
+        new_label(text.id, "ann", label)
+        for text, label in zip(texts, labels, strict=True)
+        if label is not None
+    ]
+    if drawn:
+        rows = [type(row)(**{**{f: getattr(row, f) for f in row.__slots__}, "draw": drawn})
+                for row in rows]  # fmt: skip
+    places = tuple(f"line {place}" for place in range(len(texts)))
+    file = ItemFile(Path("texts.csv"), texts, places, ("id", "text"), "")
+    bound = file.with_labels(collect_labels(rows), [JUDGE])
+    results = {text.key: [result(text, score)] for text, score in zip(texts, scores, strict=True)}
+    return correct(JUDGE, bound, results)
+
+
+def row(found: Correction, about: str) -> Corrected:
+    return next(one for one in found.rows if one.about == about)
+
+
+def test_a_leaning_judge_is_moved_by_its_errors() -> None:
+    # The judge gives 2 points more than people to every text: with a weight of 1 the corrected
+    # mean is its mean less 2; labels of 40 texts alone see only those.
+    rng = np.random.default_rng(3)
+    people = rng.integers(0, 9, 240).astype(float)
+    scores: list[float | None] = [float(one) + 2 for one in people]
+    labels: list[float | None] = [
+        float(one) if place < 40 else None for place, one in enumerate(people)
+    ]
+    of_all = row(corrected(scores, labels), "all texts")
+    assert (of_all.texts, of_all.labelled) == (240, 40)
+    assert of_all.judge.estimate == pytest.approx(people.mean() + 2)
+    assert of_all.judge.lower is not None
+    assert of_all.judge.lower > people.mean(), "the judge's own interval misses people's mean"
+    assert of_all.labels.estimate == pytest.approx(people[:40].mean())
+    one, alone = of_all.corrected, of_all.labels
+    assert one.lower is not None
+    assert one.upper is not None
+    assert alone.lower is not None
+    assert alone.upper is not None
+    assert one.lower < people.mean() < one.upper
+    assert one.upper - one.lower < 0.6 * (alone.upper - alone.lower)
+
+
+def test_intervals_hold_peoples_mean_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(11)
+    held = wide = narrow = 0
+    for _ in range(200):
+        quality = rng.uniform(2, 8, 300)
+        people = np.clip(np.round(quality + rng.normal(0, 1, 300)), 0, 10)
+        scores = np.clip(quality + 1 + rng.normal(0, 1, 300), 0, 10)
+        labels = [float(one) if place < 50 else None for place, one in enumerate(people)]
+        of_all = row(corrected(scores.tolist(), labels), "all texts")
+        lower, upper = of_all.corrected.lower, of_all.corrected.upper
+        low, high = of_all.labels.lower, of_all.labels.upper
+        assert None not in (lower, upper, low, high)
+        held += lower < 5 < upper  # type: ignore[operator]
+        wide += high - low  # type: ignore[operator]
+        narrow += upper - lower  # type: ignore[operator]
+    # 95% of 200 are 190; 182 is the 1% quantile.
+    assert held >= 182
+    assert narrow < 0.8 * wide
+
+
+def test_two_systems_are_compared_by_their_own_labels() -> None:
+    # The judge gives system b 3 points too many; people find both alike.
+    rng = np.random.default_rng(5)
+    people = rng.integers(1, 7, 400).astype(float)
+    names = ["a", "b"] * 200
+    scores: list[float | None] = [
+        float(one) + (3 if name == "b" else 0) for one, name in zip(people, names, strict=True)
+    ]
+    labels = [float(one) if place < 100 else None for place, one in enumerate(people)]
+    found = corrected(scores, labels, names)
+    assert [one.about for one in found.rows] == ["all texts", "a", "b", "b less a"]
+    apart = row(found, "b less a")
+    assert (apart.texts, apart.labelled) == (400, 100)
+    assert apart.judge.lower is not None
+    assert apart.judge.lower > 2
+    assert apart.corrected.lower is not None
+    assert apart.corrected.upper is not None
+    assert apart.corrected.lower < 0 < apart.corrected.upper
+    truth = people[1::2].mean() - people[::2].mean()
+    assert apart.corrected.lower < truth < apart.corrected.upper
+
+
+def test_few_labels_give_no_interval_and_a_reason() -> None:
+    scores: list[float | None] = [float(one % 8) for one in range(60)]
+    labels = [float(one % 8) if one < 12 else None for one in range(60)]
+    of_all = row(corrected(scores, labels), "all texts")
+    assert of_all.corrected.estimate is None
+    assert "20 labelled items" in of_all.corrected.reason
+
+
+def test_labels_drawn_by_gain_are_read_by_groups_of_scores() -> None:
+    rng = np.random.default_rng(9)
+    quality = np.repeat([0.0, 5.0, 10.0], 100)
+    people = np.clip(quality + rng.integers(-2, 3, 300), 0, 10)
+    # Nearly all labels are of texts that the judge gives 10.
+    chosen = {*range(5), *range(100, 105), *range(200, 260)}
+    labels = [float(one) if place in chosen else None for place, one in enumerate(people)]
+    found = corrected(quality.tolist(), labels, drawn="gain")
+    of_all = row(found, "all texts")
+    assert found.by_gain
+    assert of_all.labels.estimate is None
+    assert "not at random" in of_all.labels.reason
+    # A third of the texts each: the mean of the three groups' labels.
+    groups = [people[[place for place in chosen if place // 100 == group]] for group in range(3)]
+    expected = np.mean([group.mean() for group in groups])
+    assert of_all.corrected.estimate == pytest.approx(expected)
+
+
+def test_what_to_label_next_is_drawn_where_people_differ() -> None:
+    rng = np.random.default_rng(2)
+    scores = np.repeat([0.0, 10.0], 100)
+    people = np.where(scores == 0, 0, rng.integers(2, 10, 200)).astype(float)
+    labels = [float(one) if place % 5 == 0 else None for place, one in enumerate(people)]
+    found = corrected(scores.tolist(), labels)
+    assert found.plan is not None
+    assert found.groups == {0.0: 80, 10.0: 80}
+    planned = dict(found.plan.rows)
+    assert planned[10.0] > 40 > planned[0.0]
+    assert sum(planned.values()) == len(found.chosen) == 50
+    assert found.plan.allocated <= found.plan.at_random < found.plan.now
+    for item, probability in found.chosen:
+        group = scores[int(item.id[1:])]
+        assert int(item.id[1:]) % 5, "it has no label yet"
+        assert probability == pytest.approx(planned[group] / 80)
+    again = corrected(scores.tolist(), labels)
+    assert again.chosen == found.chosen
+
+
+def test_texts_without_a_score_are_counted_and_left_out() -> None:
+    scores: list[float | None] = [None, *(float(one % 9) for one in range(79))]
+    labels = [float(one % 9) if one < 30 else None for one in range(80)]
+    found = corrected(scores, labels)
+    assert found.without_score == 1
+    assert (found.rows[0].texts, found.rows[0].labelled) == (79, 29)
+
+
+@pytest.mark.parametrize(("labelled", "said"), [(0, "No scored text"), (30, "Every text")])
+def test_without_labels_or_without_other_texts_nothing_is_corrected(
+    labelled: int, said: str
+) -> None:
+    scores: list[float | None] = [float(one % 9) for one in range(30)]
+    labels = [float(one % 9) if one < labelled else None for one in range(30)]
+    with pytest.raises(ConfigError, match=said):
+        corrected(scores, labels)
