@@ -1,6 +1,7 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
@@ -121,6 +122,7 @@ def _print_comparison(
                 "result": str(replacement.result),
                 "sentence": replacement.sentence,
                 "items": len(comparison.items),
+                "verdicts": comparison.counts() if any(comparison.verdicts) else None,
                 "checks": [check_values(check) for check in replacement.checks],
                 "figures": [figures_of(figure) for figure in replacement.figures],
                 "labels": dict(zip(("old", "new"), sides, strict=True)),
@@ -227,6 +229,7 @@ def _show_comparison(
 ) -> None:
     from judge_gym.calibration.checks import span
     from judge_gym.calibration.comparisons import FIGURE_NAMES
+    from judge_gym.formats import p_value
 
     old, new = titles
     replacement = comparison.replacement
@@ -234,23 +237,60 @@ def _show_comparison(
     show_table(
         "Agreement",
         ("figure", "value"),
-        [(FIGURE_NAMES[figure.metric], span(figure)) for figure in replacement.figures],
+        [
+            (
+                FIGURE_NAMES[figure.metric],
+                span(figure)
+                + ("" if figure.p is None else f"; McNemar's exact p {p_value(figure.p)}"),
+            )
+            for figure in replacement.figures
+        ],
     )
+    if any(comparison.verdicts):
+        _show_verdicts(comparison)
     rows = [
         (
             comparison.items[index].id,
-            f"{comparison.old[index]:.4g}",
-            f"{comparison.new[index]:.4g}",
+            _at(comparison, comparison.old[index]),
+            _at(comparison, comparison.new[index]),
             " ".join(comparison.items[index].text.split())[:_LONGEST_CELL],
         )
         for index in replacement.furthest[:shown]
     ]
     if rows:
-        show_table("Furthest apart, in points of 100", ("item", "old", "new", "text"), rows)
+        title = "Furthest apart, in points of 100"
+        show_table(
+            "Verdicts that differ" if any(comparison.verdicts) else title,
+            ("item", "old", "new", "text"),
+            rows,
+        )
     without = n_items - len(comparison.items)
     if without:
         console.print(f"{without} of {n_items} items have no score from one of the judges.")
     console.print(replacement.sentence)
+
+
+def _at(comparison: "Comparison", points: float) -> str:
+    from judge_gym.calibration.comparisons import HALF_WAY
+
+    if any(comparison.verdicts):
+        return comparison.verdicts[int(points > HALF_WAY)]
+    return f"{points:.4g}"
+
+
+def _show_verdicts(comparison: "Comparison") -> None:
+    """Print how many items have each two verdicts, of all and of those with each label."""
+    labelled = any(not math.isnan(label) for label in comparison.truth)
+    for known in (None, False, True) if labelled else (None,):
+        among = "" if known is None else f", of texts labelled {comparison.verdicts[known]}"
+        show_table(
+            f"Verdicts of the old judge (rows) and the new one (columns){among}",
+            ("old", *comparison.verdicts),
+            [
+                (name, *counts)
+                for name, counts in zip(comparison.verdicts, comparison.counts(known), strict=True)
+            ],
+        )
 
 
 def review(

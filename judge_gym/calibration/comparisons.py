@@ -9,7 +9,7 @@ import numpy as np
 from judge_gym.calibration.checks import Check, Margins, Result, adjusted, claimed, more_items, span
 from judge_gym.formats import p_value, percent, plain
 from judge_gym.metrics.accuracy import cohens_kappa
-from judge_gym.metrics.cells import FloatArray, Verdicts
+from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import sign_flip_p
@@ -90,6 +90,8 @@ def _errors(
 
 
 FIGURE_NAMES = {
+    "cohens_kappa": "Cohen's κ",
+    "right_difference": "share judged as labelled, new less old",
     "agreement_lower": "lower limit of agreement",
     "agreement_upper": "upper limit of agreement",
     "concordance": "concordance correlation",
@@ -104,8 +106,10 @@ FIGURE_NAMES = {
 class Replacement:
     """What a comparison says: whether the new judge may replace the old, by which checks.
 
-    `figures` are for reading: concordance correlation, quadratic κ over five bins, τ-b.
-    `furthest` are the places of the items on which they differ most, the furthest first.
+    `figures` are for reading: of scores the limits of agreement, concordance correlation, quadratic
+    κ over five bins and τ-b; of verdicts Cohen's κ and, with labels, how much more often the new
+    judge is right. `furthest` are the places of the items on which they differ most, the furthest
+    first; of verdicts, those that differ.
     """
 
     result: Result
@@ -149,6 +153,65 @@ def compare_judges(
          rank_agreement(old, new, rng)),
         tuple(np.argsort(-np.abs(new - old), kind="stable")[:shown].tolist()),
     )  # fmt: skip
+
+
+HALF_WAY = 50.0
+"""The mean points of a judge of two verdicts between them; there it has given none."""
+
+
+def compare_verdicts(
+    old: FloatArray,
+    new: FloatArray,
+    truth: FloatArray,
+    margins: Margins,
+    rng: np.random.Generator,
+    shown: int = 20,
+) -> Replacement:
+    """Return what two verdicts on the same items by the old and the new judge say.
+
+    Points are above 50 for the one verdict and below 50 for the other; `truth` likewise, NaN
+    without a label. The new judge may replace the old one where fewer than
+    `margins.changed_verdicts` of the verdicts differ, by Wilson. With labels, the share that each
+    judges as labelled is compared on the same items: t interval over items, p by McNemar's exact
+    test.
+    """
+    first, second = old > HALF_WAY, new > HALF_WAY
+    differ = (first != second).astype(np.float64)
+    check = claimed(
+        "changed",
+        f"fewer than {percent(margins.changed_verdicts)} of the verdicts differ",
+        changed_share("changed_verdicts", differ)
+        if len(differ)
+        else not_estimable("changed_verdicts", "no item has a verdict of both"),
+        Claim(Direction.BELOW, margins.changed_verdicts),
+        "Read the texts on which they differ before anything relies on the new judge.",
+    )
+    figures = [_verdict_kappa(first, second, rng)]
+    known = ~np.isnan(truth)
+    if known.any():
+        right = [(side == (truth > HALF_WAY))[known] for side in (first, second)]
+        apart = right[1].astype(np.float64) - right[0].astype(np.float64)
+        difference = mean_over_items(
+            "right_difference", apart, n=len(apart), unit="share", bounds=(-1.0, 1.0)
+        )
+        figures.append(replace(difference, p=sign_flip_p(apart, rng)))
+    return Replacement(
+        check.result,
+        _SENTENCES[check.result],
+        (check,),
+        tuple(figures),
+        tuple(np.flatnonzero(differ)[:shown].tolist()),
+    )
+
+
+def _verdict_kappa(first: BoolArray, second: BoolArray, rng: np.random.Generator) -> Estimate:
+    """Return Cohen's κ of two judges' verdicts."""
+    n = len(second)
+    verdicts = Verdicts(
+        judge=np.zeros(n, dtype=np.int64), item=np.arange(n), stages=1 << second.astype(np.int64),
+        n_judges=1, n_items=n, n_stages=2,
+    )  # fmt: skip
+    return cohens_kappa(verdicts, 1 + first.astype(np.int64), rng)
 
 
 _SENTENCES = {

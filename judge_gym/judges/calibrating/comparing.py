@@ -1,12 +1,17 @@
 """One judge beside another on one corpus, or beside the labels of the same texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from judge_gym.calibration.checks import Margins, span
-from judge_gym.calibration.comparisons import Replacement, compare_judges
+from judge_gym.calibration.comparisons import (
+    HALF_WAY,
+    Replacement,
+    compare_judges,
+    compare_verdicts,
+)
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.formats import plain
@@ -30,6 +35,27 @@ class Comparison:
     old: FloatArray
     new: FloatArray
     replacement: Replacement
+    verdicts: tuple[str, str] = ("", "")
+    """The verdict below 50 points and the one above, if both give one of two; else empty."""
+    truth: FloatArray = field(default_factory=lambda: np.zeros(0))
+    """The labels in points, NaN without one."""
+
+    def counts(self, known: bool | None = None) -> list[list[int]]:
+        """Return old verdict x new verdict → items, of those labelled so where `known` is given."""
+        among = np.ones(len(self.old), dtype=np.bool_)
+        if known is not None:
+            among = (self.truth > HALF_WAY) if known else (self.truth < HALF_WAY)
+        return [
+            [
+                int(
+                    (
+                        ((self.old > HALF_WAY) == first) & ((self.new > HALF_WAY) == then) & among
+                    ).sum()
+                )
+                for then in (False, True)
+            ]
+            for first in (False, True)
+        ]
 
 
 def compare(
@@ -40,10 +66,39 @@ def compare(
 ) -> Comparison:
     """Return what the results of the old judge and of the new one say, each on its own scale."""
     means = [_means(judge, some) for judge, some in zip(judges, results, strict=True)]
+    verdicts = _two_verdicts(judges, results)
+    if verdicts is not None:
+        # A judge whose runs are split in half has given no verdict.
+        means = [{key: at for key, at in side.items() if at != HALF_WAY} for side in means]
     both = [item for item in items if all(item.key in side for side in means)]
     old, new = (np.array([side[item.key] for item in both], dtype=np.float64) for side in means)
+    truth = np.array([known_points(judges[0], item) for item in both], dtype=np.float64)
     rng = np.random.default_rng(derive_seed("comparison", *(judge.key for judge in judges)))
-    return Comparison(both, old, new, compare_judges(old, new, margins, rng))
+    if verdicts is None:
+        return Comparison(both, old, new, compare_judges(old, new, margins, rng))
+    replacement = compare_verdicts(old, new, truth, margins, rng)
+    return Comparison(both, old, new, replacement, verdicts, truth)
+
+
+def _two_verdicts(
+    judges: tuple[Judge, Judge], results: tuple[Sequence[JudgeResult], Sequence[JudgeResult]]
+) -> tuple[str, str] | None:
+    """Return the lower and the upper verdict of judges that give one of two; None of scores.
+
+    Scores that all lie at the ends of both judges' scales are verdicts, too.
+    """
+    named = [{score: name for name, score in judge.verdict_scores.items()} for judge in judges]
+    if all(set(names) == {0.0, 1.0} for names in named):
+        return named[0][0.0], named[0][1.0]
+    at_ends = all(
+        result.score is None or result.score in judge.score_range
+        for judge, some in zip(judges, results, strict=True)
+        for result in some
+    )
+    if not at_ends or any(judge.judges_pairs for judge in judges):
+        return None
+    lowest, highest = judges[0].score_range
+    return plain(lowest), plain(highest)
 
 
 def _means(judge: Judge, results: Sequence[JudgeResult]) -> dict[str, float]:

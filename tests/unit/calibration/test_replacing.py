@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
-from judge_gym.calibration.comparisons import compare_judges
+from judge_gym.calibration.comparisons import compare_judges, compare_verdicts
 from judge_gym.calibration.escalating import Asked, policies, sufficient, undecided
 
 MARGINS = Margins()
@@ -45,6 +45,41 @@ def test_the_worse_limit_counts_and_the_furthest_come_first(rng):
     assert limit.lower < limit.estimate < limit.upper
     gaps = np.abs(new - old)
     assert gaps[list(found.furthest)].tolist() == sorted(gaps, reverse=True)[:3]
+
+
+def verdicts(differ, of, labels=None):
+    """Points of two judges of verdicts on `of` items, of which these differ; labels as the old."""
+    old = np.where(np.arange(of) % 2, 100.0, 0.0)
+    new = old.copy()
+    new[list(differ)] = 100 - new[list(differ)]
+    truth = old if labels else np.full(of, np.nan)
+    return old, new, truth
+
+
+def test_verdicts_are_counted_and_have_no_limits_of_agreement(rng):
+    old, new, truth = verdicts((3, 10, 20), 30, labels=True)
+    found = compare_verdicts(old, new, truth, MARGINS, rng)
+    assert found.result is Result.INCONCLUSIVE
+    [check] = found.checks
+    # Wilson's interval of 3 of 30.
+    assert check.estimate.estimate == pytest.approx(0.1)
+    assert check.estimate.lower == pytest.approx(0.0346, abs=1e-4)
+    assert check.estimate.upper == pytest.approx(0.2562, abs=1e-4)
+    kappa, right = found.figures
+    # 27 of 30 alike, 15 and 16 of the upper verdict by either: expected 0.5.
+    assert kappa.estimate == pytest.approx((0.9 - 0.5) / 0.5)
+    assert right.estimate == pytest.approx(-0.1)
+    assert right.p == pytest.approx(0.25)  # three changes, all one way: 2 / 2³
+    assert found.furthest == (3, 10, 20)
+
+
+@pytest.mark.parametrize(
+    ("differ", "result"), [((), Result.PASSES), (range(0, 200, 4), Result.FAILS)]
+)
+def test_a_judge_of_verdicts_may_replace_one_that_it_agrees_with(rng, differ, result):
+    found = compare_verdicts(*verdicts(differ, 200), MARGINS, rng)
+    assert found.result is result
+    assert [figure.metric for figure in found.figures] == ["cohens_kappa"]
 
 
 def asked(judge, family, right, cost, doubt=None, answer=None):
