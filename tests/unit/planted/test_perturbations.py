@@ -1,5 +1,6 @@
 """Perturbations: pure, seeded, nested in severity, and honest about what they cannot change."""
 
+import json
 import re
 from itertools import pairwise
 
@@ -7,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.planted.editing import Edit, Expectation, NothingToChange, change
+from judge_gym.planted.editing import Edit, Expectation, NothingToChange, Perturbed, change
 from judge_gym.planted.perturbations import perturbations
 from judge_gym.planted.sentences import sentences
 from judge_gym.seeds import generator
+from support.command_line import REPOSITORY
 
 TEXT = """# Turnout in Valmora
 
@@ -167,3 +169,43 @@ def test_changes_that_overlap_or_change_nothing_do_not_count():
     found = change("abc", changes, 1.0, generator("here"))
     assert found.text in ("xz", "aycz")
     assert change("abc", changes[:1], 1.0, generator("here")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "vague"),
+    [
+        ("Maria's router dropped the line every 3 hours on 3 May.",
+         "Someone's router dropped the line every few hours on some day in May."),
+        ("We met. 84 of 124 users saw error 4711 in version 4.4.",
+         "We met. Some of many users saw some error in some version."),
+        ("The Ansel ferry fell from 41,200 in March to 33,900 in April 2023.",
+         "The local ferry fell from some number in March to some number in April of some year."),
+        ("The 40 lamps used EUR 1,200, 12% more, says librarian Mara Voss.",
+         "The various lamps used some amount, some share more, says some librarian."),
+        ("The last 3 weeks were dry. It rained at Tarn for 5 days.",
+         "The last few weeks were dry. It rained at a certain place for some days."),
+        ("We opened on Tuesdays, and the order 4711 was lost.",
+         "We opened on Tuesdays, and the order in question was lost."),
+    ],
+)  # fmt: skip
+def test_vague_words_fit_the_grammar_around_them(text, vague):
+    assert applied("vague_ify", text, 1.0).text == vague
+
+
+UNGRAMMATICAL = re.compile(
+    r"\b(?:a|an|the|this|these|every|each|all) (?:some|someone|many|a)\b"
+    r"|\bsome some\b|\b(?:some|someone) (?:January|March|April|May|June|July)\b"
+    r"|\b(?:error|row|version|gate) some\b|[.!?] some\b"
+)
+
+
+def test_no_shipped_text_becomes_ungrammatical():
+    changed = 0
+    for file in ("alignments/tickets", "alignments/held-out", "calibrations/notes", "judges/notes"):
+        for line in (REPOSITORY / "deployments" / f"{file}.jsonl").read_text().splitlines():
+            for severity in (0.5, 1.0):
+                done = applied("vague_ify", json.loads(line)["text"], severity)
+                if isinstance(done, Perturbed):
+                    changed += 1
+                    assert not UNGRAMMATICAL.search(done.text), done.text
+    assert changed > 100
