@@ -186,7 +186,7 @@ def provider() -> Iterator[str]:
         yield url
 
 
-pytestmark = pytest.mark.usefixtures("key")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("key")]
 
 
 def in_batches(url: str, provider: str, kind: Kind, **settings: Any) -> list[Ends]:

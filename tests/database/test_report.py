@@ -18,6 +18,8 @@ from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run
 from support.lab import SWEEP, Lab, labels, rubric
 
+pytestmark = pytest.mark.slow
+
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
 HOSTILE = "<script>alert(1)</script>"

@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
+
+pytestmark = pytest.mark.slow
 
 EXAMPLES = REPOSITORY / "deployments" / "calibrations"
 CALIBRATION = """
