@@ -152,6 +152,11 @@ async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings
     for assessment in findings.assessments:
         name = f"{assessment.judge.name}, {assessment.answered}"
         show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
+        if assessment.contradictions:
+            console.print(
+                f"Reasons that contradict their score: {len(assessment.contradictions)} of "
+                f"{assessment.statuses.total()}. The page shows them.\n"
+            )
     if findings.together:
         show_checks("Between the judges", findings.together)
     if findings.policies:

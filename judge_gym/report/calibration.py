@@ -144,7 +144,7 @@ def calibration_page(findings: CalibrationFindings) -> str:
         whole=whole, marks_beside=marks_beside, tiles=verdict_tiles(findings),
         report=findings, asking=asking(findings), gap=gap(findings),
         warning=warning(findings), span=span, before=before, after=after, histogram=_histogram,
-        check_table=check_table,
+        check_table=check_table, contradiction_table=contradiction_table,
         judge_table=judge_table, policy_table=policy_table, curve_table=curve_table,
         change_table=change_table, short=short, plain=plain,
         criteria=[
@@ -216,7 +216,7 @@ def judge_table(findings: CalibrationFindings) -> Table:
         (
             *("judge", "answered by", "verdict"),
             *("passes", "fails", "open", "not applicable"),
-            *("judgements", "without a score", "cost, USD"),
+            *("judgements", "without a score", "reason against score", "cost, USD"),
         ),
         tuple(
             Row(
@@ -229,6 +229,7 @@ def judge_table(findings: CalibrationFindings) -> Table:
                     *(str(assessment.count(result)) for result in Result),
                     str(assessment.statuses.total()),
                     str(assessment.statuses.total() - assessment.statuses["scored"]),
+                    str(len(assessment.contradictions)),
                     dollars(findings.costs[number - 1]),
                 ),
                 link=f"#judge-{number}",
@@ -237,6 +238,35 @@ def judge_table(findings: CalibrationFindings) -> Table:
         ),
         words=3,
         simulated=findings.simulated,
+    )
+
+
+MOST_CONTRADICTIONS = 20
+"""Most judgements that a page shows whose reason contradicts the score."""
+
+
+def contradiction_table(assessment: Assessment) -> Table:
+    """Return the first judgements whose reason says another score or verdict than was given."""
+    found, total = assessment.contradictions, assessment.statuses.total()
+    first = f" The first {MOST_CONTRADICTIONS}." if len(found) > MOST_CONTRADICTIONS else ""
+    return Table(
+        f"Reasons of {assessment.judge.name} that contradict the score",
+        f"{len(found)} of {total} judgements, found by a rule that misses others. Read them: the "
+        f"score counts as it was given.{first}",
+        ("text", "change", "contradiction", "reason"),
+        tuple(
+            Row(
+                (
+                    one.result.item,
+                    one.result.variant.perturbation if one.result.variant else "none",
+                    one.why,
+                    one.result.reason,
+                )
+            )
+            for one in found[:MOST_CONTRADICTIONS]
+        ),
+        words=4,
+        simulated=assessment.simulated,
     )
 
 

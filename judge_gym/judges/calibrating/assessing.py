@@ -68,6 +68,14 @@ class Case:
     surprise: float
 
 
+@dataclass(frozen=True)
+class Contradiction:
+    """A judgement whose reason says another score or verdict than it gave, found by a rule."""
+
+    result: JudgeResult
+    why: str
+
+
 @dataclass(frozen=True, eq=False)
 class Assessment:
     """What is said of one judge. Scores are in points of 100 on the judge's own scale.
@@ -91,6 +99,7 @@ class Assessment:
     statuses: Counter[str]
     call_ids: list[int]
     simulated: bool
+    contradictions: list[Contradiction]
 
     def count(self, result: Result) -> int:
         """Return how many checks ended so."""
@@ -135,6 +144,9 @@ def assess(
         statuses=Counter(result.status for result in flat),
         call_ids=[call for result in flat for call in result.call_ids],
         simulated=any(result.simulated for result in flat),
+        contradictions=[
+            Contradiction(result, why) for result in flat if (why := judge.contradiction(result))
+        ],
     )
 
 

@@ -21,6 +21,7 @@ from judge_gym.report.calibration import (
     asking,
     before,
     calibration_page,
+    contradiction_table,
     save_calibration,
 )
 
@@ -297,6 +298,21 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert names == {f"calibration-planted{end}" for end in (".html", "-checks.csv", "-cases.csv")}
     rows = (tmp_path / "calibration-planted-checks.csv").read_text().splitlines()
     assert len(rows) == 1 + sum(len(one.checks) for one in all_assessed)
+
+
+def test_reasons_that_contradict_the_score_are_counted_and_shown():
+    slips = judge("slips")
+    said = results(slips, texts(), good)
+    first = texts().originals[-1].key
+    said[first] = [
+        one.model_copy(update={"reason": "I give it a score of 3."}) for one in said[first]
+    ]
+    found = assess(slips, texts(), said, DESIGN)
+    assert {one.result.item_key for one in found.contradictions} == {first}
+    assert len(found.contradictions) == REPEATS
+    table = contradiction_table(found)
+    assert len(table.rows) == REPEATS
+    assert table.about.startswith(f"{REPEATS} of {found.statuses.total()} judgements")
 
 
 def test_the_logbook_is_appended_once(all_assessed, tmp_path):
