@@ -155,7 +155,7 @@ def review(tmp_path: Path) -> Path:
 @pytest.fixture
 def alignment(tmp_path: Path) -> Path:
     """The page of an alignment with a gain, beside a proposal that could not be used."""
-    loaded = load_alignment(REPOSITORY / "deployments" / "alignments" / "notes.yaml")
+    loaded = load_alignment(REPOSITORY / "deployments" / "alignments" / "tickets.yaml")
     judge, texts = loaded.judge, loaded.parts.texts[Part.TEST]
 
     def scored(score: Callable[[Item], float]) -> dict[str, list[JudgeResult]]:
