@@ -16,6 +16,7 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    Interval,
     Remark,
     RemarkKind,
     caution_below,
@@ -27,6 +28,7 @@ from judge_gym.metrics.estimate import (
     with_interval,
 )
 from judge_gym.metrics.masses import jaccard
+from judge_gym.metrics.score_agreement import share_differing, worst_and_best
 
 MIN_ITEMS = 30
 """Fewest items of a person who is compared with a judge (Calderon et al. 2025)."""
@@ -360,8 +362,13 @@ def agreement_beside_people(
     squared distance of two labels of one item, E that of labels drawn independently, over the
     items with two people or more, each with the same weight. Of people it is Krippendorff's α for
     interval data where all items have as many labels, of two verdicts and of classes a form of κ; a
-    judge that does not depend on the item has 0. Intervals: t, items resampled. Needs 4 such
-    items, and labels that vary. Source: Krippendorff 2019, Content Analysis, chapter 12; Lin 1989.
+    judge that does not depend on the item has 0. Needs 4 such items, and labels that vary. Source:
+    Krippendorff 2019, Content Analysis, chapter 12; Lin 1989.
+
+    Intervals: t, items resampled; or, if wider, what Wilson's interval of the share of items missed
+    makes of it, as in `label_agreement`, and for the difference what both of these make of it
+    (Zou and Donner 2008, Statistics in Medicine 27). Few misses are seldom seen, and resampled
+    items do not tell of those that were not.
     """
     given: BoolArray = np.asarray(~np.isnan(labels).any(axis=2))
     count: IntArray = given.sum(axis=0)
@@ -376,7 +383,8 @@ def agreement_beside_people(
     if not np.isfinite(values).all():
         because = "people's labels are all the same"
         return BesidePeople(*(not_estimable(name, because, n=n, n_items=n_items) for name in names))
-    ends = resampled_intervals(moments.agreements, 3, n_items, rng)
+    near = resampled_intervals(moments.agreements, 3, n_items, rng)
+    ends = _widened(values, near, moments.extremes(labels[:, kept], given[:, kept]))
     bounds = (UP_TO_ONE, UP_TO_ONE, (-2.0, 2.0))
     unit = "agreement beyond chance"
     method = f"{n} labels of people; t interval, items resampled"
@@ -390,6 +398,21 @@ def agreement_beside_people(
             for name, value, interval, within in zip(names, values, ends, bounds, strict=True)
         )
     )
+
+
+def _widened(
+    values: FloatArray, near: Sequence[Interval | None], extremes: Sequence[Interval]
+) -> list[Interval | None]:
+    """Return the intervals of people, the judge and their difference: the wider, end by end.
+
+    `extremes` are intervals of people and of the judge. One that shows no spread has none.
+    """
+    people = float(values[0])
+    apart = tuple(end - people for end in extremes[1])
+    return [
+        None if one is None else (min(one[0], other[0]), max(one[1], other[1]))
+        for one, other in zip(near, (*extremes, apart), strict=True)
+    ]
 
 
 MIN_OF_AGREEMENT = 4
@@ -424,18 +447,29 @@ class _Moments:
 
     def agreements(self, weights: FloatArray) -> FloatArray:
         """Return people's, the judge's and their difference, 3 x draws; NaN without spread."""
-        total = weights.sum(axis=1, keepdims=True)
-        apart, square, mean, judged = (
-            weights @ part / total for part in (self.apart, self.square, self.mean, self.judged)
-        )
-        chance = np.column_stack(
-            [
-                2 * (square[:, 0] - (mean**2).sum(axis=1)),
-                square[:, 1] - 2 * (judged * mean).sum(axis=1) + square[:, 0],
-            ]
-        )
+        apart = weights @ self.apart / weights.sum(axis=1, keepdims=True)
+        chance = self._chance(weights)
         people, judge = (1 - ratio_or_nan(apart, np.where(chance > EPSILON, chance, 0.0))).T
         return np.stack([people, judge, judge - people])
+
+    def _chance(self, weights: FloatArray) -> FloatArray:
+        """Return the squared distances of `apart` of labels drawn independently, draws x 2."""
+        total = weights.sum(axis=1, keepdims=True)
+        square, mean, judged = (
+            weights @ part / total for part in (self.square, self.mean, self.judged)
+        )
+        of_people = 2 * (square[:, 0] - (mean**2).sum(axis=1))
+        of_judge = square[:, 1] - 2 * (judged * mean).sum(axis=1) + square[:, 0]
+        return np.column_stack([of_people, of_judge])
+
+    def extremes(self, labels: FloatArray, given: BoolArray) -> list[Interval]:
+        """Return the agreement of people and of the judge at the ends of `worst_and_best`."""
+        chance = self._chance(np.ones((1, len(self.apart))))[0]
+        label = labels[given]
+        return [
+            worst_and_best(apart, share_differing(label, other), float(of))
+            for apart, other, of in zip(self.apart.T, (label, self.judged), chance, strict=True)
+        ]
 
 
 def ordinal_distance(sets: IntArray, values: FloatArray) -> FloatArray:

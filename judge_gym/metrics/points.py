@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples
-from judge_gym.metrics.consistency import clustered_share, one_way_icc
+from judge_gym.metrics.consistency import MIN_REPLICATES, clustered_share, one_way_icc
 from judge_gym.metrics.estimate import (
     EPSILON,
     UNIT_INTERVAL,
@@ -20,6 +20,7 @@ from judge_gym.metrics.estimate import (
     wilson,
     with_interval,
 )
+from judge_gym.metrics.score_agreement import share_differing, worst_and_best
 
 HIGHEST = 100.0
 BINS = 5
@@ -160,14 +161,31 @@ def discrimination(scores: Scores, rng: np.random.Generator) -> Estimate:
 
     This is also the reliability of a single run. See `one_way_icc`; needs two items of 3 runs. Runs
     that repeat each other exactly leave all of it between items: 1, down to the share of items
-    that Wilson's interval leaves for exact repeats.
+    that Wilson's interval leaves for exact repeats. Where few runs differ, but by much, the
+    resampled interval is widened to what Wilson's interval of the share of items that are not
+    repeated makes of it (`worst_and_best`).
     """
     estimate = one_way_icc("discrimination", scores, scores.points, rng)
-    if estimate.estimate is None or estimate.lower is not None or estimate.estimate < 1 - EPSILON:
-        return estimate
+    if estimate.estimate is None or estimate.estimate < 1 - EPSILON:
+        return _widened_to_repeats(estimate, scores)
     method = "one-way ICC(1); every run repeats the first exactly; Wilson interval of such items"
     lower = wilson(estimate.n_items, estimate.n_items)[0]
     return replace(estimate, lower=lower, upper=1.0, method=method, because="")
+
+
+def _widened_to_repeats(estimate: Estimate, scores: Scores) -> Estimate:
+    if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
+        return estimate
+    runs = [points for _, points in _runs(scores) if len(points) >= MIN_REPLICATES]
+    means = np.array([points.mean() for points in runs])
+    missed = np.array([2 * points.var(ddof=1) for points in runs])
+    apart = 2 * float(means.var(ddof=1) + np.mean([points.var() for points in runs]))
+    first = np.array([points[:1] for points in runs])
+    low, high = worst_and_best(missed, share_differing(first, first), apart)
+    method = f"{estimate.method}, or Wilson's of items not repeated"
+    return replace(
+        estimate, lower=min(estimate.lower, low), upper=max(estimate.upper, high), method=method
+    )
 
 
 def reliability_of_mean(single: Estimate, runs: float) -> Estimate:

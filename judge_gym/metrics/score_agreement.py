@@ -127,7 +127,7 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     if near is not None and abs(value) < 1 - EPSILON:
         half = (near[1] - near[0]) / 2 / (1 - value**2)
         ends = [float(np.tanh(np.arctanh(value) + step)) for step in (-half, half)]
-    least, most = _worst_and_best(missed, labels, judged, apart)
+    least, most = worst_and_best(missed, share_differing(labels, judged), apart)
     method = "Lin's concordance with labels; t interval on Fisher's scale or Wilson's of misses"
     return with_interval(
         Estimate(metric, value, None, None, n, n, method=method, unit="agreement beyond chance"),
@@ -195,14 +195,23 @@ def _independent(labels: FloatArray, judged: FloatArray, weights: FloatArray) ->
     return np.asarray(shares @ squares - 2 * ((shares @ labels) * (shares @ judged)).sum(axis=1))
 
 
-def _worst_and_best(
-    missed: FloatArray, labels: FloatArray, judged: FloatArray, apart: float
-) -> tuple[float, float]:
-    """Return the agreement at the ends of Wilson's interval of the share of labels missed.
+def share_differing(first: FloatArray, second: FloatArray) -> float:
+    """Return the share of pairs of a row of each, (n, d) and (m, d), that are not the same."""
+    _, place = np.unique(np.concatenate([first, second]), axis=0, return_inverse=True)
+    one, other = (
+        np.bincount(side, minlength=place.max() + 1)
+        for side in np.split(place.ravel(), [len(first)])
+    )
+    return 1 - float(one @ other) / (len(first) * len(second))
 
-    For the worst case, misses of unequal size count as fewer of one size.
+
+def worst_and_best(missed: FloatArray, differ: float, apart: float) -> tuple[float, float]:
+    """Return the agreement at the ends of Wilson's interval of the share of items missed.
+
+    `missed` are squared distances per item, `apart` their mean of independent draws, of which a
+    share `differ` is not 0. Two misses by chance are added. For the worst case, misses of unequal
+    size count as fewer of one size.
     """
-    differ = float((labels[:, None] != judged[None]).any(axis=2).mean())
     total, n = float(missed.sum()), len(missed)
     count = int((missed > EPSILON).sum())
     effective = total**2 / float((missed**2).sum()) if count else 0.0

@@ -13,6 +13,7 @@ import numpy as np
 
 from judge_gym.lab.power.facets import facet_trials
 from judge_gym.lab.power.selftest_comparisons import comparison_trials
+from judge_gym.lab.power.selftest_labels import label_trials
 from judge_gym.lab.power.selftest_people import beside_people, corrected
 from judge_gym.lab.power.study import StudyData, simulated
 from judge_gym.lab.power.trials import Trial
@@ -70,6 +71,7 @@ from judge_gym.planted.comparisons import (
     Condition,
 )
 from judge_gym.planted.facets import FACET_TRUTHS
+from judge_gym.planted.labelled import LABELLED_JUDGES, LABELS
 from judge_gym.planted.truth_values import Planted, planted_values
 from judge_gym.planted.truths import TRUTHS, StudyDesign, Truth, true_stages
 from judge_gym.seeds import derive_seed
@@ -380,6 +382,11 @@ def scenarios(items: Sequence[int] = ITEMS, replicates: int = 5) -> list[Scenari
         trials = partial(comparison_trials, compared, condition)
         name = f"{compared.name}, {condition.name}"
         found.append(Scenario(name, compared.name, compared.about, trials, times))
+    for judge in LABELLED_JUDGES:
+        for size in LABELS:
+            trials = partial(label_trials, judge, size)
+            name = f"{judge.name}, {size} labels"
+            found.append(Scenario(name, judge.name, judge.about, trials, MORE_SETS))
     return found
 
 
