@@ -21,7 +21,7 @@ from judge_gym.design.config import (
     shown,
 )
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.rows import Row, read_rows
 
@@ -201,7 +201,7 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     for row in read_rows(file):
         reading.take(row)
     if not reading.found:
-        raise EvidenceError(f"{file} has no row.", "Check that it is the file of labels.")
+        raise DataFileError(f"{file} has no row.", "Check that it is the file of labels.")
     rows = tuple(
         Annotation(
             item, annotator, kind, tuple(sorted(labels)), reading.lines[item, annotator, kind]
@@ -210,7 +210,7 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     )
     read = Annotations(name, mapping.source, described, rows, file)
     if len(read.labels) > MAX_LABELS:
-        raise EvidenceError(
+        raise DataFileError(
             f"{file} has {len(read.labels)} labels.",
             f"A data set has at most {MAX_LABELS}. Give a mapping with the labels that may occur.",
         )

@@ -49,7 +49,7 @@ class EvidenceError(JudgeGymError):
 
 
 class DataFileError(EvidenceError):
-    """A row of a file does not fit: the message names file, line, column and value."""
+    """A file or a row of it does not fit: the message names file, line, column and value."""
 
 
 class StoreError(JudgeGymError):

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.design.config import corpus_files, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.errors import EvidenceError
+from judge_gym.errors import DataFileError
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
 
@@ -145,7 +145,7 @@ def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
     reading = _Reading(file, benchmark)
     items = [reading.item(row) for row in read_rows(file)]
     if not items:
-        raise EvidenceError(f"{file} has no row.", "Check that it is the benchmark's file.")
+        raise DataFileError(f"{file} has no row.", "Check that it is the benchmark's file.")
     return items
 
 

@@ -211,7 +211,7 @@ def _verdict_kappa(first: BoolArray, second: BoolArray, rng: np.random.Generator
         judge=np.zeros(n, dtype=np.int64), item=np.arange(n), stages=1 << second.astype(np.int64),
         n_judges=1, n_items=n, n_stages=2,
     )  # fmt: skip
-    return cohens_kappa(verdicts, 1 + first.astype(np.int64), rng)
+    return _of_two(cohens_kappa(verdicts, 1 + first.astype(np.int64), rng))
 
 
 _SENTENCES = {
@@ -248,7 +248,13 @@ def _kappa(old: FloatArray, new: FloatArray, rng: np.random.Generator) -> Estima
         judge=np.zeros(n, dtype=np.int64), item=np.arange(n), stages=1 << bin_of(new),
         n_judges=1, n_items=n, n_stages=BINS,
     )  # fmt: skip
-    return cohens_kappa(verdicts, 1 + bin_of(old), rng, quadratic=True)
+    return _of_two(cohens_kappa(verdicts, 1 + bin_of(old), rng, quadratic=True))
+
+
+def _of_two(kappa: Estimate) -> Estimate:
+    """Return κ of two judges: the first is no truth, which a missing κ would speak of."""
+    because = "the old judge says the same of every text, as far as κ tells scores apart"
+    return replace(kappa, because=because) if kappa.estimate is None else kappa
 
 
 @dataclass(frozen=True, eq=False)

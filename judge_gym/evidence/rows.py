@@ -65,7 +65,7 @@ def read_rows(file: Path) -> Iterator[Row]:
         with _opened(file) as handle:
             yield from _rows(corpus_suffix(file), file, handle)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise EvidenceError(
+        raise DataFileError(
             f"{file} cannot be decompressed: {error}.", "Download or compress it again."
         ) from error
     except OSError as error:
@@ -85,7 +85,7 @@ def _opened(file: Path) -> BinaryIO:
 
 
 def _unreadable(file: Path, error: OSError) -> EvidenceError:
-    return EvidenceError(f"{file} cannot be read: {error.strerror or error}.")
+    return DataFileError(f"{file} cannot be read: {error.strerror or error}.")
 
 
 def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
@@ -114,7 +114,7 @@ def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
                 if any(cell.strip() for cell in cells):
                     yield _csv_row(line, header, cells)
         except csv.Error as error:
-            raise EvidenceError(
+            raise DataFileError(
                 f"{file} line {line}: not CSV from here on: {error}.",
                 "Check the quotes around this value.",
             ) from error
@@ -128,17 +128,17 @@ def _delimiter(header: str) -> str:
 
 def _check_header(file: Path, header: list[str]) -> None:
     if header and header[0].lstrip().startswith("{"):
-        raise EvidenceError(
+        raise DataFileError(
             f"{file} line 1: not CSV but JSON.", "Rename the file to end in .jsonl."
         )
     repeated = [name for place, name in enumerate(header) if name and name in header[:place]]
     if repeated:
-        raise EvidenceError(
+        raise DataFileError(
             f"{file} line 1: column {repeated[0]!r} is there twice.",
             "Rename or remove one of them: which holds the values cannot be told.",
         )
     if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
-        raise EvidenceError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
+        raise DataFileError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
 
 
 def _csv_row(line: int, header: list[str], cells: list[str]) -> Row:
@@ -175,7 +175,7 @@ def _object_row(number: int, values: Any) -> Row:
 def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
     content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
-        raise EvidenceError(
+        raise DataFileError(
             f"{file} is longer than {MAX_ARRAY_BYTES} bytes.",
             "Write an object a line, and rename it to end in .jsonl.",
         )
@@ -310,10 +310,10 @@ class _Reading(Generic[R]):
     def result(self, path: Path) -> TypedRows[R]:
         """Return the rows; raises `EvidenceError` without any."""
         if not self._rows:
-            raise EvidenceError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
+            raise DataFileError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
         for field, column in self._fields.items():
             if column not in self._columns:
-                raise EvidenceError(
+                raise DataFileError(
                     f"{path}: fields: {field} is {column!r}, and no row has such a column.",
                     f"{did_you_mean(column, list(self._columns))}{_listed(self._columns)}",
                 )

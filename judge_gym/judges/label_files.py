@@ -18,7 +18,7 @@ from typing import Any
 from judge_gym.annotations import Annotation
 from judge_gym.counting import counted
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
-from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.rows import Row, read_rows
 
 COLUMNS = (
@@ -224,10 +224,10 @@ class _Reading:
     def check_fields(self) -> None:
         """Raise for a mapped column that no row has, and for a file without rows."""
         if not self._columns:
-            raise EvidenceError(f"{self._path} has no row.", "Check that it is a file of labels.")
+            raise DataFileError(f"{self._path} has no row.", "Check that it is a file of labels.")
         for name, column in self._fields.items():
             if column not in self._columns:
-                raise EvidenceError(
+                raise DataFileError(
                     f"{self._path}: fields: {name} is {column!r}, and no row has such a column.",
                     f"{did_you_mean(column, list(self._columns))}"
                     f"The columns are {', '.join(map(repr, self._columns))}.",

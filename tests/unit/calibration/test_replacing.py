@@ -36,6 +36,14 @@ def test_a_few_items_do_not_tell(rng):
     assert "do not tell" in few.sentence
 
 
+def test_an_old_judge_that_never_varies_is_not_called_the_truth(rng):
+    found = compare_judges(np.full(40, 75.0), rng.uniform(0, 100, 40), Margins(), rng)
+    (kappa,) = (one for one in found.figures if one.metric == "cohens_kappa_quadratic")
+    assert kappa.estimate is None
+    assert "old judge" in kappa.reason
+    assert "truth" not in kappa.reason
+
+
 def test_the_worse_limit_counts_and_the_furthest_come_first(rng):
     old = np.full(40, 80.0)
     new = old - rng.uniform(0, 50, 40)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.judges import (
     CallableJudge,
     HttpJudge,
@@ -157,7 +157,7 @@ def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
 )
 def test_a_faulty_item_is_named_with_file_and_line(tmp_path: Path, rows: str, said: str) -> None:
     file = written(tmp_path, rows, "items.jsonl")
-    with pytest.raises(EvidenceError) as refused:
+    with pytest.raises(DataFileError) as refused:  # bad input: the command exits with 3
         read_items(file)
     assert str(file) in refused.value.message
     assert said in refused.value.message
