@@ -21,7 +21,7 @@ from judge_gym.store.cleaning import KINDS
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
 NOTHING_MISSING = "nothing was missing"
-REMEDY = "Run it again: it does what is still missing."
+REMEDY = "Rerun the command, or run the flow again: it does what is still missing."
 RETRY = f"Run again with {RETRY_FAILED} to retry what failed"
 MOST_NAMED = 3
 """Causes that a message names."""

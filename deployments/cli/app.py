@@ -105,7 +105,11 @@ def main() -> NoReturn:
             errors.print("Stopped. Progress is saved. Rerun the command to resume.")
         raise
     except Exception as error:
+        from deployments.cli.environment import server_failure
+
         where = _log(error)
+        if failure := server_failure(error):
+            fail(failure.message, failure.remedy)
         fail(f"Unexpected {type(error).__name__}: {first_line(error)}", where)
     sys.exit(0)
 

@@ -217,29 +217,27 @@ async def check_api(url: str) -> None:
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 
 
-@contextmanager
-def lost_servers_named() -> Iterator[None]:
-    """Name the server that a run lost, and say that the run can be resumed."""
+def server_failure(error: BaseException) -> JudgeGymError | None:
+    """Return what to print if the database or Prefect's server caused an error; else None."""
     import httpx
-    from sqlalchemy.exc import OperationalError
 
-    try:
-        yield
-    except Exception as error:
-        # Prefect wraps the errors of its client.
-        for cause in causes(error):
-            if isinstance(cause, OperationalError):
-                server, error_text = "The database", first_line(cause.orig)
-            elif isinstance(cause, httpx.TransportError):
-                server, error_text = "Prefect's server", first_line(cause)
-            else:
-                continue
-            raise JudgeGymError(
-                f"{server} stopped during the run: {error_text}.",
-                "All answers received are stored. Start the server and rerun the command to "
-                "resume.",
-            ) from error
-        raise
+    from judge_gym.store.engine import database_failure
+
+    if failure := database_failure(error):
+        return failure
+    # Prefect wraps the errors of its client.
+    for cause in causes(error):
+        if isinstance(cause, httpx.TransportError):
+            what = f"stopped during the run: {first_line(cause)}"
+        elif isinstance(cause, httpx.HTTPStatusError) and cause.response.is_server_error:
+            what = f"failed: {first_line(cause)}"
+        else:
+            continue
+        return JudgeGymError(
+            f"Prefect's server {what}.",
+            "All answers received are stored. Start the server and rerun the command to resume.",
+        )
+    return None
 
 
 @contextmanager
@@ -315,7 +313,7 @@ def run_flow(
     needs one. Call `prepare_environment` first.
     """
     module = f"flows.{name}"
-    with simulated, prefect_api(module), lost_servers_named(), progress_lines():
+    with simulated, prefect_api(module), progress_lines():
         from flows.endings import PartialFailure
         from flows.judged_items import PartlyJudgedError
 

@@ -220,7 +220,7 @@ def injection(
 def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from deployments.cli.estimates import show_judging
     from judge_gym.judges import load_judge
     from judge_gym.judges.calibrating.judging import Asked
@@ -245,7 +245,7 @@ def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
         return [lift for lifts in found for lift in lifts]
 
     models = (model for one in judges for model in one.answerers)
-    with simulator_for(models), lost_servers_named():
+    with simulator_for(models):
         lifts = asyncio.run(judge_all())
     console.print(
         "\nLift: score of a text with an injection minus its score without, as a share of the\n"

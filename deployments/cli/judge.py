@@ -147,13 +147,12 @@ def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[
     """Judge the items and wait for the results; `options` as in `ascore_batch`."""
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(judge.answerers),
-        lost_servers_named(),
         errors.status(f"Judging {counted(len(items), 'item')}."),
     ):
         return asyncio.run(judge.ascore_batch(items, **options))

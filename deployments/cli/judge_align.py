@@ -101,7 +101,7 @@ def _plan(loaded: "LoadedAlignment") -> None:
 def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> "AlignmentReport":
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.aligning.running import align
     from judge_gym.runtime import runtime
     from judge_gym.settings import settings
@@ -113,7 +113,7 @@ def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> 
     prepare_environment(settings().data_dir, verbose=False)
     proposer = loaded.design.proposer
     models = [loaded.judge.model, *([proposer.model] if proposer else [])]
-    with simulator_for(models), lost_servers_named(), errors.status("Aligning."):
+    with simulator_for(models), errors.status("Aligning."):
         return asyncio.run(run())
 
 

@@ -196,7 +196,7 @@ def _judge(
     """Judge the items with both; raises if fewer than half the answers of one are readable."""
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import readable_of
     from judge_gym.judges.judging import judge_items
@@ -214,7 +214,6 @@ def _judge(
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(model for judge in judges for model in judge.answerers),
-        lost_servers_named(),
         errors.status(f"Judging {counted(len(items), 'item')} with both judges."),
     ):
         results = asyncio.run(judge_both())

@@ -90,7 +90,7 @@ def gate(
 def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.gate import run_gate
     from judge_gym.runtime import runtime
     from judge_gym.settings import settings
@@ -105,7 +105,6 @@ def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) ->
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(model for one in gates for model in one.judge.answerers),
-        lost_servers_named(),
         errors.status(f"Judging for {counted(len(gates), 'gate')}."),
     ):
         return asyncio.run(run_all())

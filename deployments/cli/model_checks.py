@@ -35,14 +35,14 @@ def check(
     import asyncio
     from datetime import UTC, datetime
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.lab.sweeps import model_warnings
     from judge_gym.llm.checking import check_calls
     from judge_gym.llm.providers import load_providers
     from judge_gym.model_names import is_simulated_model
 
     prepare_environment(settings().data_dir, verbose=False)
-    with simulator_for(models), lost_servers_named():
+    with simulator_for(models):
         providers = load_providers(settings().providers_file)
         providers.check(set(models))
         now, chosen = datetime.now(UTC), list(dict.fromkeys(models))

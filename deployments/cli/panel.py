@@ -43,7 +43,7 @@ def run(
 
     Stored reviews are reused; failed ones are retried.
     """
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_document, load_panel
     from judge_gym.panel.state import failure_of
     from judge_gym.settings import settings
@@ -51,7 +51,7 @@ def run(
     # Errors in files are raised before a server is started.
     loaded, document = load_panel(panel), load_document(file)
     prepare_environment(settings().data_dir, verbose=False)
-    with simulator_for(loaded.models), lost_servers_named():
+    with simulator_for(loaded.models):
         state = (_in_lines if json_lines else _live)(loaded, document)
         if not json_lines:
             _show(state)
@@ -179,7 +179,7 @@ def serve(
 
     Anyone who can open the page can spend your API budget: give the panel a budget.
     """
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_panel
     from judge_gym.panel.serving.settings import check_token
     from judge_gym.settings import settings
@@ -189,7 +189,7 @@ def serve(
     check_token(host, settings().panel_token)
     prepare_environment(settings().data_dir, verbose=False)
     console.print("Opening the database ...")
-    with simulator_for(loaded.models), lost_servers_named():
+    with simulator_for(loaded.models):
         asyncio.run(_serve(loaded, host, port))
     console.print("Stopped. Reviews are stored.")
 

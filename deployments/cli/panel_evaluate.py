@@ -53,7 +53,7 @@ def evaluate(
     """
     import asyncio
 
-    from deployments.cli.environment import lost_servers_named, prepare_environment
+    from deployments.cli.environment import prepare_environment
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.panel import load_panel
     from judge_gym.panel.evaluating.labelled import read_labelled
@@ -67,7 +67,7 @@ def evaluate(
     if plan:
         asyncio.run(_show_plan(loaded, labelled))
         return
-    with _simulator(loaded, labelled), lost_servers_named():
+    with _simulator(loaded, labelled):
         evaluation, page = asyncio.run(_evaluated(loaded, labelled, error_price))
     if as_json:
         _print_json(evaluation)

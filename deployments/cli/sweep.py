@@ -14,7 +14,6 @@ import typer
 from deployments.cli.environment import (
     database,
     database_engine,
-    lost_servers_named,
     prefect_api,
     prepare_environment,
     result_of,
@@ -88,11 +87,7 @@ def run_sweep(
         console.print(f"Warning: {change}", markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
-    with (
-        simulator() if simulated else nullcontext(),
-        prefect_api(*_IMPORTED),
-        lost_servers_named(),
-    ):
+    with simulator() if simulated else nullcontext(), prefect_api(*_IMPORTED):
         options = {"retry_failed": retry_failed, "only": list(only) if only else None}
         began = datetime.now(UTC)
         state = asyncio.run(_run(file, sweep, options))

@@ -329,7 +329,7 @@ def _launch(cluster: Cluster) -> Postmaster:
         raise postgres_failure(
             f"The embedded PostgreSQL in {cluster.folder} did not start",
             written,
-            f"The log is {cluster.log_file}.",
+            f"Rerun the command. The log is {cluster.log_file}.",
         )
     return postmaster
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic.util import CommandError
 from pydantic import SecretStr
 
-from judge_gym.errors import StoreError, first_line
+from judge_gym.errors import StoreError, causes, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 
@@ -75,9 +75,8 @@ def connect(settings: Settings) -> sa.Engine:
     except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
         engine.dispose()
         reason = first_line(error.orig)
-        raise StoreError(
-            f"The database {shown(url)} cannot be used: {reason}.", _remedy_of(str(error.orig))
-        ) from None
+        remedy = _remedy_of(str(error.orig)) if settings.database_url else "Rerun the command."
+        raise StoreError(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
     except CommandError:
         engine.dispose()
         raise StoreError(
@@ -104,6 +103,46 @@ def _remedy_of(message: str) -> str:
     otherwise = "Start the server, and let the user create tables"
     return (
         f"{next(fitting, otherwise)}; or unset JUDGE_GYM_DATABASE_URL to use the embedded database."
+    )
+
+
+def database_failure(error: BaseException) -> StoreError | None:
+    """Return what to print if the server of the database caused an error; None for other causes.
+
+    Covers errors of psycopg and of SQLAlchemy: a lost connection, a server that stops, starts or
+    recovers, a full disk, and other failures that are not the statement's.
+    """
+    resume = "All answers received are stored. {} and rerun the command to resume."
+    for cause in causes(error):
+        original = cause.orig if isinstance(cause, sa.exc.DBAPIError) else cause
+        if isinstance(original, psycopg.errors.DiskFull):
+            return StoreError(
+                f"The disk of the database is full: {first_line(original)}.",
+                resume.format("Free space"),
+            )
+        if _lost_connection(cause, original):
+            return StoreError(
+                f"The database stopped during the run: {first_line(original)}.",
+                resume.format("Start the server"),
+            )
+        if isinstance(original, psycopg.OperationalError):
+            return StoreError(
+                f"The database refused a statement: {first_line(original)}.",
+                resume.format("Correct the cause"),
+            )
+    return None
+
+
+def _lost_connection(cause: BaseException, original: BaseException | None) -> bool:
+    # libpq gives no code for a connection that broke. 08 is a lost connection, 57P a server that
+    # stops, has crashed or is not ready.
+    if isinstance(original, psycopg.OperationalError):
+        return original.sqlstate is None or original.sqlstate.startswith(("08", "57P"))
+    if isinstance(original, psycopg.InterfaceError):  # a closed connection was used
+        return True
+    # 8s2b: the connection of a session was lost before.
+    return isinstance(cause, sa.exc.StatementError | sa.exc.InvalidRequestError) and (
+        getattr(cause, "connection_invalidated", False) or cause.code == "8s2b"
     )
 
 

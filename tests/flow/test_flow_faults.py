@@ -103,7 +103,7 @@ def test_a_failed_chunk_loses_no_other(
     assert isinstance(error_of(state), PartialFailure)
     assert f"failures: judgements 1-{EACH}: " in (state.message or "")
     assert "disk of this judge is full" in (state.message or "")
-    assert "Run it again" in (state.message or "")
+    assert "run the flow again" in (state.message or "")
     counts = sample_counts(database)
     assert counts.keys() == {"sim/calm-1"}
     assert sum(counts["sim/calm-1"].values()) == EACH
