@@ -14,7 +14,9 @@ from judge_gym.report.markdown import RunMarkdown, run_markdown
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
+from judge_gym.store.results import conclusions_of
 from tasks.artifacts import artifact_key
+from tasks.events import emit_analysed
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -23,7 +25,10 @@ from tasks.runtime import runtime
 async def analyse_sweep(sweep: str) -> int:
     """Compute and store every figure of a sweep; returns the id of the analysis run."""
     async with runtime() as current:
-        return await asyncio.to_thread(analyse, current.engine, sweep)
+        run_id = await asyncio.to_thread(analyse, current.engine, sweep)
+        with current.session() as session:
+            emit_analysed(run_id, conclusions_of(session, run_id))
+    return run_id
 
 
 @task(name="show-results", task_run_name="show the results of {sweep}", **WRITING)

@@ -1,23 +1,34 @@
-"""Events for Prefect's automations: failed runs, used budgets, empty windows, new served models.
+"""Events for Prefect's automations: how runs ended, what was collected, judges that changed.
 
 | event | its resource | payload |
 |---|---|---|
 | `judge-gym.run.failed` | the flow run | flow, flow_run_id, sweep, message, remedy |
 | `judge-gym.budget.stopped` | the flow run | the same |
+| `judge-gym.analysis.finished` | `judge-gym.sweep.<name>` | analysis_run, simulated, conclusions |
+| `judge-gym.window.collected` | `judge-gym.window.<id>` | window, kept, kept_out by reason |
 | `judge-gym.window.empty` | `judge-gym.window.<id>` | window, message, remedy, kept_out by reason |
 | `judge-gym.served-model.changed` | `judge-gym.model.<model>` | before, now, since, experiments |
+| `judge-gym.judge.drifted` | `judge-gym.judge.<name>` | review, day, judge, simulated, message |
+| `judge-gym.judge.reconsider` | `judge-gym.judge.<name>` | the same, and alternative |
 
 A served model is the one that a provider names as the author of an answer. Its change is emitted
 when the run that saw it ends, with the model and the tags of the experiments that it answered. A
 killed run emits nothing.
 
+`conclusions` counts the findings by their conclusion. A judge has drifted if a review finds that it
+judges other than at an earlier review, by more than the margin of the review's file. A judge to
+reconsider may have drifted, fail a check that it passed before, or have an alternative that is
+shown to be better. Review the same day again, and the event has the same id. Payloads hold no text
+of a prompt, an answer, a document or an item, and no key.
+
 Related resources are the flow run, its flow and deployment, their tags and, where known, the sweep
 as `judge-gym.sweep.<name>`. For a workflow of a sweep, the sweep emits the event.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from dataclasses import asdict
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -31,17 +42,27 @@ from prefect.events import RelatedResource, emit_event
 from prefect.logging import get_run_logger
 
 from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.calibration.checks import Result
+from judge_gym.calibration.comparisons import DRIFT
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.judges.reviewing.findings import RECONSIDER
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
+from judge_gym.seeds import canonical_json
+from judge_gym.store.judges import ReviewRow
+from judge_gym.store.results import Conclusions
 from judge_gym.store.served import ServedChange, served_changes
 from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 
 RUN_FAILED = "judge-gym.run.failed"
 BUDGET_STOPPED = "judge-gym.budget.stopped"
+ANALYSIS_FINISHED = "judge-gym.analysis.finished"
+WINDOW_COLLECTED = "judge-gym.window.collected"
 WINDOW_EMPTY = "judge-gym.window.empty"
+JUDGE_DRIFTED = "judge-gym.judge.drifted"
+JUDGE_RECONSIDER = "judge-gym.judge.reconsider"
 SERVED_MODEL_CHANGED = "judge-gym.served-model.changed"
 LONGEST = 1000
 """Characters of a message: errors may repeat what a provider has said."""
@@ -102,21 +123,65 @@ async def _show(flow_run: FlowRun, message: str, remedy: str) -> None:
         await client.create_artifact(shown)
 
 
-def emit_empty_window(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:
-    """Emit that a window was collected and has no document; `kept_out` is by reason."""
-    total = sum(kept_out.values())
-    emit_event(
-        WINDOW_EMPTY,
-        resource={
-            "prefect.resource.id": f"judge-gym.window.{window_id}",
-            "prefect.resource.name": name,
-        },
-        payload={
-            "window": name,
+def emit_collected(window_id: int, name: str, counts: Mapping[str, int]) -> None:
+    """Emit that a window was collected; `counts` are its documents, kept or by why they are not."""
+    kept_out = {reason: count for reason, count in counts.items() if reason != "kept"}
+    about: dict[str, Any] = {"window": name, "kept_out": kept_out}
+    if counts["kept"]:
+        about |= {"kept": counts["kept"]}
+    else:
+        total = sum(kept_out.values())
+        about |= {
             "message": f"Window {name} has no document: {total} were found and kept out.",
             "remedy": f"See why with: judge-gym evidence show {window_id}.",
-            "kept_out": dict(kept_out),
-        },
+        }
+    event = WINDOW_COLLECTED if counts["kept"] else WINDOW_EMPTY
+    _emit(event, f"judge-gym.window.{window_id}", name, about)
+
+
+def emit_analysed(run_id: int, conclusions: Conclusions) -> None:
+    """Emit that the figures of a sweep were computed."""
+    _emit(
+        ANALYSIS_FINISHED,
+        f"judge-gym.sweep.{conclusions.sweep}",
+        conclusions.sweep,
+        {"analysis_run": run_id, **asdict(conclusions)},
+    )
+
+
+def emit_reviewed(review: str, day: date, rows: Iterable[ReviewRow]) -> None:
+    """Emit which judges of a review have drifted, and which it says to reconsider."""
+    judge = ""
+    for row in rows:
+        figures = row.figures
+        if figures["alternative"] is None:
+            judge = str(row.config["name"])
+        about = {
+            "review": review,
+            "day": day.isoformat(),
+            "judge": judge,
+            "simulated": row.simulated,
+            "message": row.reason[:LONGEST],
+        }
+        resource = f"judge-gym.judge.{judge}"
+        drifts = [check for check in figures["checks"] if check["name"] == DRIFT]
+        if any(check["result"] == Result.FAILS.value for check in drifts):
+            _emit(JUDGE_DRIFTED, resource, judge, about, once=True)
+        if row.recommendation == RECONSIDER:
+            other = row.config["name"] if figures["alternative"] else None
+            _emit(JUDGE_RECONSIDER, resource, judge, {**about, "alternative": other}, once=True)
+
+
+def _emit(
+    event: str, resource: str, name: str, payload: Mapping[str, Any], *, once: bool = False
+) -> None:
+    """Emit an event; with `once`, events of equal content have one id."""
+    identity = uuid5(NAMESPACE_URL, f"{event} {resource} {canonical_json(payload)}")
+    emit_event(
+        event,
+        resource={"prefect.resource.id": resource, "prefect.resource.name": name},
+        payload=dict(payload),
+        id=identity if once else None,
     )
 
 
@@ -141,19 +206,12 @@ async def served_models_followed(runtime: Runtime) -> AsyncIterator[None]:
 
 
 def _emit_change(change: ServedChange) -> None:
-    what = (change.model, change.before, change.now, change.since.isoformat())
-    emit_event(
-        SERVED_MODEL_CHANGED,
-        resource={
-            "prefect.resource.id": f"judge-gym.model.{change.model}",
-            "prefect.resource.name": change.model,
-        },
-        payload={
-            **dict(zip(("model", "before", "now", "since"), what, strict=True)),
-            "experiments": list(change.experiments),
-        },
-        id=uuid5(NAMESPACE_URL, " ".join(what)),  # of runs at the same time, each tells the same
-    )
+    about = asdict(change) | {
+        "since": change.since.isoformat(),
+        "experiments": list(change.experiments),
+    }
+    # Of runs at the same time, each emits the same change.
+    _emit(SERVED_MODEL_CHANGED, f"judge-gym.model.{change.model}", change.model, about, once=True)
 
 
 def _sweep(parameters: Mapping[str, Any]) -> str | None:

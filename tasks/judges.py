@@ -28,6 +28,7 @@ from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import ReviewRow
 from tasks.artifacts import Bar, artifact_key
+from tasks.events import emit_reviewed
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -113,9 +114,12 @@ async def report_review(file: Path, day: date) -> Path:
     async with runtime() as current:
         review = await asyncio.to_thread(load_review, file)
         rows, page = await asyncio.to_thread(_write_review, current, review, day)
+    name = review.file.name
+    # The page is of all reviews of the day.
+    emit_reviewed(name, day, [row for row in rows if row.review == name])
     await acreate_markdown_artifact(
         judge_review(day, rows),
-        artifact_key("judge-review", review.file.name),
+        artifact_key("judge-review", name),
         f"Judges in use on {day}: keep or reconsider. A person decides.",
     )
     return page

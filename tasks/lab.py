@@ -10,7 +10,7 @@ from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.runtime import Runtime
 from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.store.windows import load_window
-from tasks.events import emit_empty_window
+from tasks.events import emit_collected
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -20,11 +20,10 @@ async def collect_window(window_id: int) -> dict[str, int]:
     """Collect one window; returns how many documents were kept and dropped, by reason."""
     async with runtime() as current:
         counts = await evidence.collect_window(current, window_id)
-        if counts.get("kept") == 0:
+        if counts:  # none for a window that was collected before
             with current.session() as session:
                 name = load_window(session, window_id).name
-            kept_out = {reason: count for reason, count in counts.items() if reason != "kept"}
-            emit_empty_window(window_id, name, kept_out)
+            emit_collected(window_id, name, counts)
         return counts
 
 

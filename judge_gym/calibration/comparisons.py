@@ -23,6 +23,9 @@ from judge_gym.metrics.score_agreement import (
     score_alpha,
 )
 
+DRIFT = "drift"
+"""The name of the check of a judge against itself at an earlier time."""
+
 
 def between_checks(
     judges: Sequence[str],
@@ -301,7 +304,7 @@ def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) ->
     p = p_at_margin(change, _claim(drift, margins))
     if p is None and n and not drift.verdicts:
         p = _by_signs(drift.moved, margins.equivalence, rng)
-    return Check("drift", question, replace(change, p=p), Result.INCONCLUSIVE, "")
+    return Check(DRIFT, question, replace(change, p=p), Result.INCONCLUSIVE, "")
 
 
 def _claim(drift: Drift, margins: Margins) -> Claim:

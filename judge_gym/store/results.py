@@ -1,5 +1,6 @@
 """Analysis plans and runs: figures and findings are written once per run, read by reports."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -230,6 +231,23 @@ def load_findings(session: Session, run_id: int) -> list[FindingRow]:
         sa.select(*columns).where(t.AnalysisFinding.run_id == run_id).order_by(t.AnalysisFinding.id)
     )
     return [FindingRow(*row) for row in rows]
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """What an analysis run came to."""
+
+    sweep: str
+    simulated: bool
+    conclusions: dict[str, int]
+    """Conclusion → how many findings have it."""
+
+
+def conclusions_of(session: Session, run_id: int) -> Conclusions:
+    """Return what an analysis run came to; raises `StoreError` when there is none of this id."""
+    run, findings = run_info(session, run_id), load_findings(session, run_id)
+    counts = Counter(finding.conclusion for finding in findings)
+    return Conclusions(run.sweep, run.simulated, dict(sorted(counts.items())))
 
 
 def load_results(session: Session, run_id: int) -> list[ResultRow]:

@@ -109,11 +109,32 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
     run = prepared(file)
     run_flow(w1_evidence, run.windows, run.views, run.utility_model)
     [window] = run.windows
-    [event] = events("judge-gym.window.", id=[f"judge-gym.window.{window}"])
-    assert event["event"] == "judge-gym.window.empty"
+    # Windows of other tests, in databases of their own, have the same id.
+    [event] = events("judge-gym.window.empty", id=[f"judge-gym.window.{window}"])
     assert event["payload"]["window"] == "valmora"
     assert "has no document" in event["payload"]["message"]
     assert f"judge-gym evidence show {window}" in event["payload"]["remedy"]
+
+
+def test_a_collected_window_and_an_analysis_are_told_once_each(file: Path) -> None:
+    file.write_text(file.read_text().replace("valmora:", "own-name:").replace(
+        "window: valmora", "window: own-name"))  # fmt: skip
+    for _ in range(2):
+        state = run_flow(sweep, file)
+    [window] = prepared(file).windows
+
+    def mine() -> list[dict[str, Any]]:
+        found = events("judge-gym.window.collected", id=[f"judge-gym.window.{window}"])
+        return [one for one in found if one["payload"]["window"] == "own-name"]
+
+    [collected] = until(mine, "the event of the window", every=0.3)
+    assert collected["payload"]["kept"] == 4
+    finished = events("judge-gym.analysis.", id=["judge-gym.sweep.told"])
+    runs = [one["payload"]["analysis_run"] for one in finished]
+    assert asyncio.run(state.aresult()) in runs
+    assert len(runs) == len(set(runs))
+    assert all(one["payload"]["simulated"] for one in finished)
+    assert sum(finished[0]["payload"]["conclusions"].values()) > 0
 
 
 def test_another_served_model_is_told_once(file: Path, simulator: Simulator) -> None:

@@ -1,0 +1,85 @@
+"""The example automation that calls a webhook, as Prefect's server does it."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.blocks.webhook import Webhook
+from prefect.client.orchestration import get_client
+from prefect.events import AutomationCore
+from pydantic import SecretStr
+from ruamel.yaml import YAML
+
+from flows.judge_review import judge_review
+from support.command_line import REPOSITORY
+from support.flow_runs import run_scheduled
+from support.receiver import Receiver, receiver
+from support.waiting import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
+EXAMPLE = REPOSITORY / "deployments" / "automations" / "webhook.yaml"
+FUNCTION = """
+from pathlib import Path
+
+
+def graded(asked):
+    return 5 * len(asked["text"].split()) + 10 * Path("shift").exists() + int(asked["id"]) % 2
+"""
+REVIEW = """
+name: hooked
+time_zone: UTC
+reviews: [{judge: hooked.yaml, items: items.jsonl, decision: chosen for its price}]
+"""
+SECRET_TEXT = "harbour"
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    """A receiver, and the example automation that posts to it."""
+
+    async def make(url: str) -> Any:
+        block = await Webhook(url=SecretStr(url)).asave("judge-gym-test", overwrite=True)
+        described = YAML(typ="safe").load(EXAMPLE)
+        described["actions"][0]["block_document_id"] = str(block)
+        async with get_client() as client:
+            return await client.create_automation(AutomationCore.model_validate(described))
+
+    async def remove(automation: Any) -> None:
+        async with get_client() as client:
+            await client.delete_automation(automation)
+
+    with receiver() as kept:
+        automation = asyncio.run(make(kept.url))
+        try:
+            yield kept
+        finally:
+            asyncio.run(remove(automation))
+
+
+def test_a_judge_that_drifts_is_posted_to_the_webhook(hook: Receiver, tmp_path: Path) -> None:
+    module = f"hooked_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{module}.py").write_text(FUNCTION)
+    judge = f"kind: callable\nname: hooked\nfunction: {module}:graded\n"
+    (tmp_path / "hooked.yaml").write_text(judge)
+    texts = [{"id": str(n), "text": f"{SECRET_TEXT} " * (1 + n % 7) + str(n)} for n in range(12)]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    file = tmp_path / "review.yaml"
+    file.write_text(REVIEW)
+    run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", file=str(file))
+    (tmp_path / "shift").touch()
+    for _ in range(2):  # the second has nothing left to judge, and the same to say
+        run_scheduled(judge_review, "2026-01-11T03:00:00+00:00", file=str(file))
+
+    def mine() -> dict[str, Any]:
+        return {one["event"]: one for one in hook.posted if one["about"] == "hooked"}
+
+    wanted = {"judge-gym.judge.drifted", "judge-gym.judge.reconsider"}
+    until(lambda: wanted <= mine().keys(), f"{wanted} at the receiver", every=0.3)
+    told = mine()["judge-gym.judge.drifted"]["payload"]
+    assert told.pop("message").startswith("It no longer judges as on 2026-01-10: 10 points")
+    assert told == {"review": "hooked", "day": "2026-01-11", "judge": "hooked", "simulated": False}
+    assert mine()["judge-gym.judge.reconsider"]["payload"]["alternative"] is None
+    assert SECRET_TEXT not in json.dumps(hook.posted)
