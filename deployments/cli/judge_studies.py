@@ -28,6 +28,7 @@ from deployments.cli.thresholds import (
     verdicts_json,
 )
 from judge_gym.counting import counted
+from judge_gym.errors import JudgeGymError
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
@@ -64,7 +65,7 @@ def calibrate(
         _plan_calibration(design, judges, originals.texts)
         return
     with tables_on_standard_error(when=as_json):
-        findings = _run_calibration(file, design, judges, retry_failed=retry_failed)
+        findings, error = _run_calibration(file, design, judges, retry_failed=retry_failed)
         assessments = findings.assessments
         figures = {
             one.judge.name: {check.name: check.estimate for check in one.checks}
@@ -76,6 +77,8 @@ def calibrate(
         checks = [one.checks for one in assessments]
         judges = [one.judge for one in assessments]
         verdicts_json(judges, decisions, checks, thresholds, why=findings.why)
+    if error:
+        raise error
     verdicts = map(result_of_verdict, decisions) if by_verdict else ()
     exit_by([*verdicts, *(check.result for check in thresholds)])
 
@@ -118,7 +121,8 @@ def _plan_calibration(
 
 def _run_calibration(
     file: Path, design: "CalibrationDesign", judges: "Sequence[Judge]", *, retry_failed: bool
-) -> "CalibrationFindings":
+) -> "tuple[CalibrationFindings, JudgeGymError | None]":
+    """Run it and show what it found; returns that, with the error of a run that did not succeed."""
     import asyncio
 
     from deployments.cli.environment import prepare_environment, run_flow, simulator_for
@@ -128,15 +132,20 @@ def _run_calibration(
     models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
     shown: list[CalibrationFindings] = []
-    run_flow(
-        "calibration",
-        lambda: shown.append(asyncio.run(_show_calibration(design))),
-        simulator_for(models),
-        show_failed=True,
-        file=file,
-        retry_failed=retry_failed,
-    )
-    return shown[0]
+    try:
+        run_flow(
+            "calibration",
+            lambda: shown.append(asyncio.run(_show_calibration(design))),
+            simulator_for(models),
+            show_failed=True,
+            file=file,
+            retry_failed=retry_failed,
+        )
+    except JudgeGymError as error:
+        if not shown:
+            raise
+        return shown[0], error
+    return shown[0], None
 
 
 async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings":

@@ -17,6 +17,7 @@ from judge_gym.calibration.checks import Check, Margins, Result, claimed
 from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
+from judge_gym.design.config import what_exists
 from judge_gym.errors import ConfigError
 from judge_gym.formats import percent, plain
 from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
@@ -123,6 +124,11 @@ def load_gate(judge: Judge) -> LoadedGate:
             f"{judge.called} has no gate.", "Add `gate: {items: labelled.jsonl}` to its file."
         )
     rule = judge.gate
+    for key, path in (("items", rule.items), ("labels", rule.labels)):
+        if path and not path.exists():
+            raise ConfigError(
+                f"{judge.called}: gate.{key} is {path}, which does not exist.", what_exists(path)
+            )
     labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
     texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
     texts.check([judge])

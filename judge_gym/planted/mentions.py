@@ -22,7 +22,8 @@ _NUMBER = re.compile(
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _CAPITALS = "".join(filter(str.isupper, map(chr, [*range(0x250), *range(0x370, 0x530)])))
-_WORD = rf"[{_CAPITALS}][\w’'-]*"
+_TITLE = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.[ \n])?"
+_WORD = rf"{_TITLE}[{_CAPITALS}][\w’'-]*"
 _LINKS = r"(?:(?:of|de|del|la|van|von|bin|al|da|dos) (?:the )?)?"
 _NAME = re.compile(rf"(?<![\w@#/.-]){_WORD}(?:[ \n]{_LINKS}{_WORD})*")
 _OPENING = re.compile(r"(?:^|[.!?:…][\"'”’»)\]]*\s+)[\"'“‘«„(\[¿¡*_]*\Z|[\"“‘«„¿¡]\Z")

@@ -95,3 +95,30 @@ def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Pa
     assert (command.data / "reports" / "benchmark-chosen-rejected.html").is_file()
     assert "order decides" in said
     assert "SIMULATED DATA: not evidence" in said
+
+
+def test_a_judge_without_readable_answers_fails_and_its_json_says_why(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "off.yaml").write_text(
+        "kind: callable\nname: off\nfunction: off_the_scale:six\nversion: '1'\n"
+        "scale: {lowest: 1, highest: 5}\ngate: {items: gone.jsonl}\n"
+    )
+    (tmp_path / "off_the_scale.py").write_text("def six(item): return 6\n")
+    rows = [{"text": f"A text with {n} words.", "truth": 1 + n % 5} for n in range(5)]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    file = tmp_path / "off-calibration.yaml"
+    file.write_text(
+        "name: off\njudges: [off.yaml]\nitems: items.jsonl\nrepeats: 1\nperturbations: [tone]\n"
+    )
+
+    ended = command("judge", "calibrate", file, "--json")
+    assert ended.code == 1
+    (told,) = json.loads(ended.output)["judges"]
+    assert told["verdict"] == "do not use"
+    assert "6 is not from 1 to 5" in told["why"]
+
+    gate = command("judge", "gate", tmp_path / "off.yaml")
+    assert gate.code == 3
+    assert "gate.items" in gate.errors
+    assert "gone.jsonl" in gate.errors

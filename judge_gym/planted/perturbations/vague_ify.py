@@ -24,10 +24,13 @@ _AFTER_MONTH = re.compile(rf"\b(?:{_MONTHS})\.?,?\s+\Z")
 _BEFORE_MONTH = re.compile(rf"\s(?:{_MONTHS})\b")
 _DATED = re.compile(r"\b(?:in|since|by|until|of|from|to|for|before|after)\s+\Z")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
-_CURRENCY = re.compile(r"\b(?:EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK)\s+\Z")
+_CODES = "EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK"
+_CURRENCY = re.compile(rf"\b(?:{_CODES})\s+\Z")
+_IN_CURRENCY = re.compile(rf"\s?(?:{_CODES}|euros?|dollars?|pounds)\b|\s?[€£]")
+# Not "that", which before a number or a name is hardly ever one.
 _DETERMINER = re.compile(
-    r"\b(the|an?|this|that|these|those|its|their|our|his|her|my|your|all|both|last|next|first|past)"
-    r"\s+\Z",
+    r"\b(the|an?|this|these|those|its|their|our|his|her|my|your|all|both|last|next|first|past|"
+    r"[\w-]+['’]s)\s+\Z",
     re.IGNORECASE,
 )
 _IDENTIFIED = re.compile(
@@ -61,14 +64,18 @@ _PLACE_NOUN = re.compile(
     r"\s+(?:bridge|church|clinic|farm|hall|harbour|hospital|library|market|museum|office|park|road|"
     r"school|square|station|street|wood)s?\b"
 )
-_HOUR = re.compile(r"\s+(?:[ap]\.m\.|o'clock)")
+_HOUR = re.compile(r"\s?(?:[ap]m\b|[ap]\.m\.)|\s+o['’]clock")
+_OPENS_ITEM = re.compile(r"(?:\A|\n|[:;])[ \t]*[-*]?[ \t]*\Z")
+_ENDS_MARK = re.compile(r"[.)]\s")
+_SHORTENED = re.compile(r"\b(?:Co|Corp|Inc|Jr|Ltd|Sr)\Z")
+_GOES_ON = re.compile(r"\.\s+[a-z]")
 _NEXT_WORD = re.compile(r"\s+([A-Za-z][\w’']*)")
 
 
 def changes(text: str, rng: random.Random) -> list[Change]:
     """Return the replacement of each number and name by a word of the same kind."""
     openings = {one.start for one in sentences(text)}
-    edits = [_number(text, *span) for span in numbers(text)]
+    edits = [_number(text, *span) for span in _whole(text, numbers(text))]
     for first, last in names(text):
         if _WEEKDAYS.fullmatch(text, first, last):
             continue
@@ -79,6 +86,19 @@ def changes(text: str, rng: random.Random) -> list[Change]:
         (Edit(edit.start, edit.end, _opened(edit, text, openings)),)
         for edit in sorted(edits, key=lambda edit: edit.start)
     ]
+
+
+def _whole(text: str, spans: list[Span]) -> list[Span]:
+    """Return the numbers without marks of list items, groups of digits such as 0800 123 as one."""
+    whole: list[Span] = []
+    for first, last in spans:
+        if _ENDS_MARK.match(text, last) and _OPENS_ITEM.search(text[:first]):
+            continue
+        if whole and text[whole[-1][1] : first] == " " and text[first:last].isdigit():
+            whole[-1] = (whole[-1][0], last)
+        else:
+            whole.append((first, last))
+    return whole
 
 
 def _opened(edit: Edit, text: str, openings: set[int]) -> str:
@@ -100,7 +120,16 @@ def _number(text: str, first: int, last: int) -> Edit:
         return Edit(first, last, "many")
     if code := _CURRENCY.search(before):
         return Edit(first - len(before) + code.start(), last, "some amount")
-    is_amount = not number[0].isalnum()
+    if hour := _HOUR.match(text, last):
+        end = hour.end()
+        closes = hour[0].endswith(".") and not _GOES_ON.match(text, end - 1)
+        return Edit(first, end - closes, "later" if determiner else "some hour")
+    if not number[0].isalnum():
+        is_amount = True
+    elif is_amount := bool(in_currency := _IN_CURRENCY.match(text, last)):
+        assert in_currency is not None
+        last = in_currency.end()
+        noun = _noun_follows(text, last)
     if number.endswith("%") or is_amount:
         kind = "amount" if is_amount else "share"
         if determiner:
@@ -113,10 +142,10 @@ def _number(text: str, first: int, last: int) -> Edit:
             return Edit(first, last, "some year")
     if _BEFORE_MONTH.match(text, last):
         return Edit(first, last, "day in" if determiner else "some day in")
-    if (identified := _IDENTIFIED.search(before)) and not noun:
+    if identified := _IDENTIFIED.search(before):
         at = first - len(before) + identified.start()
         if _DETERMINER.search(text[max(0, at - 12) : at]):
-            return Edit(first, last, "in question")
+            return Edit(first - 1, last, "" if noun else " in question")
         return Edit(at, last, f"some {identified[1].casefold()}")
     return Edit(first, last, _count(text, (first, last), determiner and determiner[1], noun=noun))
 
@@ -132,8 +161,6 @@ def _count(text: str, span: Span, determiner: str | None, *, noun: bool) -> str:
         if determiner.casefold() in ("last", "next", "first", "past"):
             return "few"
         return "various" if noun else "ones"
-    if _HOUR.match(text, last):
-        return "some hour"
     if re.match(r"\s+(?:fewer|more|less)\b", text[last : last + 8]):
         return "somewhat"
     if re.match(r"\s+of\b", text[last : last + 4]):
@@ -145,6 +172,8 @@ def _count(text: str, span: Span, determiner: str | None, *, noun: bool) -> str:
 
 def _name(text: str, first: int, last: int) -> Edit:
     """Return the edit of a name, and of the role before it."""
+    if _SHORTENED.search(text[first:last]) and _GOES_ON.match(text, last):
+        last += 1
     before = text[max(0, first - 24) : first]
     if role := _ROLE.search(before):
         at = first - len(before) + role.start()
