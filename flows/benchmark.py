@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.endings import outlasting_outages
 from flows.forms import AtLeastOne, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
@@ -15,6 +16,7 @@ from tasks.judges import report_benchmark
 
 
 @flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[emit_failure])
+@outlasting_outages
 async def benchmark(
     judges: list[Path],
     items: Path,

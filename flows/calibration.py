@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.endings import outlasting_outages
 from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -16,6 +17,7 @@ from tasks.judges import report_calibration
 
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
+@outlasting_outages
 async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 

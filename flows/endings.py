@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
+from prefect.logging import get_run_logger
 from prefect.states import Completed, Failed, Scheduled
 
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
@@ -18,6 +19,7 @@ from judge_gym.errors import RETRY_FAILED, JudgeGymError
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.store.cleaning import KINDS
+from judge_gym.store.engine import database_failure
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
 NOTHING_MISSING = "nothing was missing"
@@ -28,6 +30,7 @@ MOST_NAMED = 3
 
 
 P = ParamSpec("P")
+T = TypeVar("T")
 Ending = Coroutine[Any, Any, State[Any]]
 
 
@@ -40,6 +43,36 @@ def failing_in_words(flow: Callable[P, Ending]) -> Callable[P, Ending]:
             return await flow(*arguments, **options)
         except JudgeGymError as error:
             return Failed(message=str(error), data=error)
+
+    return run
+
+
+OUTAGES = 3
+"""Times that a flow begins again after it lost the database."""
+
+
+def outlasting_outages(
+    flow: Callable[P, Coroutine[Any, Any, T]],
+) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Begin again when the flow has lost the database: it does what is missing.
+
+    Connections wait for the database. Raises `StoreError` when it does not come back.
+    """
+
+    @functools.wraps(flow)
+    async def run(*arguments: P.args, **options: P.kwargs) -> T:
+        outages = 0
+        while True:
+            try:
+                return await flow(*arguments, **options)
+            except Exception as error:
+                failure = database_failure(error)
+                if failure is None:
+                    raise
+                outages += 1
+                if outages > OUTAGES:
+                    raise failure from error
+                get_run_logger().warning("%s Resuming.", failure.message)
 
     return run
 

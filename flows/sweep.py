@@ -16,6 +16,7 @@ from flows.endings import (
     caused_by,
     combined,
     failing_in_words,
+    outlasting_outages,
     run_again_later,
     tag_as_partial,
 )
@@ -41,6 +42,7 @@ Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 @flow(name="sweep", flow_run_name="sweep {file.name}", on_failure=[emit_failure])
 @failing_in_words
+@outlasting_outages
 async def sweep(
     file: Path,
     retry_failed: bool = False,

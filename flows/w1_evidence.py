@@ -3,6 +3,7 @@
 from prefect import flow
 from prefect.client.schemas.objects import State
 
+from flows.endings import outlasting_outages
 from flows.forms import Model, windows_run_name
 from flows.progress import Counted
 from flows.running import Work, locked_run
@@ -22,6 +23,7 @@ from tasks.lab import collect_window, make_views
     validate_parameters=True,
     on_failure=[emit_failure],
 )
+@outlasting_outages
 async def w1_evidence(
     windows: list[int],
     views: list[EvidenceView],

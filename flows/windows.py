@@ -9,6 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from pydantic import Field
 
+from flows.endings import outlasting_outages
 from flows.forms import rolling_run_name
 from flows.progress import Counted
 from flows.running import Run, locked_run
@@ -19,6 +20,7 @@ from tasks.lab import collect_window
 
 
 @flow(name="windows", flow_run_name=rolling_run_name, on_failure=[emit_failure])
+@outlasting_outages
 async def windows(
     file: Path,
     cadence: Cadence = "daily",

@@ -210,11 +210,13 @@ def _every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
     """Call `look` again and again in a thread until the block ends."""
     from sqlalchemy.exc import OperationalError
 
+    from judge_gym.errors import StoreError
+
     stop = threading.Event()
 
     def watch() -> None:
         while not stop.wait(seconds):
-            with suppress(OperationalError):  # the run itself reports a lost database
+            with suppress(OperationalError, StoreError):  # the run itself reports a lost database
                 look()
 
     watcher = threading.Thread(target=watch, daemon=True)

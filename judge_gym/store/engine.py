@@ -2,15 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
+import tenacity
 from alembic.util import CommandError
 from pydantic import SecretStr
 
 from judge_gym.errors import StoreError, causes, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
+
+PATIENCE_S = 90.0
+"""Seconds that a new connection waits for a server that restarts or fails over."""
 
 
 def database_url(settings: Settings) -> str:
@@ -64,7 +69,11 @@ def named(url: sa.URL) -> str:
 
 
 def connect(settings: Settings) -> sa.Engine:
-    """Return an engine on a reachable, migrated database; raises `StoreError` with a remedy."""
+    """Return an engine on a reachable, migrated database; raises `StoreError` with a remedy.
+
+    A database that cannot be reached is an error at once. Later connections of the engine wait
+    `PATIENCE_S` for it.
+    """
     url = database_url(settings)
     # Errors are shown and logged: a statement's values may be prompts and answers.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
@@ -83,9 +92,60 @@ def connect(settings: Settings) -> sa.Engine:
             f"The database {shown(url)} is at revision {current}, unknown to this judge-gym.",
             "Upgrade judge-gym, or name another database.",
         ) from None
+    _connect_patiently(engine, settings)
     return engine
 
 
+def _connect_patiently(engine: sa.Engine, settings: Settings) -> None:
+    """Have connections wait for a server that is away, and start the embedded one again.
+
+    A refused login is an error at once. Once a connection has waited in vain, the next ones do not
+    wait until one succeeds: a run has many, and ends one after the other.
+    """
+    waits = True
+
+    def start_again(_: tenacity.RetryCallState) -> None:
+        if settings.database_url is None:
+            database_url(settings)
+
+    @sa.event.listens_for(engine, "do_connect")
+    def connected(
+        dialect: Any, _record: Any, arguments: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        nonlocal waits
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(_may_come_back),
+            stop=tenacity.stop_after_delay(PATIENCE_S if waits else 0),
+            wait=tenacity.wait_fixed(0.5),
+            before_sleep=start_again,
+        )
+        try:
+            connection = retrying(dialect.connect, *arguments, **options)
+            waits = True
+            return connection
+        except tenacity.RetryError as error:
+            waits = False
+            last = error.last_attempt.exception()
+            raise StoreError(
+                f"The database has been away for more than {PATIENCE_S:.0f} s: {first_line(last)}.",
+                _RESUME.format("Start the server"),
+            ) from None
+
+
+def _may_come_back(error: BaseException) -> bool:
+    return isinstance(error, psycopg.OperationalError) and not any(
+        part in str(error) for part in _OF_THE_LOGIN
+    )
+
+
+_OF_THE_LOGIN = (
+    "permission denied",
+    "password authentication failed",
+    "no password supplied",
+    'role "',
+    'database "',
+)
+"""Parts of PostgreSQL's messages that waiting does not change."""
 _REMEDIES = {
     "permission denied": "Let the user create tables in it",
     "password authentication failed": "Correct the user or the password in JUDGE_GYM_DATABASE_URL",
@@ -106,29 +166,31 @@ def _remedy_of(message: str) -> str:
     )
 
 
+_RESUME = "All answers received are stored. {} and rerun the command to resume."
+
+
 def database_failure(error: BaseException) -> StoreError | None:
     """Return what to print if the server of the database caused an error; None for other causes.
 
     Covers errors of psycopg and of SQLAlchemy: a lost connection, a server that stops, starts or
     recovers, a full disk, and other failures that are not the statement's.
     """
-    resume = "All answers received are stored. {} and rerun the command to resume."
     for cause in causes(error):
         original = cause.orig if isinstance(cause, sa.exc.DBAPIError) else cause
         if isinstance(original, psycopg.errors.DiskFull):
             return StoreError(
                 f"The disk of the database is full: {first_line(original)}.",
-                resume.format("Free space"),
+                _RESUME.format("Free space"),
             )
         if _lost_connection(cause, original):
             return StoreError(
                 f"The database stopped during the run: {first_line(original)}.",
-                resume.format("Start the server"),
+                _RESUME.format("Start the server"),
             )
         if isinstance(original, psycopg.OperationalError):
             return StoreError(
                 f"The database refused a statement: {first_line(original)}.",
-                resume.format("Correct the cause"),
+                _RESUME.format("Correct the cause"),
             )
     return None
 

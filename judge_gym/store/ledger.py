@@ -18,13 +18,13 @@ from judge_gym.records.attempts import AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
+from judge_gym.store.engine import PATIENCE_S, database_failure
 from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
-PATIENCE_S = 30.0
-"""Seconds that a paid answer waits for a database that restarts."""
+# A paid answer waits for a database that restarts.
 _patiently = tenacity.retry(
-    retry=tenacity.retry_if_exception_type(sa.exc.OperationalError),
+    retry=tenacity.retry_if_exception(lambda error: database_failure(error) is not None),
     stop=tenacity.stop_after_delay(PATIENCE_S),
     wait=tenacity.wait_fixed(0.5),
     reraise=True,
@@ -159,9 +159,9 @@ class Ledger:
         """Commit all in one transaction; if it fails, commit each change by itself."""
         try:
             self._commit(changes)
-        except sa.exc.OperationalError as error:  # the database is at fault, not a change
-            return [error] * len(changes)
         except Exception as error:
+            if database_failure(error) is not None:  # the database is at fault, not a change
+                return [error] * len(changes)
             if len(changes) == 1:
                 return [error]
             return [self._commit_each([change])[0] for change in changes]

@@ -19,6 +19,8 @@ from judge_gym.seeds import derive_seed
 POLL_S = 1.0
 HEARTBEAT_S = 5.0
 """A lost connection of a run is opened again after this long."""
+_AWAY = (sa.exc.DBAPIError, StoreError)
+"""Errors of a connection to a database that is away."""
 _SPACE = derive_seed("judge-gym claims") % 2**31
 """Separates our locks from those of other programs in the same database."""
 _SWEEPS = derive_seed("judge-gym sweeps in progress") % 2**31
@@ -41,9 +43,34 @@ _HELD = sa.text(
 async def locked(
     engine: sa.Engine, kind: str, names: Iterable[object], waiting: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """Lock these names for the block; calls `waiting` once if another run has one of them."""
+    """Lock these names for the block; calls `waiting` once if another run has one of them.
+
+    The locks are taken again if the database restarts during the block.
+    """
     buckets = _buckets({kind: names})
     connection = await asyncio.to_thread(_connected, engine)
+    over = asyncio.Event()
+
+    async def ended_within(seconds: float) -> bool:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), seconds)
+        return over.is_set()
+
+    async def keep() -> None:
+        nonlocal connection
+        while not await ended_within(HEARTBEAT_S):
+            try:
+                if not connection.closed:
+                    await asyncio.to_thread(connection.execute, sa.select(1))
+                    continue
+                connection = await asyncio.to_thread(_connected, engine)
+                while not await asyncio.to_thread(_taken, connection, buckets):
+                    if await ended_within(POLL_S):
+                        return
+            except _AWAY:
+                connection.close()
+
+    keeping = None
     try:
         has_waited = False
         while not await asyncio.to_thread(_taken, connection, buckets):
@@ -51,8 +78,12 @@ async def locked(
                 waiting()
                 has_waited = True
             await asyncio.sleep(POLL_S)
+        keeping = asyncio.create_task(keep())
         yield
     finally:
+        over.set()
+        if keeping is not None:
+            await asyncio.shield(keeping)
         await asyncio.shield(asyncio.to_thread(_closed, connection))
 
 
@@ -63,7 +94,7 @@ def in_progress(engine: sa.Engine, sweep: str) -> Iterator[None]:
 
     def stay() -> None:
         while not ended.is_set():
-            with suppress(sa.exc.DBAPIError):
+            with suppress(*_AWAY):
                 connection = _connected(engine)
                 try:
                     connection.execute(_SHARE, {"space": _SWEEPS, "sweep": _number(sweep)})
@@ -142,6 +173,7 @@ def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
 
 def _closed(connection: sa.Connection) -> None:
     """Release all locks; a server that is gone has released them."""
-    with suppress(sa.exc.DBAPIError):
-        connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
+    with suppress(*_AWAY):
+        if not (connection.closed or connection.invalidated):
+            connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
     connection.close()
