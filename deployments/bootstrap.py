@@ -24,12 +24,12 @@ from ruamel.yaml import YAML
 from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 from tasks.policy import limits_of
 from tasks.runtime import VARIABLE, secret_block
 
 WORK_POOL = "judge-gym"
-LOST_RUNS_FILE = REPOSITORY / "deployments" / "automations" / "lost-runs.yaml"
+LOST_RUNS_FILE = DEPLOYMENTS / "automations" / "lost-runs.yaml"
 ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")
 """Environment variables that a run on the work pool may set; the others come from its worker."""
 Outcome = Literal["created", "changed", "unchanged", "kept"]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from prefect.blocks.core import Block
@@ -27,9 +28,9 @@ from ruamel.yaml import YAML
 
 from deployments.bootstrap import Step, outcome
 from judge_gym.errors import JudgeGymError
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 
-PREFECT_FILE = REPOSITORY / "prefect.yaml"
+PREFECT_FILE = DEPLOYMENTS / "prefect.yaml"
 TAG = "judge-gym"
 """The tag of every deployment in the file."""
 _DESCRIBED = {
@@ -114,10 +115,6 @@ async def deploy_all(*, overwrite: bool = False) -> list[Step]:
 
 
 def _described_in_file() -> dict[str, Any]:
-    if not PREFECT_FILE.exists():
-        raise JudgeGymError(
-            f"There is no {PREFECT_FILE}.", "Deploy from a checkout of judge-gym: make setup."
-        )
     return dict(YAML(typ="safe").load(PREFECT_FILE))
 
 
@@ -125,12 +122,12 @@ def _prefect_deploy(described: dict[str, Any]) -> None:
     environment = os.environ | {"PREFECT_API_URL": get_current_settings().api.url or ""}
     # If unset, it is filled in where the flow runs, which may be another machine.
     environment.pop("JUDGE_GYM_HOME", None)
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        json.dump(described, file)
-        file.flush()
+    # Not in the user's folder: its modules could replace those that Prefect imports.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, PREFECT_FILE.name).write_text(json.dumps(described), encoding="utf-8")
         done = subprocess.run(
-            [*_COMMAND, "--prefect-file", file.name],
-            cwd=REPOSITORY,
+            _COMMAND,
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -141,7 +138,7 @@ def _prefect_deploy(described: dict[str, Any]) -> None:
         output = (done.stderr or done.stdout).strip().splitlines()
         raise JudgeGymError(
             f"Prefect did not deploy {PREFECT_FILE}: {output[-1] if output else 'no reason given'}",
-            f"To see all of its output: cd {REPOSITORY} && prefect --no-prompt deploy --all",
+            f"To see its output: prefect --no-prompt deploy --all --prefect-file {PREFECT_FILE}",
         )
 
 

@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import outlasting_outages
-from flows.forms import AtLeastOne, OrLeftOut
+from flows.forms import AtLeastOne, File, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -18,9 +18,9 @@ from tasks.judges import report_benchmark
 @flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[emit_failure])
 @outlasting_outages
 async def benchmark(
-    judges: list[Path],
-    items: Path,
-    mapping: Path,
+    judges: list[File],
+    items: File,
+    mapping: File,
     limit: OrLeftOut[AtLeastOne] = None,
     retry_failed: bool = False,
 ) -> State[Path]:

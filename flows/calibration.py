@@ -6,6 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import outlasting_outages
+from flows.forms import File
 from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -18,7 +19,7 @@ from tasks.judges import report_calibration
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
 @outlasting_outages
-async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
+async def calibration(file: File, retry_failed: bool = False) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 
     The budget of a judge or of the perturber, set in its file, stops new work once it is used up;

@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from prefect.runtime import flow_run
-from pydantic import Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+from judge_gym.shipped import own_or_shipped
 
 
 def experiments_run_name(verb: str) -> Callable[[], str]:
@@ -72,6 +74,8 @@ class _WithoutNull:
 
 OrLeftOut = Annotated[T | None, _WithoutNull()]
 """What a form may leave empty; it is None then."""
+File = Annotated[Path, AfterValidator(own_or_shipped)]
+"""A file of the run's folder, or a shipped example such as deployments/sweeps/demo.yaml."""
 AtLeastOne = Annotated[int, Field(ge=1)]
 Model = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", examples=["openai/gpt-4.1-nano"])]
 """A provider of the providers file and a model of it."""

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from flows.endings import outlasting_outages
-from flows.forms import OrLeftOut, review_run_name
+from flows.forms import File, OrLeftOut, review_run_name
 from flows.judged_items import judge_requests
 from flows.running import locked_run
 from judge_gym.design.window_files import day_of
@@ -21,7 +21,7 @@ from tasks.judges import report_review
 @flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
 @outlasting_outages
 async def judge_review(
-    file: Path, day: OrLeftOut[date] = None, retry_failed: bool = False
+    file: File, day: OrLeftOut[date] = None, retry_failed: bool = False
 ) -> State[Path]:
     """Judge with judges in use and their alternatives, and report which to reconsider.
 

@@ -1,12 +1,11 @@
 """Panel: several raters review a document, and an arbiter says what they come to."""
 
-from pathlib import Path
-
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from flows.endings import outlasting_outages
+from flows.forms import File
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
 from tasks.events import emit_failure, served_models_followed
@@ -17,7 +16,7 @@ from tasks.runtime import runtime
 
 @flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[emit_failure])
 @outlasting_outages
-async def panel(file: Path, config: Path) -> State[PanelState]:
+async def panel(file: File, config: File) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.
 
     What was reviewed before is not asked again; a rater that failed is. The panel's budget, which

@@ -1,7 +1,6 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
 from collections.abc import Coroutine, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from prefect import Flow, flow
@@ -21,7 +20,7 @@ from flows.endings import (
     tag_as_partial,
 )
 from flows.fanning_out import FanOut
-from flows.forms import AtLeastOne, OrLeftOut, RunSettings
+from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings
 from flows.progress import sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -44,7 +43,7 @@ Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 @failing_in_words
 @outlasting_outages
 async def sweep(
-    file: Path,
+    file: File,
     retry_failed: bool = False,
     settings: RunSettings = None,
     only: OrLeftOut[list[Part]] = None,
@@ -56,8 +55,8 @@ async def sweep(
     resume; a run of a deployment is scheduled again automatically.
 
     Args:
-        file: the sweep file, as this process sees it; a worker starts from its checkout, so
-            deployments/sweeps/demo.yaml is one.
+        file: the sweep file, in the folder JUDGE_GYM_HOME of the worker; or a shipped example, such
+            as deployments/sweeps/demo.yaml.
         retry_failed: retry what failed, before planning what is missing.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}; the Prefect
             variable judge_gym_settings, a JSON object, overrides them.

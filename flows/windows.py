@@ -1,7 +1,6 @@
 """Windows: the evidence of a day or a week, on a schedule, each window once."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 from prefect import flow
@@ -10,7 +9,7 @@ from prefect.runtime import flow_run
 from pydantic import Field
 
 from flows.endings import outlasting_outages
-from flows.forms import rolling_run_name
+from flows.forms import File, rolling_run_name
 from flows.progress import Counted
 from flows.running import Run, locked_run
 from judge_gym.design.window_files import Cadence, load_rolling, periods
@@ -22,7 +21,7 @@ from tasks.lab import collect_window
 @flow(name="windows", flow_run_name=rolling_run_name, on_failure=[emit_failure])
 @outlasting_outages
 async def windows(
-    file: Path,
+    file: File,
     cadence: Cadence = "daily",
     catch_up: Annotated[int, Field(ge=0, le=366)] = 0,
 ) -> State[None]:

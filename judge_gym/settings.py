@@ -21,8 +21,8 @@ from pydantic_settings import (
 
 from judge_gym.design.fields import Legal, legal_text
 from judge_gym.errors import ConfigError
+from judge_gym.shipped import DEPLOYMENTS
 
-REPOSITORY = Path(__file__).parents[1]
 FILE = Path("judge-gym.toml")
 _NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
 _URL = Legal("text such as postgresql://user:password@host:5432/name")
@@ -59,7 +59,7 @@ class Settings(BaseSettings):
     """PostgreSQL to use; without it an embedded server under `data_dir` is."""
     data_dir: Path = Path(".judge-gym")
     """Where the embedded PostgreSQL, reports and logs live."""
-    providers_file: Path = REPOSITORY / "deployments" / "providers.toml"
+    providers_file: Path = DEPLOYMENTS / "providers.toml"
     """The providers: prefixes, addresses, key variables and limits."""
     chunk_size: int = Field(default=100, ge=1, le=1000)
     """LLM calls in one Prefect task."""

@@ -14,7 +14,8 @@ from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.experiment import TaskType
 from judge_gym.errors import StoreError, listing
-from judge_gym.settings import REPOSITORY, settings
+from judge_gym.settings import settings
+from judge_gym.shipped import NOTEBOOKS
 
 if TYPE_CHECKING:
     from judge_gym.design.experiment import Experiment
@@ -94,7 +95,7 @@ def alt_test(
 @app.command()
 def notebooks() -> None:
     """List the analysis notebooks and how to open them."""
-    files = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
+    files = sorted(NOTEBOOKS.glob("*.ipynb"))
     show_table("Notebooks", ("file", "about"), ((file, _title(file)) for file in files))
     console.print("Open one in JupyterLab or an editor, and name the sweep in its second cell.")
 

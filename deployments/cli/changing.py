@@ -18,7 +18,8 @@ from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.plans import WORKFLOWS
 from judge_gym.design.sweep import name_in
-from judge_gym.settings import REPOSITORY, settings
+from judge_gym.settings import settings
+from judge_gym.shipped import own_or_shipped
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import PrefectClient
@@ -254,9 +255,7 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
     if {str(window) for window in chosen.windows} & set(_strings(parameters.get("windows"))):
         return True
     file = parameters.get("file")
-    # Deployed runs resolve files relative to the checkout of their worker.
-    files = [] if file is None else [Path(str(file)), REPOSITORY / str(file)]
-    return sweep in map(name_in, files)
+    return file is not None and sweep == name_in(own_or_shipped(Path(str(file))))
 
 
 def _strings(values: Any) -> Iterable[str]:

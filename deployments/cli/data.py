@@ -266,6 +266,38 @@ def delete_annotations(
 
 
 @app.command()
+def examples(
+    folder: Annotated[
+        Path, typer.Argument(help="Where; . is the current folder.", show_default=False)
+    ],
+) -> None:
+    """Write the example files, so that documented commands run in FOLDER.
+
+    Files that exist with the same content are kept. If one exists with other content, nothing is
+    written.
+    """
+    from judge_gym.shipped import examples as shipped
+
+    files = [(source, folder / path) for source, path in shipped()]
+    changed = [
+        target
+        for source, target in files
+        if target.exists() and target.read_bytes() != source.read_bytes()
+    ]
+    if changed:
+        raise ConfigError(
+            f"{changed[0]} exists with other content; nothing was written.", "Name another folder."
+        )
+    for source, target in files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    console.print(
+        f"Wrote {counted(len(files), 'example')} below {folder.absolute()}.", markup=False
+    )
+    console.print("Next, in that folder: judge-gym sweep plan deployments/sweeps/quick.yaml")
+
+
+@app.command()
 def schema(
     view: Annotated[
         str | None, typer.Argument(help="A view's name.", show_default="all views")

@@ -12,6 +12,7 @@ from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import command, console, marked, say_simulated, show_note, show_table
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
+from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
@@ -148,7 +149,7 @@ def _known(cost: float) -> float | None:
 
 
 LEVEL = 0.05
-SUITE = Path(__file__).parents[1] / "sweeps" / "injection.yaml"
+SUITE = DEPLOYMENTS / "sweeps" / "injection.yaml"
 
 
 def injection(

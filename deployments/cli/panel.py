@@ -10,7 +10,7 @@ import typer
 
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
 from judge_gym.counting import counted
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from judge_gym.panel.state import Step
     from judge_gym.report.table import TerminalTable
 
-PANELS = REPOSITORY / "deployments" / "panels"
+PANELS = DEPLOYMENTS / "panels"
 SAMPLE = PANELS / "proposal.yaml"
 app = typer.Typer(
     help="Run, evaluate and serve panels of LLM raters with an arbiter.",

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from deployments.cli.output import command, console
+from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -20,8 +21,6 @@ MOST_LINES = 40
 """Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
 _LINES_BEFORE = 1
 """Lines those commands print first: the sweep's name, or that nothing was missing."""
-_SHIPPED = Path(__file__).parents[1]
-"""The folder of the examples; a sweep file elsewhere is the user's own."""
 _MOST_CAUTIONS = 5
 _MOST_ROWS = 12
 
@@ -139,17 +138,20 @@ def psql_command(url: str) -> str:
 def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list[tuple[str, str]]:
     """Return (purpose, what to type). An imported sweep has no file that could be copied."""
     name = shlex.quote(sweep)
-    source = shlex.quote(_short(file)) if file else "FILE"
     program = shlex.quote(command())
-    own_sweep = [
-        ("Your own sweep", f"copy {source}, edit it, then {program} sweep plan COPY"),
-        (
-            "Real models",
-            "set a provider's key and name its model in the copy; see docs/how-to/providers.md",
-        ),
-    ]
-    if file and not file.resolve().is_relative_to(_SHIPPED):
+    if file and not file.resolve().is_relative_to(DEPLOYMENTS.resolve()):
+        source = shlex.quote(_short(file))
         own_sweep = [("Extend it", f"edit {source}, then {program} sweep plan {source}")]
+    else:
+        example = file.name if file else "quick.yaml"
+        copied = f"mine/{DEPLOYMENTS.name}/sweeps/{example}"
+        own_sweep = [
+            ("Your own sweep", f"{program} data examples mine, edit {copied}"),
+            (
+                "Real models",
+                "set a provider's key and name its model in the copy; see docs/how-to/providers.md",
+            ),
+        ]
     return [
         ("All tables", f"{program} analyse figures {name} --all"),
         *([] if imported else own_sweep),

@@ -12,13 +12,14 @@ from deployments.cli.environment import prepare_environment
 from deployments.cli.output import command, console
 from judge_gym.counting import counted
 from judge_gym.settings import settings
+from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from deployments.local.stack import Stack
     from judge_gym.simulator.news import Archive
 
 PORT = 4200
-NEWS = Path(__file__).parents[1] / "sweeps" / "corpora" / "valmora.jsonl"
+NEWS = DEPLOYMENTS / "sweeps" / "corpora" / "valmora.jsonl"
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 

@@ -26,6 +26,7 @@ from judge_gym.design.plans import PARTS
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import settings
+from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Plan, run and follow sweeps of experiments.", no_args_is_help=True)
 
-DEMO = Path(__file__).parents[1] / "sweeps" / "demo.yaml"
+DEMO = DEPLOYMENTS / "sweeps" / "demo.yaml"
 
 
 def demo(everything: Everything = False) -> None:

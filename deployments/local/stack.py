@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -26,7 +27,7 @@ from deployments.local.prefect_server import (
 )
 from deployments.local.processes import is_free, supervised
 from judge_gym.errors import JudgeGymError
-from judge_gym.settings import REPOSITORY, Settings
+from judge_gym.settings import Settings
 from judge_gym.store import embedded
 from judge_gym.store.engine import connect, database_url, watched_server
 
@@ -91,6 +92,7 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
     """
     data = settings.data_dir.absolute()
     logs = data / "logs"
+    _refuse_modules(_home())
     with ExitStack() as stack:
         stack.enter_context(_lock(data, port))
         if not is_free(port):
@@ -113,7 +115,7 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
             database=database,
             records=records,
             simulator=simulator,
-            home=Path(os.environ["JUDGE_GYM_HOME"]),
+            home=_home(),
             steps=steps,
             rescheduled=rescheduled,
             parts=(*parts, *simulator_part, server, worker),
@@ -143,9 +145,28 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
         "JUDGE_GYM_DATA_DIR": str(data),
         REPORTS_URL: os.environ.get(REPORTS_URL, reports_url(port)),
         **({"JUDGE_GYM_DATABASE_URL": own_database.get_secret_value()} if own_database else {}),
-        "JUDGE_GYM_HOME": os.environ.get("JUDGE_GYM_HOME", str(REPOSITORY)),
+        "JUDGE_GYM_HOME": str(_home()),
         SIMULATOR_URL: simulator,
     }
+
+
+def _home() -> Path:
+    """Return the folder of flow runs; their relative paths start there."""
+    return Path(os.environ.get("JUDGE_GYM_HOME", "")).absolute()
+
+
+def _refuse_modules(home: Path) -> None:
+    """Raise `JudgeGymError` if modules in `home` would replace those of judge-gym in flow runs.
+
+    Prefect puts the folder of a flow run in front of the installed packages.
+    """
+    for package in ("deployments", "flows", "tasks", "judge_gym"):
+        for file in (home / package / "__init__.py", home / f"{package}.py"):
+            if file.exists() and not file.samefile(str(files(package) / "__init__.py")):
+                raise JudgeGymError(
+                    f"{file} would replace the package {package!r} of judge-gym in flow runs.",
+                    "Start in another folder, or name one in JUDGE_GYM_HOME.",
+                )
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from judge_gym.design.fields import either, legal_text, models_of
 from judge_gym.errors import ConfigError, did_you_mean
+from judge_gym.shipped import shipped_example
 
 MAX_TEXT_BYTES = 1_000_000
 """Maximum size of a sweep or rubric file."""
@@ -42,7 +43,9 @@ def read_text(path: Path) -> str:
 
 
 def what_exists(path: Path) -> str:
-    """Return a sentence that lists what is in the folder of a missing path."""
+    """Return how to get a missing path: the command for an example, or what is in its folder."""
+    if shipped_example(path):
+        return "It is an example of judge-gym. `judge-gym data examples .` writes it here."
     folder = path.parent
     while not folder.is_dir():
         folder = folder.parent

@@ -1,14 +1,14 @@
 """Bringing a database to the current schema with the Alembic scripts under `sql/`."""
 
-from pathlib import Path
-
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-MIGRATIONS = Path(__file__).parents[2] / "sql" / "migrations"
+from judge_gym.shipped import SQL
+
+MIGRATIONS = SQL / "migrations"
 
 
 def upgrade(url: str, revision: str = "head") -> None:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -19,6 +18,7 @@ from psycopg import sql
 from judge_gym.counting import counted
 from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
+from judge_gym.shipped import SQL
 from judge_gym.store import views
 from judge_gym.store.engine import connect, database_url, parsed_url
 
@@ -155,7 +155,7 @@ def _cut(value: Any) -> Any:
     return value[:LONGEST_CELL] if isinstance(value, str) else value
 
 
-FILE = Path(__file__).parents[2] / "sql" / "roles.sql"
+FILE = SQL / "roles.sql"
 READER, WRITER = "judge_gym_reader", "judge_gym_writer"
 
 

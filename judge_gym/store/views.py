@@ -16,10 +16,11 @@ from psycopg import sql
 from judge_gym.errors import StoreError, did_you_mean, first_line
 from judge_gym.seeds import digest as digest_of
 from judge_gym.settings import Settings, settings
+from judge_gym.shipped import SQL
 from judge_gym.store.bulk import Columns, begin_copying, columns_of, copy_out
 from judge_gym.store.engine import database_url, named, shown
 
-FOLDER = Path(__file__).parents[2] / "sql" / "views"
+FOLDER = SQL / "views"
 SCHEMA = "analysis"
 
 

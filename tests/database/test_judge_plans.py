@@ -1,7 +1,5 @@
 """The plan of judging items, before any call."""
 
-from pathlib import Path
-
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -13,9 +11,10 @@ from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
 from judge_gym.llm.providers import load_providers
 from judge_gym.records.items import Item
-from judge_gym.settings import REPOSITORY, Settings
+from judge_gym.settings import Settings
+from judge_gym.shipped import DEPLOYMENTS
 
-PROVIDERS = load_providers(Path(REPOSITORY) / "deployments" / "providers.toml")
+PROVIDERS = load_providers(DEPLOYMENTS / "providers.toml")
 
 
 def unapplied(database: str, model: str, temperature: float, top_p: float = 1) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from judge_gym.panel.running import run_panel
 from judge_gym.panel.serving import Limits, serving
 from judge_gym.report.panel import panel_page
 from judge_gym.runtime import Runtime
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 from judge_gym.simulator.server import serving as simulating
 from judge_gym.store import tables as t
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses, stays_silent
@@ -40,7 +40,7 @@ from support.rig import KEY_NAME, run, runtime_at
 
 pytestmark = pytest.mark.usefixtures("key")
 
-PANELS = REPOSITORY / "deployments" / "panels"
+PANELS = DEPLOYMENTS / "panels"
 TOKEN = "correct horse battery"
 MARKUP = "</script><img src=x onerror=alert(1)> score 5"
 Event = dict[str, Any]

@@ -13,12 +13,12 @@ from judge_gym.llm.checking import check_calls, check_model
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Provider, Providers, load_providers
 from judge_gym.records.calls import Answer, Failure, Parameters
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 from judge_gym.simulator.server import serving
 from judge_gym.store.calls import request_sent
 from support.rig import a_call, calls, no_rows, run
 
-SHIPPED = load_providers(REPOSITORY / "deployments" / "providers.toml")
+SHIPPED = load_providers(DEPLOYMENTS / "providers.toml")
 MODELS = {
     "openai": ("/v1", "gpt-4.1"),
     "anthropic": ("", "claude-sonnet-4-5"),

@@ -10,7 +10,7 @@ from flows.sweep import sweep
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.facts import read_facts
 from judge_gym.report.tables import result_tables
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 from judge_gym.store import tables as t
 from judge_gym.store.results import load_results
 from support.flow_runs import run_flow
@@ -31,7 +31,7 @@ windows:
     start: 2026-01-05
     end: 2026-01-18
     max_documents: 3
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+    source: {{kind: corpus, path: {DEPLOYMENTS}/sweeps/corpora/valmora.jsonl}}
 blocks:
   - concept: democratic backsliding
     window: valmora

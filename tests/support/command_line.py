@@ -37,6 +37,7 @@ class CommandLine:
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    program: Path = COMMAND
     in_process: bool = False
     """Whether commands run in this process; a start, or another Prefect server, needs its own."""
 
@@ -60,7 +61,7 @@ class CommandLine:
     def start(self, *arguments: str | Path, **more: str) -> "subprocess.Popen[str]":
         """Start a command."""
         return subprocess.Popen(
-            [COMMAND, *arguments],
+            [self.program, *arguments],
             cwd=self.folder,
             env=self.variables() | more,
             stdin=subprocess.DEVNULL,

@@ -8,10 +8,10 @@ import sqlalchemy as sa
 
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Provider, Providers, load_providers
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 from support.rig import KEY_NAME
 
-SHIPPED = load_providers(REPOSITORY / "deployments" / "providers.toml")
+SHIPPED = load_providers(DEPLOYMENTS / "providers.toml")
 
 
 @dataclass(frozen=True)

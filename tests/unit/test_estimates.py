@@ -20,7 +20,8 @@ from judge_gym.llm.pricing import count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers, load_providers
 from judge_gym.prompts import Prompt
 from judge_gym.records.calls import Call, Parameters
-from judge_gym.settings import REPOSITORY, Settings
+from judge_gym.settings import Settings
+from judge_gym.shipped import DEPLOYMENTS
 from judge_gym.store.calls import Past
 
 OWN = Price(prompt=1, completion=2)
@@ -157,7 +158,7 @@ def test_the_limit_of_an_answer_is_the_one_that_is_sent(
     model: str, effort: Effort | None, limit: int
 ) -> None:
     """A plan's upper bound counts what the request allows, whatever answers had before."""
-    shipped = load_providers(REPOSITORY / "deployments" / "providers.toml")
+    shipped = load_providers(DEPLOYMENTS / "providers.toml")
     prompt = Prompt(({"role": "user", "content": "x"},), "score", "0")
     past = {(model, "scorer", effort): Past(33, 2.5)}
     each = per_call(shipped, model, "scorer", [prompt], 1024, past, effort)

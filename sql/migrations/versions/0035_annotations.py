@@ -4,6 +4,8 @@ Revision ID: 0035
 Revises: 0034
 """
 
+from datetime import datetime
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -77,7 +79,7 @@ def downgrade() -> None:
     op.drop_table("annotation_sets")
 
 
-def _created_at() -> "sa.Column[object]":
+def _created_at() -> "sa.Column[datetime]":
     return sa.Column(
         "created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
     )

@@ -8,9 +8,10 @@ from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.sweeps import unapplied
 from judge_gym.llm.providers import load_providers
-from judge_gym.settings import REPOSITORY, Settings
+from judge_gym.settings import Settings
+from judge_gym.shipped import DEPLOYMENTS
 
-PROVIDERS = load_providers(REPOSITORY / "deployments" / "providers.toml")
+PROVIDERS = load_providers(DEPLOYMENTS / "providers.toml")
 SETTINGS = Settings(utility_model="openai/gpt-4.1-nano")
 
 

@@ -22,9 +22,9 @@ from judge_gym.llm.capabilities import (
 from judge_gym.llm.client import register_unlisted
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.records.calls import Parameters, Request
-from judge_gym.settings import REPOSITORY
+from judge_gym.shipped import DEPLOYMENTS
 
-SHIPPED = load_providers(REPOSITORY / "deployments" / "providers.toml")
+SHIPPED = load_providers(DEPLOYMENTS / "providers.toml")
 NAMES = {"topP": "top_p", "maxOutputTokens": "max_tokens", "max_output_tokens": "max_tokens",
          "random_seed": "seed", "num_predict": "max_tokens"}  # fmt: skip
 ROOM = 16_384
