@@ -24,7 +24,7 @@ from pydantic_core import to_jsonable_python
 
 from flows.endings import REMEDY, PartialFailure
 from judge_gym.asking.budgeting import spending_check
-from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP
+from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.lacking import lacking
 from judge_gym.lab.sweeps import SweepRun

@@ -28,7 +28,7 @@ from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from flows.w6_critic import w6_critic
-from judge_gym.design.plans import WORKFLOWS, Part
+from judge_gym.design.names import WORKFLOWS, Part
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.status import failed_work

@@ -12,9 +12,8 @@ from deployments.cli.options import AsJson, Everything
 from deployments.cli.output import console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
-from judge_gym.design.experiment import TaskType
+from judge_gym.design.names import TaskType
 from judge_gym.errors import StoreError, listing
-from judge_gym.settings import settings
 from judge_gym.shipped import NOTEBOOKS
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ def figures(
 
     from deployments.cli.environment import prefect_api
     from deployments.cli.results import show_results
+    from judge_gym.settings import settings
     from judge_gym.store.experiments import sweep_tags
 
     name = name_of(sweep)

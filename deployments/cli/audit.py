@@ -7,7 +7,6 @@ from typer import Exit, Option
 
 from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping
 from deployments.cli.output import command, console
-from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError
 
 Picture = Annotated[
@@ -48,6 +47,7 @@ def audit(
     """
     from deployments.cli.results import show_headlines
     from judge_gym.analysis.recorded import audited
+    from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.mapping import load_recorded
     from judge_gym.recorded.reading import recorded_files
     from judge_gym.report.page import save_report

@@ -16,9 +16,7 @@ from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
-from judge_gym.design.plans import WORKFLOWS
-from judge_gym.design.sweep import name_in
-from judge_gym.settings import settings
+from judge_gym.design.names import WORKFLOWS
 from judge_gym.shipped import own_or_shipped
 
 if TYPE_CHECKING:
@@ -133,6 +131,7 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
     """
     from sqlalchemy.orm import Session
 
+    from judge_gym.settings import settings
     from judge_gym.store.cleaning import cancel_calls, without_answer
     from judge_gym.store.locks import exclusive
     from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
@@ -249,6 +248,8 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
 
 def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
     """Whether a run with these parameters belongs to the selection."""
+    from judge_gym.design.sweep import name_in
+
     tags = set(chosen.experiments.values())
     if tags & set(_strings(parameters.get("experiments"))):
         return True

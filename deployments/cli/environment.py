@@ -25,7 +25,6 @@ from deployments.local.processes import free_port
 from judge_gym.errors import JudgeGymError, StoreError, causes, first_line
 from judge_gym.logs import use_json_lines
 from judge_gym.model_names import is_simulated_model
-from judge_gym.settings import settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -41,6 +40,8 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
     stores its records in the data folder, and a temporary server runs while the command does. The
     password of `judge-gym up` is sent to its own API only.
     """
+    from judge_gym.settings import settings
+
     defaults = {
         **server_settings(),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
@@ -91,6 +92,7 @@ def server_settings() -> dict[str, str]:
 @contextmanager
 def database_engine() -> Iterator["Engine"]:
     """Connect to the configured database, starting the embedded one if needed."""
+    from judge_gym.settings import settings
     from judge_gym.store.engine import connect
 
     engine = connect(settings())
@@ -136,6 +138,8 @@ def prefect_api(*modules: str) -> Iterator[None]:
         get_current_settings,
         temporary_settings,
     )
+
+    from judge_gym.settings import settings
 
     configured = get_current_settings()
     if configured.api.url:
@@ -243,6 +247,8 @@ def server_failure(error: BaseException) -> JudgeGymError | None:
 @contextmanager
 def simulator(**options: "Unpack[SimulatorSettings]") -> Iterator[None]:
     """Start a simulator for the block, unless one runs already."""
+    from judge_gym.settings import settings
+
     if os.environ.get(SIMULATOR_URL):
         yield
         return
@@ -265,6 +271,8 @@ def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
     The worths are written to a file in the data folder. A simulator that runs already has to be
     started with that file: a warning names it.
     """
+    from judge_gym.settings import settings
+
     path = settings().data_dir / f"{name}-known.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps({"text": text, "worth": worth}) for text, worth in worths.items())

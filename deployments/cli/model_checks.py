@@ -11,12 +11,11 @@ from deployments.cli.options import AsJson, Yes
 from deployments.cli.output import confirmed, console, errors, marked
 from judge_gym.counting import counted
 from judge_gym.formats import dollars
-from judge_gym.records.calls import Answer, Call, Failure
-from judge_gym.settings import settings
 
 if TYPE_CHECKING:
     from judge_gym.llm.checking import Checked
     from judge_gym.llm.providers import Providers
+    from judge_gym.records.calls import Answer, Call, Failure
 
 
 def check(
@@ -40,6 +39,7 @@ def check(
     from judge_gym.llm.checking import check_calls
     from judge_gym.llm.providers import load_providers
     from judge_gym.model_names import is_simulated_model
+    from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
     with simulator_for(models):
@@ -63,7 +63,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _show_cost(providers: "Providers", calls: Sequence[Sequence[Call]]) -> None:
+def _show_cost(providers: "Providers", calls: "Sequence[Sequence[Call]]") -> None:
     from judge_gym.asking.budgeting import highest_cost, how_to_price
     from judge_gym.llm.pricing import price_of
 
@@ -103,7 +103,7 @@ class _Check:
         return self.question.failed
 
 
-async def _checked(calls: Sequence[Sequence[Call]]) -> list[_Check]:
+async def _checked(calls: "Sequence[Sequence[Call]]") -> list[_Check]:
     from judge_gym.llm.checking import check_model
     from judge_gym.runtime import runtime
     from judge_gym.store.calls import request_sent
@@ -136,6 +136,8 @@ def _checked_json(one: _Check) -> dict[str, Any]:
 
 
 def _show_checked(one: _Check) -> None:
+    from judge_gym.records.calls import Failure
+
     call, outcome = one.question.call, one.question.outcome
     kind = "a word" if call.parameters.json_answer is False else "a JSON object"
     simulated = not isinstance(outcome, Failure) and outcome.simulated
@@ -144,7 +146,9 @@ def _show_checked(one: _Check) -> None:
         console.print(f"  {subject:<12} {value}", markup=False, soft_wrap=True)
 
 
-def _check_lines(one: _Check, outcome: Answer | Failure) -> Iterator[tuple[str, str]]:
+def _check_lines(one: _Check, outcome: "Answer | Failure") -> Iterator[tuple[str, str]]:
+    from judge_gym.records.calls import Failure
+
     if isinstance(outcome, Failure):
         sent = one.question.call_id is not None
         yield "failed", f"{outcome.kind}: {outcome.message}" if sent else outcome.message

@@ -11,7 +11,6 @@ import typer
 
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
-from judge_gym.settings import settings
 
 if TYPE_CHECKING:
     from judge_gym.llm.capabilities import Capability
@@ -124,6 +123,7 @@ def serve(
 
 def _providers() -> "Providers":
     from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
 
     return load_providers(settings().providers_file)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judge_gym.design.plans import Workflow
+from judge_gym.design.names import Workflow
 
 if TYPE_CHECKING:
     from judge_gym.judges import LabelFile

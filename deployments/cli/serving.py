@@ -11,7 +11,6 @@ from deployments.cli.database import Overwrite, summary
 from deployments.cli.environment import prepare_environment
 from deployments.cli.output import command, console
 from judge_gym.counting import counted
-from judge_gym.settings import settings
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def up(
     folder; rerun the command to resume. If one service ends, the others are stopped. Prefect's UI
     and API require the password in the data folder. Edits made in the UI are kept.
     """
+    from judge_gym.settings import settings
+
     for stopping in _STOPPING:
         signal.signal(stopping, signal.default_int_handler)
     prepare_environment(settings().data_dir, verbose=False)
@@ -177,6 +178,8 @@ def mcp() -> None:
     Uses standard input and output. File paths must lie below the current folder. A sweep of real
     models needs a budget in its file or an agreed number of calls.
     """
+    from judge_gym.settings import settings
+
     prepare_environment(settings().data_dir, verbose=False)
     from deployments.mcp.server import server
 

@@ -22,16 +22,15 @@ from deployments.cli.environment import (
 from deployments.cli.options import Everything, RetryFailed, Yes
 from deployments.cli.output import command, confirmed, console, progress_lines, show_table
 from judge_gym.counting import counted
-from judge_gym.design.plans import PARTS
-from judge_gym.design.sweep import Sweep, load_sweep
+from judge_gym.design.names import PARTS
 from judge_gym.model_names import is_simulated_provider
-from judge_gym.settings import settings
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
+    from judge_gym.design.sweep import Sweep
     from judge_gym.llm.providers import Provider
     from judge_gym.store.experiments import Leaving
 
@@ -72,6 +71,9 @@ def run_sweep(
     analysis was not among the parts. Raises `JudgeGymError` if the sweep cannot run or calls
     failed. Exits with code 75 if calls wait in batches.
     """
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.settings import settings
+
     sweep = load_sweep(file)
     providers = providers_of(sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
@@ -101,6 +103,7 @@ def run_sweep(
 def _say_what_went_directly(sweep: str, providers: Sequence[str], since: datetime) -> None:
     """Print which calls to providers with batches were sent at the full price, and why."""
     from judge_gym.errors import StoreError
+    from judge_gym.settings import settings
     from judge_gym.store.batches import sent_directly
     from judge_gym.store.spending import spending_scope
 
@@ -137,16 +140,18 @@ def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
         )
 
 
-def _finished(sweep: Sweep) -> int | None:
+def _finished(sweep: "Sweep") -> int | None:
     """Return the analysis run of a finished sweep, without importing Prefect."""
     from judge_gym.analysis.finished import finished_run
+    from judge_gym.settings import settings
 
     with database_engine() as engine:
         return finished_run(engine, settings(), sweep)
 
 
-async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
+async def _run(file: Path, sweep: "Sweep", options: dict[str, Any]) -> Any:
     from flows.sweep import sweep as sweep_flow
+    from judge_gym.settings import settings
     from judge_gym.store.engine import connect
 
     # The flow opens its own engine, with the settings of the run.
@@ -229,16 +234,17 @@ def _every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
         watcher.join()
 
 
-def leaving_of(session: "Session", sweep: Sweep) -> "Leaving | None":
+def leaving_of(session: "Session", sweep: "Sweep") -> "Leaving | None":
     """Return what leaves the stored sweep of this name when `sweep` is stored."""
     from judge_gym.store.experiments import leaving
 
     return leaving(session, sweep.name, sweep.experiments())
 
 
-def _changes(session: "Session", sweep: Sweep, *, keep_templates: bool) -> list[str]:
+def _changes(session: "Session", sweep: "Sweep", *, keep_templates: bool) -> list[str]:
     """Return what changed in recipes, in sentences; with `keep_templates`, raises for a change."""
     from judge_gym.lab.sweeps import change_notes, check_templates_kept, identities_of
+    from judge_gym.settings import settings
 
     stored = identities_of(session, settings(), sweep).values()
     if keep_templates:
@@ -251,6 +257,8 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
 
     The report of the sweep as it was is kept.
     """
+    from judge_gym.settings import settings
+
     if left is None:
         return
     console.print(f"Warning: {left}", markup=False)
@@ -263,13 +271,14 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
         console.print(f"The report of the old sweep is kept as {kept}.", soft_wrap=True)
 
 
-def providers_of(sweep: Sweep) -> "list[Provider]":
+def providers_of(sweep: "Sweep") -> "list[Provider]":
     """Return the providers of a sweep's judges, rubric owners and utility model, by name.
 
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
     from judge_gym.lab.sweeps import check_models, models_of, models_used
     from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
     experiments = list(sweep.experiments())
@@ -293,8 +302,10 @@ SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_d
 def plan(file: SweepFile, keep_templates: KeepTemplates = False) -> None:
     """Estimate the calls, cost and time of a sweep without running it."""
     from deployments.cli.estimates import show_plan
+    from judge_gym.design.sweep import load_sweep
     from judge_gym.lab.planning import plan_sweep
     from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
 
     sweep = load_sweep(file)
     providers_of(sweep)
@@ -330,6 +341,7 @@ def run(
     bound per hour. Rerun the command to resume.
     """
     from deployments.cli.results import show_results
+    from judge_gym.design.sweep import load_sweep
     from judge_gym.errors import ConfigError, did_you_mean
 
     if unknown := set(only or ()) - set(PARTS):
@@ -359,7 +371,9 @@ def create(
 
     Nothing is run.
     """
+    from judge_gym.design.sweep import load_sweep
     from judge_gym.lab.sweeps import register
+    from judge_gym.settings import settings
 
     sweep = load_sweep(file)
     with database() as session:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from deployments.local.processes import HOST, supervised
 from judge_gym.errors import JudgeGymError, StoreError
-from judge_gym.settings import settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -122,6 +121,8 @@ def with_reports() -> "FastAPI":
     """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to."""
     from starlette.routing import Mount
     from starlette.staticfiles import StaticFiles
+
+    from judge_gym.settings import settings
 
     app = plain()
     folder = settings().reports_dir

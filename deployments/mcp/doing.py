@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from deployments.mcp.answers import as_tool, below_here, bounded
-from judge_gym.design.plans import Part, Workflow
+from judge_gym.design.names import Part, Workflow
 from judge_gym.errors import ConfigError, JudgeGymError
 
 LONGEST_S = 600.0

@@ -15,12 +15,12 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from judge_gym.design.actors import ACTORS_FORMS, Actors
 from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.names import TaskType
 from judge_gym.design.rubric import Rubric, is_of_scores, pair_rubric, rubric_faults
 from judge_gym.design.window import Window
 from judge_gym.model_names import is_recorded_model, is_simulated_model
 from judge_gym.seeds import digest
 
-TaskType = Literal["ecc", "control", "benchmark", "pairs"]
 ScoringMethod = Literal["single", "subset", "structured_json"]
 EvidenceView = Literal["raw", "cleaned", "neutralized", "abstracted"]
 PromptOrder = Literal["rubric_first", "evidence_first"]

@@ -13,13 +13,6 @@ from judge_gym.design.config import read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.seeds import canonical_json
 
-Workflow = Literal["w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe", "w6-critic"]
-Part = Literal[Workflow, "analysis"]
-"""A part of a sweep's run."""
-PARTS: tuple[Part, ...] = (*get_args(Workflow), "analysis")
-WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
-EVIDENCE, RUBRIC, SCORING, SWAP, PROBE, CRITIC = WORKFLOWS
-
 
 class Budget(Frozen):
     """Limits that end a sweep early. After one is exceeded, no new chunk starts.

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import CRITIC, SCORING, SWAP
+from judge_gym.design.names import CRITIC, SCORING, SWAP
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.score_critics import plan_marking

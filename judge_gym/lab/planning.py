@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Effort, Experiment
-from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP, MostDivergent, SwapPlan
+from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
+from judge_gym.design.plans import MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.plans import PROBE
+from judge_gym.design.names import PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
 from judge_gym.llm.providers import load_providers

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.plans import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
+from judge_gym.design.names import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP
+from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import SCORING, SWAP
+from judge_gym.design.names import SCORING, SWAP
 from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
 from judge_gym.store.calls import blank

@@ -19,7 +19,7 @@ from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from judge_gym.asking.budgeting import BudgetExceededError
-from judge_gym.design.plans import SCORING, WORKFLOWS
+from judge_gym.design.names import SCORING, WORKFLOWS
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
 from support.command_line import sweep_text
