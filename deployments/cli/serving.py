@@ -178,8 +178,10 @@ def mcp() -> None:
     Uses standard input and output. File paths must lie below the current folder. A sweep of real
     models needs a budget in its file or an agreed number of calls.
     """
+    from judge_gym.extras import require
     from judge_gym.settings import settings
 
+    require("serve")
     prepare_environment(settings().data_dir, verbose=False)
     from deployments.mcp.server import server
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from deployments.cli.output import BAD_INPUT
 from judge_gym.store import embedded
 from support.command_line import REPOSITORY, SWEEPS, CommandLine
 from support.installation import Installation
@@ -123,6 +124,13 @@ def test_the_demo_of_a_wheel(wheel: CommandLine) -> None:
     wheel("demo").fine()
     assert (wheel.data / "reports" / "report-demo.html").stat().st_size > 100_000
     assert [path.name for path in wheel.folder.iterdir()] == ["data"]
+
+
+def test_a_command_whose_extra_is_missing_names_it(wheel: CommandLine) -> None:
+    for arguments in (("mcp",), ("panel", "serve")):
+        ended = wheel(*arguments)
+        assert ended.code == BAD_INPUT
+        assert "pip install 'judge-gym[serve]'" in ended.errors
 
 
 def test_up_refuses_a_folder_whose_modules_would_replace_its_own(wheel: CommandLine) -> None:

@@ -27,7 +27,8 @@ def imported() -> set[str]:
 
 def test_every_dependency_is_imported() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    declared = {re.match(r"[\w.-]+", line)[0].replace(".", "-") for line in project["dependencies"]}
+    lines = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    declared = {re.match(r"[\w.-]+", line)[0].replace(".", "-") for line in lines}
     distributions = packages_distributions()
     used = {
         re.sub(r"[-_.]+", "-", distribution).lower()
