@@ -31,9 +31,10 @@ from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store.locks import locked
 from judge_gym.store.samples import Missing
+from judge_gym.store.windows import load_window
 from tasks.events import served_models_followed
-from tasks.lab import collect_batches
-from tasks.policy import declare_limits, provider_tag
+from tasks.lab import collect_batches, collect_window
+from tasks.policy import SOURCES, declare_limits, provider_tag
 from tasks.runtime import parameter_layer, runtime
 
 T = TypeVar("T")
@@ -86,6 +87,13 @@ class Run:
             self.runtime, task, by_model, unit_name, budget=self.budget, **arguments
         )
         await self.do_all(unit_name, works)
+
+    async def collect(self, window_id: int) -> dict[str, int]:
+        """Collect a window within its source's limit; returns documents kept and dropped."""
+        kind = self.query(load_window, window_id).source.kind
+        tags = [provider_tag(kind)] if kind in SOURCES else []
+        counts: dict[str, int] = await collect_window.with_options(tags=tags)(window_id)
+        return counts
 
     async def judge(self, unit_name: str, task: Task[..., Any], missing: Missing) -> None:
         """Make missing judgements; those that wait for a failed view are a problem."""

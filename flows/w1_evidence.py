@@ -14,7 +14,7 @@ from judge_gym.lab.evidence import recipes_of_views
 from judge_gym.store.readability import view_answers
 from judge_gym.store.windows import missing_views
 from tasks.events import emit_failure
-from tasks.lab import collect_window, make_views
+from tasks.lab import make_views
 
 
 @flow(
@@ -42,7 +42,7 @@ async def w1_evidence(
     async with locked_run("windows", windows, budget=budget) as run:
         progress = Counted("windows", len(windows))
         for window_id in windows:
-            await collect_window(window_id)
+            await run.collect(window_id)
             await progress.add({"collected": 1})
         provider = run.runtime.providers.of(utility_model)
         recipes = recipes_of_views(run.runtime.settings, utility_model)

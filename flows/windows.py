@@ -15,7 +15,6 @@ from flows.running import Run, locked_run
 from judge_gym.design.window_files import Cadence, load_rolling, periods
 from judge_gym.lab.rolling import plan_collection
 from tasks.events import emit_failure
-from tasks.lab import collect_window
 
 
 @flow(name="windows", flow_run_name=rolling_run_name, on_failure=[emit_failure])
@@ -51,9 +50,9 @@ async def _collect(run: Run, window_ids: Sequence[int]) -> None:
     await progress.add({})
     for window_id in window_ids:
         try:
-            kept = await collect_window(window_id)
+            kept = await run.collect(window_id)
         except Exception as error:
-            summary.problems.append(f"window {window_id}: {error}")
+            summary.problems.append(f"window {window_id}: {error}".rstrip("."))
             await progress.add({"failed": 1})
         else:
             summary.outcomes["collected"] += 1

@@ -19,11 +19,17 @@ from tasks.runtime import runtime
 async def collect_window(window_id: int) -> dict[str, int]:
     """Collect one window; returns how many documents were kept and dropped, by reason."""
     async with runtime() as current:
-        counts = await evidence.collect_window(current, window_id)
-        if counts:  # none for a window that was collected before
-            with current.session() as session:
-                name = load_window(session, window_id).name
-            emit_collected(window_id, name, counts)
+        counts: dict[str, int] = {}
+        try:
+            counts = await evidence.collect_window(current, window_id)
+        except evidence.EmptyWindowError as error:
+            counts = error.counts
+            raise
+        finally:
+            if counts:  # none for a window that was collected before, or whose source failed
+                with current.session() as session:
+                    name = load_window(session, window_id).name
+                emit_collected(window_id, name, counts)
         return counts
 
 

@@ -12,6 +12,8 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.llm.providers import Providers
 from tasks.runtime import runtime
 
+SOURCES = {"firecrawl": 2}
+"""Kind of a source that is a service → windows that may be collected from it at once."""
 LAUNCHED = "launched-by-a-sweep"
 """The tag of a flow run that a sweep launched; the sweep reports how it ended."""
 PARTIAL_FAILURE = "partial-failure"
@@ -44,10 +46,8 @@ def provider_tag(provider: str) -> str:
 
 def limits_of(providers: Providers) -> dict[str, int]:
     """Return the name of each provider's limit → the tasks that may be in progress at once."""
-    return {
-        f"tag:{provider_tag(provider.name)}": provider.task_slots
-        for provider in providers.by_name.values()
-    }
+    slots = {provider.name: provider.task_slots for provider in providers.by_name.values()}
+    return {f"tag:{provider_tag(name)}": most for name, most in {**slots, **SOURCES}.items()}
 
 
 async def declare_limits() -> None:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.environment import database
+from deployments.cli.environment import database, database_engine
 from deployments.cli.output import console, marked, show_table
+from judge_gym.counting import counted
 
 app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
 
@@ -59,6 +60,42 @@ def show(
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
     show_table("Documents", ("number", "date", "tier", "title", "characters", "views"), kept)
     show_table("Dropped", ("reason", "title", "why"), out)
+
+
+@app.command()
+def collect(
+    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
+    again: Annotated[
+        bool, typer.Option("--again", help="Collect anew; refused if documents were judged.")
+    ] = False,
+) -> None:
+    """Collect the documents of a window, unless it was collected."""
+    import asyncio
+
+    from judge_gym.errors import StoreError
+    from judge_gym.lab.evidence import collect_window
+    from judge_gym.runtime import runtime
+    from judge_gym.store.locks import exclusive
+    from judge_gym.store.windows import reopen, window_id
+
+    async def collected(number: int) -> dict[str, int]:
+        async with runtime() as current:
+            return await collect_window(current, number)
+
+    with database() as session:
+        number = window_id(session, window)
+    with database_engine() as engine, exclusive(engine, {"windows": [number]}):
+        if again:
+            with database() as session:
+                reopen(session, number)
+        counts = asyncio.run(collected(number))
+    if not counts:
+        raise StoreError(
+            f"Window {window} was collected before.", "Nothing was changed. Add --again to repeat."
+        )
+    dropped = ", ".join(f"{reason} {n}" for reason, n in counts.items() if reason != "kept")
+    kept = counted(counts["kept"], "document")
+    console.print(f"Window {window}: {kept}; dropped: {dropped or 'none'}.", markup=False)
 
 
 @app.command()

@@ -31,7 +31,13 @@ FieldNames = Annotated[dict[str, str], _only(DOCUMENT_FIELDS)]
 PairFieldNames = Annotated[dict[str, str], _only(PAIR_FIELDS)]
 
 
-class CorpusSource(Frozen):
+class _MayBeEmpty(Frozen):
+    allow_empty: bool = Field(default=False, exclude_if=lambda value: not value)
+    """Whether a window without a document is a result; by default it is a failure. Not part of the
+    identity."""
+
+
+class CorpusSource(_MayBeEmpty):
     """Documents from a JSONL or CSV file, or a folder of them."""
 
     kind: Literal["corpus"] = "corpus"
@@ -67,7 +73,7 @@ class PairsSource(Frozen):
     """SHA-256 of the contents, set when the sweep is read."""
 
 
-class FirecrawlSource(Frozen):
+class FirecrawlSource(_MayBeEmpty):
     """News from a Firecrawl search with the window's query and dates."""
 
     kind: Literal["firecrawl"] = "firecrawl"
@@ -130,5 +136,7 @@ class Window(Frozen):
     @cached_property
     def key(self) -> str:
         """16-digit identity: query, country, dates, limit and source contents, not paths."""
-        content = self.model_dump(mode="json", exclude={"name": True, "source": {"path"}})
+        content = self.model_dump(
+            mode="json", exclude={"name": True, "source": {"path", "allow_empty"}}
+        )
         return digest("window", content)

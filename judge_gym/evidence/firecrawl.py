@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from itertools import chain, zip_longest
 from typing import Any
 
 from pydantic import SecretStr
@@ -190,15 +191,10 @@ class FirecrawlNews:
     async def collect(self, window: Window) -> list[RawDocument | Dropped]:
         """Search for `window` and scrape each result, in the order of the search.
 
+        A window of more documents than one search returns is searched by parts of its dates.
         A page that fails is dropped. Raises `EvidenceError` when the search fails, the key is
         refused, the credits end, or every scrape failed.
         """
-        if window.max_documents > MAX_RESULTS:
-            raise EvidenceError(
-                f"max_documents is {window.max_documents}, one news search returns at most "
-                f"{MAX_RESULTS}.",
-                "Lower it, or split the window by dates.",
-            )
         async with firecrawl(self.access) as client:
             return await _Collecting(client, self.access, self.today()).run(window)
 
@@ -210,11 +206,11 @@ def search_query(window: Window) -> str:
     return f"{window.query} {window.country}"
 
 
-def search_dates(window: Window) -> str | None:
+def search_dates(start: date | None, end: date | None) -> str | None:
     """Return the date range in the search engine's form, days inclusive; None without dates."""
-    if window.start is None or window.end is None:
+    if start is None or end is None:
         return None
-    return f"cdr:1,cd_min:{window.start:%m/%d/%Y},cd_max:{window.end:%m/%d/%Y}"
+    return f"cdr:1,cd_min:{start:%m/%d/%Y},cd_max:{end:%m/%d/%Y}"
 
 
 @dataclass(frozen=True)
@@ -243,12 +239,33 @@ class _Collecting:
         return [*pages, *surplus]
 
     async def _search(self, window: Window) -> Sequence[Any]:
+        """Return the results, best first; those of several parts of the dates in turns."""
+        parts = await self._parts(window, window.start, window.end)
+        in_turns = chain.from_iterable(zip_longest(*parts))
+        return [result for result in in_turns if result is not None]
+
+    async def _parts(
+        self, window: Window, start: date | None, end: date | None
+    ) -> list[Sequence[Any]]:
+        """Return the results of each part of these dates: halves, until each fits one search.
+
+        A day is not divided further: of a day with more results, the best are taken.
+        """
+        limit = min(window.max_documents, MAX_RESULTS)
         try:
-            return await self.client.search_news(
-                search_query(window), search_dates(window), window.max_documents
+            results = await self.client.search_news(
+                search_query(window), search_dates(start, end), limit
             )
         except CallFailed as failure:
             raise self._error(failure, "search") from failure
+        fits = window.max_documents <= MAX_RESULTS or len(results) < MAX_RESULTS
+        if fits or start is None or end is None or start == end:
+            return [results]
+        middle = start + (end - start) // 2
+        return [
+            *await self._parts(window, start, middle),
+            *await self._parts(window, middle + timedelta(days=1), end),
+        ]
 
     async def _page(
         self, number: int, result: Any, slots: asyncio.Semaphore
@@ -294,8 +311,23 @@ class _Collecting:
             return EvidenceError(*_ENDS_EVERYTHING[failure.status])
         return EvidenceError(
             f"The Firecrawl {action} at {self.access.api_url} failed: {failure.detail}",
-            "Check JUDGE_GYM_FIRECRAWL_URL, then collect the window again.",
+            _remedy(failure),
         )
+
+
+def _remedy(failure: CallFailed) -> str:
+    status = failure.status
+    if status == 429:
+        return "The service limits requests. Rerun later to collect the window."
+    if status is not None and status >= 500:
+        return "The service fails. Rerun later to collect the window."
+    if status is not None and status >= 400:
+        return "Correct what the service names, then rerun to collect the window."
+    if failure.transient:
+        return (
+            "Rerun later to collect the window. If nothing answers, check JUDGE_GYM_FIRECRAWL_URL."
+        )
+    return "Check JUDGE_GYM_FIRECRAWL_URL, then rerun to collect the window."
 
 
 def _refuse_total_failure(pages: Sequence[RawDocument | Dropped]) -> None:

@@ -38,8 +38,31 @@ _TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
 
+class EmptyWindowError(EvidenceError):
+    """A window has no document: its source gave none, or all were dropped."""
+
+    def __init__(self, window: Window, window_id: int, counts: dict[str, int]) -> None:
+        self.counts = counts
+        """`kept`, and the dropped documents by reason."""
+        dropped = [f"{reason} {count}" for reason, count in counts.items() if reason != "kept"]
+        why = (
+            f"all that was found was dropped ({', '.join(dropped)})"
+            if dropped
+            else "none was found"
+        )
+        super().__init__(
+            f"Window {window} has no document: {why}.",
+            f"See why with `judge-gym evidence show {window_id}`, and correct query and dates. "
+            "Rerun to collect it again, or set allow_empty: true in its source to accept it.",
+        )
+
+
 async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
-    """Collect a window unless it is; returns how many documents were kept and dropped, and why."""
+    """Collect a window unless it is; returns how many documents were kept and dropped, and why.
+
+    Raises `EmptyWindowError` for a window without documents, unless its source allows that; what
+    was dropped is stored, and the window stays open.
+    """
     with runtime.session() as session:
         window = windows.load_window(session, window_id)
         if not windows.uncollected(session, [window_id]):
@@ -50,10 +73,14 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
     access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=key)
     collected = await collect(window, access, configured.max_document_characters)
     _check_truths(collected)
-    with runtime.session() as session:
-        windows.save_collected(session, window_id, collected)
     reasons = {str(reason): count for reason, count in collected.dropped_by_reason().items()}
-    return {"kept": len(collected.documents), **reasons}
+    counts = {"kept": len(collected.documents), **reasons}
+    complete = bool(collected.documents) or getattr(window.source, "allow_empty", False)
+    with runtime.session() as session:
+        windows.save_collected(session, window_id, collected, complete=complete)
+    if not complete:
+        raise EmptyWindowError(window, window_id, counts)
+    return counts
 
 
 def preview(window: Window, settings: Settings) -> Collected | None:

@@ -18,6 +18,9 @@ from judge_gym.evidence.documents import Collected
 from judge_gym.records.shown import ShownDocument
 from judge_gym.store import tables as t
 
+_NO_IDENTITY = ("digest", "allow_empty")
+"""Fields of a source that do not say which days were searched for what."""
+
 
 def register_window(session: Session, window: Window) -> int:
     """Return the id of `window`, storing it when it is new."""
@@ -102,24 +105,29 @@ def collected_before(session: Session, window: Window) -> bool:
     day, a day that was collected stays as it was found then.
     """
     source = window.model_dump(mode="json")["source"]
-    source.pop("digest", None)
+    for name in _NO_IDENTITY:
+        source.pop(name, None)
     same = sa.select(t.Window.id).where(
         t.Window.query == window.query,
         t.Window.country == window.country,
         t.Window.start_date == window.start,
         t.Window.end_date == window.end,
         t.Window.max_documents == window.max_documents,
-        t.Window.source - "digest" == source,
+        t.Window.source - _NO_IDENTITY[0] - _NO_IDENTITY[1] == source,
         t.Window.collected_at.is_not(None),
     )
     return session.scalar(sa.select(same.exists())) or False
 
 
-def save_collected(session: Session, window_id: int, collected: Collected) -> None:
-    """Store what a window's source gave and mark the window collected, once."""
+def save_collected(
+    session: Session, window_id: int, collected: Collected, *, complete: bool = True
+) -> None:
+    """Store what a window's source gave and mark the window collected, once, if `complete`."""
     row = session.get_one(t.Window, window_id, with_for_update=True)
     if row.collected_at is not None:
         return
+    # Those of a collection that was not complete.
+    session.execute(sa.delete(t.DroppedDocument).filter_by(window_id=window_id))
     documents = [
         {
             "window_id": window_id,
@@ -155,7 +163,36 @@ def save_collected(session: Session, window_id: int, collected: Collected) -> No
         session.execute(sa.insert(t.Document), documents)
     if dropped:
         session.execute(sa.insert(t.DroppedDocument), dropped)
-    row.collected_at = datetime.now(UTC)
+    if complete:
+        row.collected_at = datetime.now(UTC)
+
+
+def reopen(session: Session, window_id: int) -> None:
+    """Delete a window's documents, so that it can be collected again.
+
+    Raises `StoreError` if a view or a judgement was made of one of them.
+    """
+    row = session.get_one(t.Window, window_id, with_for_update=True)
+    of_window = sa.select(t.Document.id).filter_by(window_id=window_id)
+    items = sa.select(t.Item.id).filter_by(window_id=window_id)
+    used = {
+        "views": t.View.document_id.in_(of_window) & t.View.call_id.is_not(None),
+        "judgements": t.Sample.item_id.in_(items),
+    }
+    made = [
+        name
+        for name, condition in used.items()
+        if session.scalar(sa.select(sa.exists().where(condition)))
+    ]
+    if made:
+        raise StoreError(
+            f"Window {row.name or window_id} has {' and '.join(made)}, made from its documents.",
+            "Nothing was changed. For new documents, use a window of another name with other "
+            "dates, query or max_documents.",
+        )
+    for table in (t.Item, t.Document, t.DroppedDocument):
+        session.execute(sa.delete(table).filter_by(window_id=window_id))
+    row.collected_at = None
 
 
 def save_documents(session: Session, window_id: int, rows: Sequence[dict[str, Any]]) -> None:

@@ -1,5 +1,6 @@
 """News windows through W1: a failure leaves the window open, and what came is marked simulated."""
 
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.design.window import FirecrawlSource, Window
-from judge_gym.errors import EvidenceError
+from judge_gym.errors import EvidenceError, StoreError
+from judge_gym.lab.evidence import EmptyWindowError
+from judge_gym.runtime import Runtime
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
+from judge_gym.store import windows
 from support.misbehaving import answers, misbehaving
 from support.rig import KEY, KEY_NAME, run, runtime_at
 from support.simulation import Simulator
@@ -70,6 +74,74 @@ def test_a_failure_leaves_the_window_open_and_the_same_step_goes_on(
         assert await study.collect() == {"kept": 4, "duplicate_url": 1, "duplicate_content": 1}
         assert study.all(sa.select(t.Window.collected_at)) != [None]
         assert await study.collect() == {}
+
+    run(studied(database, news, work))
+
+
+@pytest.mark.parametrize(
+    ("fault", "dropped"),
+    [
+        ({"kind": "no_results"}, {}),
+        ({"kind": "redirected", "to": "http://10.0.0.1/"}, {"unsafe_url": 6}),
+        ({"kind": "wrong_dates", "days": 400}, {"outside_dates": 6}),
+    ],
+)
+def test_a_window_without_a_document_is_a_failure_with_its_reasons_on_record(
+    database: str, news: Simulator, fault: dict[str, Any], dropped: dict[str, int]
+) -> None:
+    async def work(study: Study) -> None:
+        news.use_faults(fault)
+        for _ in range(2):  # what the first attempt stored is replaced
+            with pytest.raises(EmptyWindowError) as failure:
+                await study.collect()
+            assert failure.value.counts == {"kept": 0, **dropped}
+            assert "allow_empty" in failure.value.remedy
+            assert Counter(study.all(sa.select(t.DroppedDocument.reason))) == dropped
+            assert study.all(sa.select(t.Window.collected_at)) == [None]
+        news.use_faults()
+        assert (await study.collect())["kept"] == 4
+
+    run(studied(database, news, work))
+
+
+def test_a_window_may_be_allowed_to_be_empty(database: str, news: Simulator) -> None:
+    allowed = NEWS.model_copy(update={"source": FirecrawlSource(allow_empty=True)})
+    assert allowed.key == NEWS.key
+
+    async def work(runtime: Runtime) -> None:
+        study = Study(runtime, allowed)
+        news.use_faults({"kind": "no_results"})
+        assert await study.collect() == {"kept": 0}
+        news.use_faults()
+        assert await study.collect() == {}
+
+    async def whole() -> None:
+        url = news.url.removesuffix("/v1")
+        async with runtime_at(database, news.url, firecrawl_url=url) as runtime:
+            await work(runtime)
+
+    run(whole())
+
+
+def test_a_window_is_collected_again_until_something_is_made_of_it(
+    database: str, news: Simulator
+) -> None:
+    async def work(study: Study) -> None:
+        await study.collect()
+        [number] = study.all(sa.select(t.Window.id))
+        with study.runtime.session() as session:
+            windows.reopen(session, number)
+        assert study.all(sa.select(t.Document.id)) == []
+        assert study.all(sa.select(t.DroppedDocument.id)) == []
+        assert (await study.collect())["kept"] == 4
+        await study.make("cleaned")
+        await study.make("neutralized")
+        with (
+            pytest.raises(StoreError, match="has views, made from its documents"),
+            study.runtime.session() as session,
+        ):
+            windows.reopen(session, number)
+        assert len(study.all(sa.select(t.Document.id))) == 4
 
     run(studied(database, news, work))
 

@@ -107,7 +107,9 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
     dates = "start: 2020-01-01\n    end: 2020-01-02"
     file.write_text(file.read_text().replace("max_documents: 4", dates))
     run = prepared(file)
-    run_flow(w1_evidence, run.windows, run.views, run.utility_model)
+    state = run_flow(w1_evidence, run.windows, run.views, run.utility_model)
+    assert state.is_failed()
+    assert "Window valmora has no document" in (state.message or "")
     [window] = run.windows
     # Windows of other tests, in databases of their own, have the same id.
     [event] = events("judge-gym.window.empty", id=[f"judge-gym.window.{window}"])
@@ -129,9 +131,14 @@ def test_a_collected_window_and_an_analysis_are_told_once_each(file: Path) -> No
 
     [collected] = until(mine, "the event of the window", every=0.3)
     assert collected["payload"]["kept"] == 4
-    finished = events("judge-gym.analysis.", id=["judge-gym.sweep.told"])
+    run_id = asyncio.run(state.aresult())
+
+    def analysed() -> list[dict[str, Any]]:
+        found = events("judge-gym.analysis.", id=["judge-gym.sweep.told"])
+        return found if run_id in [one["payload"]["analysis_run"] for one in found] else []
+
+    finished = until(analysed, f"the event of analysis run {run_id}", every=0.3)
     runs = [one["payload"]["analysis_run"] for one in finished]
-    assert asyncio.run(state.aresult()) in runs
     assert len(runs) == len(set(runs))
     assert all(one["payload"]["simulated"] for one in finished)
     assert sum(finished[0]["payload"]["conclusions"].values()) > 0

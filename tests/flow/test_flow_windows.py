@@ -20,7 +20,7 @@ time_zone: UTC
 entries:
   - queries: [courts, elections]
     countries: [Valmora, Ostrand]
-    source: {{kind: corpus, path: {path}}}
+    source: {{kind: corpus, path: {path}, allow_empty: true}}
 """
 
 

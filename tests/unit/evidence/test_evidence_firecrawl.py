@@ -1,8 +1,9 @@
 """The Firecrawl source through the real SDK, against a loopback server that speaks its v2 API."""
 
 import asyncio
+import re
 from contextlib import asynccontextmanager
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from aiohttp import web
@@ -301,13 +302,66 @@ def test_results_beyond_the_limit_are_counted_and_not_paid_for():
     assert len(fake.scrapes) == 3
 
 
-def test_more_than_one_search_can_return_is_refused_before_anything_is_sent():
-    fake = FakeFirecrawl(found())
-    with pytest.raises(
-        EvidenceError, match="max_documents is 101, one news search returns at most"
-    ):
-        gather(fake, window(most=101))
-    assert fake.searches == []
+class ManyNews(FakeFirecrawl):
+    """A service with so many articles on each day, of which a search returns its limit."""
+
+    def __init__(self, by_day):
+        super().__init__(found())
+        self.by_day = by_day
+
+    async def on_search(self, request):
+        asked = await request.json()
+        self.searches.append(asked)
+        first, last = (
+            datetime.strptime(day, "%m/%d/%Y").date()
+            for day in re.findall(r"\d+/\d+/\d+", asked["tbs"])
+        )
+        names = [
+            f"{day}-{number}"
+            for day, count in self.by_day.items()
+            if first <= day <= last
+            for number in range(count)
+        ]
+        return web.json_response(found(*map(news, names[: asked["limit"]])))
+
+
+def test_a_window_of_more_than_one_search_returns_is_searched_by_parts_that_fit():
+    """130 articles on two of seven days: the week is full, its halves are not."""
+    fake = ManyNews({date(2026, 11, 2): 60, date(2026, 11, 6): 70})
+    results = gather(fake, window(most=1000))
+    assert len({one.url for one in results}) == 130
+    ranges = [re.findall(r"11/(\d+)/", asked["tbs"]) for asked in fake.searches]
+    assert ranges == [["01", "07"], ["01", "04"], ["05", "07"]]
+    # Neither part comes first: a smaller limit would keep some of each.
+    assert [one.url.split("/")[-1] for one in results[:2]] == ["2026-11-02-0", "2026-11-06-0"]
+
+
+def test_a_day_with_more_than_one_search_returns_gives_its_best():
+    fake = ManyNews({date(2026, 11, 2): 250, date(2026, 11, 3): 5})
+    results = gather(fake, window(most=1000))
+    assert len({one.url for one in results}) == 105
+    assert all(asked["limit"] == 100 for asked in fake.searches)
+
+
+def test_a_window_within_one_search_is_searched_once():
+    fake = ManyNews({date(2026, 11, 2): 250})
+    assert len(gather(fake, window(most=100))) == 100
+    assert len(fake.searches) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "remedy"),
+    [
+        (lambda: refused(429, NO_WAIT), "limits requests"),
+        (lambda: refused(500, NO_WAIT), "The service fails"),
+        (lambda: refused(403), "Correct what the service names"),
+        (lambda: web.Response(text="<html>hello</html>", content_type="text/html"), "_URL"),
+    ],
+)
+def test_the_remedy_fits_the_cause(answer, remedy):
+    said = failure(FakeFirecrawl(answer), attempts=2)
+    assert remedy in said
+    assert ("JUDGE_GYM_FIRECRAWL_URL" in said) == (remedy == "_URL")
 
 
 def test_an_answer_that_never_comes_ends_at_the_timeout():
