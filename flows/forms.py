@@ -23,6 +23,15 @@ def rubrics_run_name() -> str:
     return _several(f"write {kind} of", flow_run.parameters["experiments"])
 
 
+def sweep_run_name() -> str:
+    """Return "sweep demo.yaml", or "sweep my-study" for a definition of that name."""
+    parameters = flow_run.parameters
+    definition, file = parameters.get("definition"), parameters.get("file")
+    if definition is not None:
+        return f"sweep {definition.get('name', 'without a name')}"
+    return f"sweep {Path(file).name}" if file else "sweep without a file"
+
+
 def windows_run_name() -> str:
     """Return "evidence of window 3 and 11 more"."""
     return _several("evidence of window", flow_run.parameters["windows"])
@@ -81,3 +90,5 @@ Model = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", examples=["openai/gpt-4.1
 """A provider of the providers file and a model of it."""
 RunSettings = OrLeftOut[dict[str, Any]]
 """Settings of one run, by name."""
+Definition = OrLeftOut[dict[str, Any]]
+"""What a file would say, as a JSON object."""

@@ -1,6 +1,7 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from prefect import Flow, flow
@@ -8,6 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.analysis import analysis
+from flows.approving import ApproveOver, refused
 from flows.endings import (
     RETRY,
     PartialFailure,
@@ -20,7 +22,7 @@ from flows.endings import (
     tag_as_partial,
 )
 from flows.fanning_out import FanOut
-from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings
+from flows.forms import AtLeastOne, Definition, File, OrLeftOut, RunSettings, sweep_run_name
 from flows.progress import sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -29,8 +31,8 @@ from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from flows.w6_critic import w6_critic
 from judge_gym.design.names import WORKFLOWS, Part
-from judge_gym.design.sweep import load_sweep
-from judge_gym.errors import JudgeGymError
+from judge_gym.design.sweep import Sweep, given_sweep, load_sweep
+from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.status import failed_work
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
 from tasks.events import emit_failure, served_models_followed
@@ -39,15 +41,17 @@ from tasks.runtime import runtime, settings_of_this_run, together
 Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 
-@flow(name="sweep", flow_run_name="sweep {file.name}", on_failure=[emit_failure])
+@flow(name="sweep", flow_run_name=sweep_run_name, on_failure=[emit_failure])
 @failing_in_words
 @outlasting_outages
 async def sweep(
-    file: File,
+    file: OrLeftOut[File] = None,
+    definition: Definition = None,
     retry_failed: bool = False,
     settings: RunSettings = None,
     only: OrLeftOut[list[Part]] = None,
     at_once: OrLeftOut[AtLeastOne] = None,
+    approve_over_usd: ApproveOver = None,
 ) -> State[int]:
     """Run a sweep file to the end: W1 to W6, then the analysis; the state's data is its run id.
 
@@ -56,7 +60,9 @@ async def sweep(
 
     Args:
         file: the sweep file, in the folder JUDGE_GYM_HOME of the worker; or a shipped example, such
-            as deployments/sweeps/demo.yaml.
+            as deployments/sweeps/demo.yaml. It is not read if there is a definition.
+        definition: the sweep itself as JSON, with the keys of a sweep file; relative paths in it
+            start from that folder, too. It is stored with the sweep.
         retry_failed: retry what failed, before planning what is missing.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}; the Prefect
             variable judge_gym_settings, a JSON object, overrides them.
@@ -65,8 +71,10 @@ async def sweep(
         at_once: distribute W3 to W6 over workers, one flow run per experiment, at most this many
             at a time; this run waits for them and needs a worker slot of its own. By default this
             process does everything.
+        approve_over_usd: wait for a person's approval if the rest of the sweep is expected to cost
+            more US dollars; the lower one of this and of the sweep's own bound applies.
     """
-    loaded = load_sweep(file)
+    loaded = loaded_sweep(file, definition)
     layers = await settings_of_this_run(settings or {})
     async with (
         runtime(layers) as current,
@@ -75,6 +83,8 @@ async def sweep(
     ):
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
+        if end := await refused(current, loaded, approve_over_usd, only):
+            return end
         fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
         failures: list[PartialFailure] = []
         for workflow, parameters in _workflows(run, only):
@@ -98,6 +108,15 @@ async def sweep(
         if failures or stored:
             await tag_as_partial()
         return _end(failures, stored, run_id, only)
+
+
+def loaded_sweep(file: Path | None, definition: Mapping[str, Any] | None) -> Sweep:
+    """Return the sweep of a definition or, without one, of a file; raises `ConfigError`."""
+    if definition is not None:
+        return given_sweep(definition)
+    if file is None:
+        raise ConfigError("There is no sweep to run.", "Give a file or a definition.")
+    return load_sweep(file)
 
 
 def _end(

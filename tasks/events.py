@@ -220,4 +220,7 @@ def _sweep(parameters: Mapping[str, Any]) -> str | None:
         return str(parameters["sweep"])
     if budget := parameters.get("budget"):
         return str(budget["sweep"] if isinstance(budget, dict) else budget.sweep)
-    return name_in(Path(str(parameters["file"]))) if "file" in parameters else None
+    if definition := parameters.get("definition"):
+        return str(definition["name"]) if "name" in definition else None
+    file = parameters.get("file")
+    return name_in(Path(str(file))) if file else None

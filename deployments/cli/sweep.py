@@ -64,6 +64,7 @@ def run_sweep(
     only: Sequence[str] | None = None,
     yes: bool = True,
     keep_templates: bool = False,
+    approved_by: str = "",
 ) -> int | None:
     """Run the flow of a sweep, or only some parts; return the id of the analysis run.
 
@@ -88,6 +89,8 @@ def run_sweep(
     console.print(title)
     for change in changes:
         console.print(f"Warning: {change}", markup=False, soft_wrap=True)
+    if approved_by:
+        _approve(sweep, approved_by, only)
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
     with simulator() if simulated else nullcontext(), prefect_api(*_IMPORTED):
@@ -98,6 +101,22 @@ def run_sweep(
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
         return _run_id(state, file)
+
+
+def _approve(sweep: Sweep, person: str, only: Sequence[str] | None) -> None:
+    """Store who approves what the sweep is expected to cost, if it needs approval."""
+    from judge_gym.lab.approving import plan_spending, save_decision
+    from judge_gym.lab.sweeps import register
+    from judge_gym.llm.providers import load_providers
+
+    if sweep.approve_over_usd is None:
+        return
+    with database() as session:
+        register(session, settings(), sweep)
+        providers = load_providers(settings().providers_file)
+        plan = plan_spending(session, sweep, providers, sweep.approve_over_usd, only)
+        if plan.needs_approval:
+            save_decision(session, plan, "approve", person, flow_run="terminal")
 
 
 def _say_what_went_directly(sweep: str, providers: Sequence[str], since: datetime) -> None:
@@ -333,6 +352,12 @@ def run(
     everything: Everything = False,
     yes: Yes = False,
     keep_templates: KeepTemplates = False,
+    approved_by: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Who approves a cost over approve_over_usd.", show_default=False
+        ),
+    ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print Prefect's log.")] = False,
 ) -> None:
     """Run or resume a sweep; only missing calls are made.
@@ -356,6 +381,7 @@ def run(
         only=only,
         yes=yes,
         keep_templates=keep_templates,
+        approved_by=approved_by,
     )
     if run_id is not None:
         show_results(run_id, next_file=file, everything=everything)

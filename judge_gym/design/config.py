@@ -20,6 +20,8 @@ from judge_gym.shipped import shipped_example
 
 MAX_TEXT_BYTES = 1_000_000
 """Maximum size of a sweep or rubric file."""
+DEFINITION = Path("definition")
+"""Stands for the file of what was given as JSON."""
 CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv")
 COMPRESSED = ".gz"
 """May follow a suffix of a corpus file: the file is decompressed while it is read."""
@@ -195,7 +197,22 @@ def shown(value: Any) -> str:
 
 def read_tree(path: Path) -> Node:
     """Read a YAML 1.2 or JSON file; raises `ConfigError` for anything but plain data."""
-    text = read_text(path)
+    return _read_tree(read_text(path), path)
+
+
+def given_tree(definition: Mapping[str, Any]) -> Node:
+    """Read a definition that was given as a JSON object, as `read_tree` reads a file.
+
+    Errors name it "definition", with the line of its text at two spaces a level. Relative paths in
+    it start from the working folder.
+    """
+    text = json.dumps(definition, indent=2, ensure_ascii=False)
+    if len(text.encode()) > MAX_TEXT_BYTES:
+        raise ConfigError(f"The definition is longer than {MAX_TEXT_BYTES} bytes.", "Split it.")
+    return _read_tree(text, DEFINITION)
+
+
+def _read_tree(text: str, path: Path) -> Node:
     try:
         root = YAML(typ="rt", pure=True).compose(text)
         return _Reader().read(root, Place(path, 1), MAX_DEPTH)

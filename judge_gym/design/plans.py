@@ -28,6 +28,14 @@ class Budget(Frozen):
     """Failed calls as a share of finished calls; checked from the 20th call on."""
 
 
+class Approval(Frozen):
+    """When a person has to approve the cost of a run before it spends."""
+
+    approve_over_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """US dollars: a run that is expected to cost more waits for approval; 0 for every run that
+    costs something."""
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 

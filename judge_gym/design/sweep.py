@@ -13,9 +13,18 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from judge_gym.design.axes import facets_of
-from judge_gym.design.config import Node, Place, missing, read_field, read_model, read_tree, shown
+from judge_gym.design.config import (
+    Node,
+    Place,
+    given_tree,
+    missing,
+    read_field,
+    read_model,
+    read_tree,
+    shown,
+)
 from judge_gym.design.experiment import Experiment, Expertise
-from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan, load_plan
+from judge_gym.design.plans import AnalysisPlan, Approval, Budget, SwapPlan, load_plan
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
 from judge_gym.design.sweep_blocks import (
     DIMENSIONS,
@@ -53,6 +62,7 @@ KEYS = {
     "score_critic": "The model that marks the reasoning of scored verdicts; without it none does.",
     "draw": "Some of the points only: at random, or as controlled pairs.",
     "budget": "Limits that end the sweep early.",
+    "approve_over_usd": "US dollars: a run that is expected to cost more waits for approval.",
     "plan": "A file with hypotheses and primary outcomes, fixed before judging.",
 }
 """The keys of a sweep file, with what they mean."""
@@ -69,9 +79,10 @@ class ControlledPair:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The content of a sweep file, read by `load_sweep`. Equal experiments appear once."""
+    """What a sweep file says, or a definition as JSON. Equal experiments appear once."""
 
     path: Path
+    """The file, or the name that stands for a definition."""
     name: str
     description: str
     utility_model: str
@@ -87,6 +98,10 @@ class Sweep:
     budget: Budget | None
     plan: AnalysisPlan | None
     """Hypotheses and primary outcomes, fixed before judging."""
+    definition: Mapping[str, Any] = field(compare=False)
+    """What was read, as plain values."""
+    approve_over_usd: float | None = None
+    """A run that is expected to cost more US dollars waits for approval; None never waits."""
     on_unsupported: OnUnsupported = "error"
     """Whether a value of an axis that a model does not apply is an error; with `mark` the
     experiment runs, is marked, and is left out of contrasts on the axis."""
@@ -162,7 +177,18 @@ def load_sweep(path: Path) -> Sweep:
     Paths of corpora and rubrics are relative to the sweep file. Corpora are digested, so the same
     file with other evidence describes other experiments.
     """
-    tree = read_tree(path)
+    return _read_sweep(read_tree(path))
+
+
+def given_sweep(definition: Mapping[str, Any]) -> Sweep:
+    """Read a sweep that was given as a JSON object; raises `ConfigError` as `load_sweep` does.
+
+    Relative paths in it start from the working folder.
+    """
+    return _read_sweep(given_tree(definition))
+
+
+def _read_sweep(tree: Node) -> Sweep:
     items = tree.known_items(KEYS)
     for name, legal in (
         ("name", _NAME),
@@ -186,7 +212,7 @@ def load_sweep(path: Path) -> Sweep:
     if "score_critic" in items:
         _check_marks(items["score_critic"], blocks)
     return Sweep(
-        path=path,
+        path=tree.place.file,
         name=_read_name(items["name"]),
         description=_read_text(items["description"]) if "description" in items else "",
         utility_model=(
@@ -206,6 +232,12 @@ def load_sweep(path: Path) -> Sweep:
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
         plan=plan,
+        definition=tree.plain(),
+        approve_over_usd=(
+            read_field(Approval, "approve_over_usd", items["approve_over_usd"])
+            if "approve_over_usd" in items
+            else None
+        ),
         on_unsupported=(
             _read_on_unsupported(items["on_unsupported"]) if "on_unsupported" in items else "error"
         ),

@@ -90,6 +90,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         sweep.on_unsupported,
         recipes_of(settings, sweep, experiments),
         score_critic(sweep.score_critic) if sweep.score_critic else None,
+        sweep.definition,
     )
     register_plan(session, sweep.name, sweep.plan)
     return SweepRun(

@@ -96,8 +96,11 @@ def register_sweep(
     on_unsupported: OnUnsupported = "error",
     recipes: Recipes | None = None,
     score_critic: ScoreCritic | None = None,
+    definition: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Store a sweep and its experiments; returns their tags in the sweep's order.
+
+    `definition` is what the sweep's file or definition says.
 
     With `recipes`, each is the experiment of its point that has this recipe, a new one if there
     is none. Stored experiments from before recipes get the recipe that their calls show.
@@ -115,6 +118,7 @@ def register_sweep(
         "swap": swap,
         "on_unsupported": on_unsupported,
         "score_critic": asdict(score_critic) if score_critic else None,
+        "definition": definition,
     }
     statement = insert(t.Sweep).values(name=name, **values)
     sweep_id = session.scalars(

@@ -17,6 +17,7 @@ from judge_gym.store.tables.analysis import (
     AnalysisPlan,
     AnalysisResult,
     AnalysisRun,
+    StudyPoint,
 )
 from judge_gym.store.tables.annotations import Annotation, AnnotationSet
 from judge_gym.store.tables.base import Base
@@ -36,6 +37,7 @@ from judge_gym.store.tables.calls import (
     Call,
     GateChange,
 )
+from judge_gym.store.tables.decisions import REVIEW, SPENDING, Decision
 from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
 from judge_gym.store.tables.experiments import (
     Arm,
@@ -72,7 +74,9 @@ __all__ = [
     "OPEN_BATCHES",
     "PROBE_STATUSES",
     "RECOMMENDATIONS",
+    "REVIEW",
     "SAMPLE_STATUSES",
+    "SPENDING",
     "AlignmentLook",
     "AnalysisFinding",
     "AnalysisPlan",
@@ -85,6 +89,7 @@ __all__ = [
     "Batch",
     "CalibrationCheck",
     "Call",
+    "Decision",
     "Document",
     "DroppedDocument",
     "Experiment",
@@ -106,6 +111,7 @@ __all__ = [
     "Rubric",
     "Sample",
     "ScoreMark",
+    "StudyPoint",
     "Sweep",
     "SweepExperiment",
     "View",

@@ -1,6 +1,6 @@
 """What the analysis computed, and what was planned before it."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import CheckConstraint, Integer, UniqueConstraint
@@ -37,6 +37,23 @@ class AnalysisRun(Base):
     standing: Mapped[str] = mapped_column(server_default="")
     """Whether its primary outcomes are confirmatory, and why."""
     created_at: Mapped[datetime] = created()
+
+
+class StudyPoint(Base):
+    """One period of a rolling study: its sweep, and the analysis run that its figures are from."""
+
+    __tablename__ = "study_points"
+    id: Mapped[int] = new_id()
+    study: Mapped[str]
+    first_day: Mapped[date]
+    last_day: Mapped[date]
+    sweep_id: Mapped[int] = reference("sweeps.id", index=True)
+    run_id: Mapped[int] = reference("analysis_runs.id", index=True)
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        UniqueConstraint("study", "first_day", "last_day"),
+        CheckConstraint("last_day >= first_day", name="days_in_order"),
+    )
 
 
 class AnalysisResult(Base):

@@ -291,6 +291,8 @@ class Sweep(Base):
     """Digest of the analysis plan that its file names."""
     on_unsupported: Mapped[str] = mapped_column(server_default="error")
     """Whether values that a model does not apply end the run, or are marked."""
+    definition: Mapped[dict[str, Any] | None]
+    """Its file, or what was given as JSON, as plain values; NULL in rows from before this."""
     created_at: Mapped[datetime] = created()
     __table_args__ = (one_of("on_unsupported", ("error", "mark")),)
 

@@ -1,0 +1,107 @@
+"""Decisions of people: what they approved to spend, and which judges they keep."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.store import tables as t
+
+SpendingDecision = Literal["approve", "refuse"]
+ReviewDecision = Literal["keep", "reconsider"]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A decision, who made it and why."""
+
+    decision: str
+    person: str
+    reason: str
+    at: datetime
+
+
+def save_spending(
+    session: Session,
+    sweep: str,
+    decision: SpendingDecision,
+    person: str,
+    reason: str,
+    details: Mapping[str, Any],
+) -> None:
+    """Store that a person approved or refused what is left of a sweep to be spent."""
+    session.add(
+        t.Decision(
+            kind=t.SPENDING,
+            subject=sweep,
+            decision=decision,
+            person=person,
+            reason=reason,
+            details=dict(details),
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Approved:
+    """What people approved of a sweep so far."""
+
+    usd: float = 0.0
+    """The highest sum, US dollars spent before included."""
+    unpriced: frozenset[str] = frozenset()
+    """Models without a price whose cost was approved as unknown."""
+
+
+def approved(session: Session, sweep: str) -> Approved:
+    """Return what people approved of a sweep so far."""
+    details = session.scalars(
+        sa.select(t.Decision.details).where(
+            t.Decision.kind == t.SPENDING,
+            t.Decision.subject == sweep,
+            t.Decision.decision == "approve",
+        )
+    ).all()
+    return Approved(
+        max((float(one["approved_usd"]) for one in details), default=0.0),
+        frozenset(model for one in details for model in one["unpriced"]),
+    )
+
+
+def save_review(
+    session: Session,
+    review: str,
+    judge_id: int,
+    decision: ReviewDecision,
+    person: str,
+    reason: str,
+    details: Mapping[str, Any],
+) -> None:
+    """Store that a person keeps a judge in use, or reconsiders it, after a review."""
+    session.add(
+        t.Decision(
+            kind=t.REVIEW,
+            subject=review,
+            judge_id=judge_id,
+            decision=decision,
+            person=person,
+            reason=reason,
+            details=dict(details),
+        )
+    )
+
+
+def newest_decisions(session: Session, review: str) -> dict[int, Decided]:
+    """Return judge in use → the newest decision about it after a review of this name."""
+    rows = session.execute(
+        sa.select(t.Decision)
+        .where(t.Decision.kind == t.REVIEW, t.Decision.subject == review)
+        .order_by(t.Decision.id)
+    ).scalars()
+    return {
+        row.judge_id: Decided(row.decision, row.person, row.reason, row.created_at.astimezone(UTC))
+        for row in rows
+        if row.judge_id is not None
+    }

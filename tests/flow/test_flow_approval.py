@@ -1,0 +1,191 @@
+"""Approval before spending: a deployment's run suspends, and what a person decides is kept."""
+
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.exceptions import Pause
+from prefect.flow_engine import run_flow_async
+from typer.testing import CliRunner
+
+from deployments.cli.app import app
+from flows.approving import ApprovalRequiredError
+from flows.sweep import sweep
+from judge_gym.settings import settings
+from support.flow_runs import error_of, run_flow
+from support.simulation import Simulator
+from support.sweeps import scoring_sweep
+
+pytestmark = pytest.mark.slow
+# Models of a provider that bills: what the simulator answers under its own names is free.
+PROVIDERS = """
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[acme]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+prices."calm-1" = {prompt = 100, completion = 400}
+"""
+
+
+@pytest.fixture
+def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+    settings.cache_clear()
+    path = tmp_path / "billed.yaml"
+    path.write_text(scoring_sweep("billed", "acme/calm-1", documents=2, replicates=1))
+    return path
+
+
+class Deployed:
+    """A deployment of the sweep, and its runs, which go on in this process."""
+
+    def __init__(self, **parameters: Any) -> None:
+        self.parameters = parameters
+
+        async def make() -> FlowRun:
+            async with get_client() as client:
+                deployment = await client.create_deployment(
+                    await client.create_flow(sweep), "approved"
+                )
+                return await client.create_flow_run_from_deployment(
+                    deployment, parameters=parameters
+                )
+
+        self.id: UUID = asyncio.run(make()).id
+
+    def work(self) -> State[Any]:
+        """Run it as a worker does; the state that it is in then."""
+
+        async def work() -> State[Any]:
+            async with get_client() as client:
+                run = await client.read_flow_run(self.id)
+                with suppress(Pause):  # the process of a worker ends by it
+                    await run_flow_async(sweep, run, self.parameters, return_type="state")
+                state = (await client.read_flow_run(self.id)).state
+                assert state is not None
+                return state
+
+        return asyncio.run(work())
+
+    def answer(self, **given: str) -> str:
+        """Submit the form as Prefect's page does; the server's answer to it."""
+
+        async def send() -> str:
+            async with get_client() as client:
+                return str((await client.resume_flow_run(self.id, run_input=given)).status.value)
+
+        return asyncio.run(send())
+
+    def form(self, key: str) -> str:
+        """What the page shows above the form."""
+
+        async def read() -> str:
+            async with get_client() as client:
+                return str(json.loads(await client.read_flow_run_input(self.id, key)))
+
+        return asyncio.run(read())
+
+
+def decisions(database: str) -> list[tuple[Any, ...]]:
+    statement = "SELECT subject, decision, person, reason, details FROM analysis.decisions"
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        return [tuple(row) for row in connection.execute(sa.text(f"{statement} ORDER BY 1, 2"))]
+
+
+def test_a_run_waits_spends_nothing_and_goes_on_when_it_is_approved(
+    file: Path, database: str, simulator: Simulator
+) -> None:
+    run = Deployed(file=str(file), approve_over_usd=0.01)
+    before = simulator.answered()
+    suspended = run.work()
+    assert (suspended.type.value, suspended.name) == ("PAUSED", "Suspended")
+    assert simulator.answered() == before
+    keys = suspended.state_details.run_input_keyset
+    assert keys is not None
+    shown = run.form(keys["description"])
+    assert "approve\\_over\\_usd is 0.01" in shown
+    assert "acme/calm-1" in shown
+    assert "w3-scoring" in shown
+    # A decision without a name is refused by the server, and the run waits on.
+    assert run.answer(decision="approve") == "REJECT"
+    assert run.answer(decision="perhaps", name="Ada") == "REJECT"
+    assert decisions(database) == []
+    assert run.answer(decision="approve", name="Ada", reason="within the grant") == "ACCEPT"
+    assert run.work().is_completed()
+    assert simulator.answered() > before
+    [(subject, decision, person, reason, details)] = decisions(database)
+    assert (subject, decision, person, reason) == ("billed", "approve", "Ada", "within the grant")
+    assert details["flow_run"] == str(run.id)
+    assert details["cost_usd"] > 0.01
+    # Two judgements; a probe each, and one more for one in ten.
+    assert details["calls"] == 4
+
+
+def test_a_refused_run_ends_cancelled_with_the_name_and_spends_nothing(
+    file: Path, database: str, simulator: Simulator
+) -> None:
+    # The bound of the file is lower than that of the run, so it applies.
+    file.write_text(f"{file.read_text()}\napprove_over_usd: 0.01\n")
+    run = Deployed(file=str(file), approve_over_usd=1000)
+    before = simulator.answered()
+    assert run.work().is_paused()
+    assert run.answer(decision="refuse", name="Ben", reason="ask in May") == "ACCEPT"
+    state = run.work()
+    assert state.is_cancelled()
+    assert str(state.message).startswith("Refused by Ben: ask in May. Nothing was spent.")
+    assert simulator.answered() == before
+    assert [row[1:4] for row in decisions(database)] == [("refuse", "Ben", "ask in May")]
+
+
+def test_what_was_approved_covers_a_rerun_and_what_a_file_adds_needs_more(
+    file: Path,
+) -> None:
+    text = file.read_text()
+    file.write_text(f"{text}\nbudget: {{max_calls: 1}}\n")
+    run = Deployed(file=str(file), approve_over_usd=0.01)
+    assert run.work().is_paused()
+    run.answer(decision="approve", name="Ada")
+    assert run.work().is_failed()
+    file.write_text(text)
+    # What is left was approved, so that a rerun does not ask.
+    again = Deployed(file=str(file), approve_over_usd=0.01)
+    assert again.work().is_completed()
+    file.write_text(text.replace("replicates: 1", "replicates: 30"))
+    more = Deployed(file=str(file), approve_over_usd=0.01)
+    assert more.work().is_paused()
+
+
+def test_a_run_without_a_page_says_what_it_would_cost(file: Path, simulator: Simulator) -> None:
+    before = simulator.answered()
+    error = error_of(run_flow(sweep, file, approve_over_usd=0.01))
+    assert isinstance(error, ApprovalRequiredError)
+    assert "Sweep billed is expected to cost" in error.message
+    assert "--approved-by NAME" in error.remedy
+    assert simulator.answered() == before
+
+
+def test_a_command_names_who_approves(place: pytest.MonkeyPatch, file: Path, database: str) -> None:
+    # It would set what this process, and the tests after this one, read.
+    place.setattr("deployments.cli.sweep.prepare_environment", lambda *_, **__: None)
+    file.write_text(f"{file.read_text()}\napprove_over_usd: 0.01\n")
+    refused = CliRunner().invoke(app, ["sweep", "run", str(file)])
+    assert isinstance(refused.exception, ApprovalRequiredError)
+    assert decisions(database) == []
+    ended = CliRunner().invoke(app, ["sweep", "run", str(file), "--approved-by", "Ada"])
+    assert ended.exit_code == 0, ended.output
+    assert [row[:3] for row in decisions(database)] == [("billed", "approve", "Ada")]
+
+
+def test_a_cheap_run_is_not_held(file: Path) -> None:
+    run = Deployed(file=str(file), approve_over_usd=1000)
+    assert run.work().is_completed()
