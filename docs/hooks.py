@@ -30,6 +30,7 @@ from judge_gym.design.fields import legal_text, models_of
 from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.space import ControlledDraw, RandomDraw
+from judge_gym.design.study_file import StudyFile
 from judge_gym.design.sweep import KEYS
 from judge_gym.design.window import Window
 from judge_gym.design.window_files import RollingFile
@@ -247,7 +248,7 @@ def sweep_file() -> str:
     """Return the keys of a sweep file, and of what stands in it."""
     keys = _table(("key", "meaning"), ((f"`{key}`", said) for key, said in KEYS.items()))
     inside = (Window, SwapPlan, Budget, RandomDraw, ControlledDraw, RubricSource, GroundTruth)
-    beside = (AnalysisPlan, Rubric, ActorMap, RollingFile)
+    beside = (AnalysisPlan, Rubric, ActorMap, RollingFile, StudyFile)
     return "\n\n".join([keys, *_sections((*inside, *beside))])
 
 

@@ -44,6 +44,12 @@ def rolling_run_name() -> str:
     return f"{parameters['cadence']} windows of {name} before {meant_for:%Y-%m-%d}"
 
 
+def study_run_name() -> str:
+    """Return "study weekly.yaml before 2026-01-12", the day it was meant for."""
+    parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time
+    return f"study {Path(parameters['file']).name} before {parameters['day'] or meant_for.date()}"
+
+
 def review_run_name() -> str:
     """Return "review notes.yaml of 2026-01-10" or, without a day, when it was meant to begin."""
     parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time

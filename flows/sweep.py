@@ -74,7 +74,30 @@ async def sweep(
         approve_over_usd: wait for a person's approval if the rest of the sweep is expected to cost
             more US dollars; the lower one of this and of the sweep's own bound applies.
     """
-    loaded = loaded_sweep(file, definition)
+    return await run_sweep(
+        loaded_sweep(file, definition),
+        retry_failed=retry_failed,
+        settings=settings,
+        only=only,
+        at_once=at_once,
+        approve_over_usd=approve_over_usd,
+    )
+
+
+async def run_sweep(
+    loaded: Sweep,
+    *,
+    retry_failed: bool,
+    settings: Mapping[str, Any] | None,
+    only: Sequence[Part] | None = None,
+    at_once: int | None,
+    approve_over_usd: float | None,
+    **again: Any,
+) -> State[int]:
+    """Run a sweep in this flow run; parameters and result are those of the flow `sweep`.
+
+    `again` are parameters that differ in the next run, where this one waits for batches.
+    """
     layers = await settings_of_this_run(settings or {})
     async with (
         runtime(layers) as current,
@@ -94,7 +117,7 @@ async def sweep(
             result = await state.aresult(raise_on_failure=False)
             if isinstance(result, Waiting):
                 # What failed has been retried once.
-                return await run_again_later(current, result, retry_failed=False)
+                return await run_again_later(current, result, retry_failed=False, **again)
             if isinstance(result, PartialFailure):
                 failures.append(result)
             elif isinstance(result, JudgeGymError):

@@ -47,7 +47,7 @@ def _run_markdown(runtime: Runtime, run_id: int, *, with_report: bool) -> RunMar
             if with_report
             else (read_facts(session, run_id), None)
         )
-        return run_markdown(session, facts, _where(file, runtime.settings.reports_url))
+        return run_markdown(session, facts, where_the_report_is(file, runtime.settings.reports_url))
 
 
 def _report(session: Session, run_id: int, settings: Settings) -> tuple[Facts, Path]:
@@ -59,7 +59,7 @@ def _report(session: Session, run_id: int, settings: Settings) -> tuple[Facts, P
     return report.facts, save_report(report, settings.reports_dir).resolve()
 
 
-def _where(file: Path | None, address: str) -> str:
+def where_the_report_is(file: Path | None, address: str) -> str:
     """Return in Markdown where the report is; a page of a server cannot link to a file."""
     if file is None:
         return "`judge-gym analyse figures SWEEP` writes the report, with every table and plot."

@@ -177,7 +177,7 @@ def load_sweep(path: Path) -> Sweep:
     Paths of corpora and rubrics are relative to the sweep file. Corpora are digested, so the same
     file with other evidence describes other experiments.
     """
-    return _read_sweep(read_tree(path))
+    return read_sweep(read_tree(path))
 
 
 def given_sweep(definition: Mapping[str, Any]) -> Sweep:
@@ -185,10 +185,11 @@ def given_sweep(definition: Mapping[str, Any]) -> Sweep:
 
     Relative paths in it start from the working folder.
     """
-    return _read_sweep(given_tree(definition))
+    return read_sweep(given_tree(definition))
 
 
-def _read_sweep(tree: Node) -> Sweep:
+def read_sweep(tree: Node) -> Sweep:
+    """Return the sweep of a tree; raises as `load_sweep`."""
     items = tree.known_items(KEYS)
     for name, legal in (
         ("name", _NAME),

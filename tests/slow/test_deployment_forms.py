@@ -43,6 +43,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "gym/extract": AGAIN,
     "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
+    "study/weekly": ("catch_up", "1"),
     "windows/daily": ("catch_up", "1"),
     "windows/weekly": ("catch_up", "1"),
 }

@@ -48,6 +48,7 @@ DEPLOYMENTS = {
     "gym/extract",
     "judge-review/nightly",
     "panel/default",
+    "study/weekly",
     "windows/daily",
     "windows/weekly",
 }

@@ -38,7 +38,7 @@ def test_every_deployment_can_be_found_described_and_limited(file: dict[str, Any
 
 def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, Any]) -> None:
     schedules = [one for each in file["deployments"] for one in each.get("schedules", [])]
-    assert {one["slug"] for one in schedules} == {"daily", "weekly", "nightly"}
+    assert {one["slug"] for one in schedules} == {"daily", "weekly", "nightly", "study-weekly"}
     assert all(one["active"] is False and one["timezone"] for one in schedules)
 
 

@@ -260,6 +260,45 @@ def specification_curve(rows: Rows) -> ChartType:
     return both
 
 
+_CONTROL_WIDE, _CONTROL_HIGH = 520, 180
+
+
+def control_chart(rows: Rows) -> ChartType:
+    """Return a figure over time with its control limits.
+
+    Rows: `day` (the first day of a period, as 2026-01-05), `value`, `low` and `high` (its interval,
+    None without one), `centre`, `lower` and `upper` (None without limits), `state` (`outside` is
+    drawn as a cross) and `unit`, one for all. Order is kept.
+    """
+    unit = rows[0]["unit"]
+    base = style.chart(rows).encode(
+        x=alt.X("day:O", sort=None).title(None).axis(labelAngle=-45, labelOverlap=True)
+    )
+    y = alt.Y("value:Q").scale(zero=False).title(unit)
+    lines = [
+        style.chart(rows[:1])
+        .transform_filter(f"isValid(datum.{end})")
+        .mark_rule(color=style.SOFT, strokeDash=[] if end == "centre" else [5, 4])
+        .encode(y=alt.Y(f"{end}:Q").title(unit))
+        for end in ("centre", "lower", "upper")
+    ]
+    outside = "datum.state == 'outside'"
+    points = base.encode(y=y)
+    return alt.layer(
+        *lines,
+        base.mark_rule(color=style.LINE, strokeWidth=3)
+        .encode(y=alt.Y("low:Q").title(unit), y2="high:Q")
+        .transform_filter("isValid(datum.low)"),
+        points.mark_line(color=style.BLUE, strokeWidth=1.5),
+        points.mark_point(filled=True, size=50, color=style.BLUE, opacity=1).transform_filter(
+            f"!({outside})"
+        ),
+        points.mark_point(
+            shape="cross", filled=True, size=120, color=style.RED, opacity=1
+        ).transform_filter(outside),
+    ).properties(width=_CONTROL_WIDE, height=_CONTROL_HIGH)
+
+
 CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "heat_map": charts_of_verdicts.heat_map,
     "reliability": charts_of_verdicts.reliability,
@@ -272,5 +311,6 @@ CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "severity_curve": severity_curve,
     "specification_curve": specification_curve,
     "strips": strips,
+    "control_chart": control_chart,
 }
 """The function that draws each kind of chart."""

@@ -1,0 +1,112 @@
+"""Study: the same sweep every day or week on the evidence of that period, and a drift page."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
+from prefect.states import Completed
+from pydantic import Field
+
+from flows.approving import ApproveOver
+from flows.endings import REMEDY, PartialFailure, failing_in_words
+from flows.forms import AtLeastOne, OrLeftOut, RunSettings, study_run_name
+from flows.running import lock
+from flows.sweep import run_sweep
+from judge_gym.design.study_file import MOST_CATCH_UP, StudyFile, load_study, sweep_of
+from judge_gym.design.window_files import Period, day_of, periods
+from judge_gym.errors import JudgeGymError
+from judge_gym.runtime import Runtime
+from judge_gym.store.studies import points_of, save_point
+from tasks.events import emit_failure
+from tasks.runtime import runtime, settings_of_this_run
+from tasks.studies import report_drift
+
+
+@flow(name="study", flow_run_name=study_run_name, on_failure=[emit_failure])
+@failing_in_words
+async def study(
+    file: Path,
+    catch_up: Annotated[int, Field(ge=0, le=MOST_CATCH_UP)] = 4,
+    day: OrLeftOut[date] = None,
+    retry_failed: bool = False,
+    settings: RunSettings = None,
+    at_once: OrLeftOut[AtLeastOne] = None,
+    approve_over_usd: ApproveOver = None,
+) -> State[Any]:
+    """Run the sweep of the last whole day or week, add its point, and write the drift page.
+
+    The state's data is the page. A period that has a point is not run again, however late or often
+    a run comes. Periods are run one after the other, the oldest first; one that fails has no point,
+    and the next run does it again.
+
+    Args:
+        file: the study file, as this process sees it.
+        catch_up: how many days or weeks before the last one to run too, where they have no point,
+            as after an outage.
+        day: run for this day in place of the one that the run was scheduled for.
+        retry_failed: retry what failed in these periods.
+        settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
+        at_once: share W3 to W6 of each period among workers, at most this many flow runs at a time.
+        approve_over_usd: wait for a person's approval if the rest of a period is expected to cost
+            more US dollars; the lower one of this and of the template's own bound applies.
+    """
+    loaded = load_study(file)
+    day = day or day_of(flow_run.scheduled_start_time, loaded.time_zone)
+    due = periods(loaded.cadence, _noon(loaded, day), loaded.time_zone, catch_up)
+    added, failures = 0, []
+    layers = await settings_of_this_run(settings or {})
+    async with runtime(layers) as current, lock(current, "studies", [loaded.name]):
+        for period in _missing(current, loaded, due):
+            get_run_logger().info("Period from %s to %s", period.start, period.end)
+            try:
+                state = await run_sweep(
+                    sweep_of(loaded, period),
+                    retry_failed=retry_failed,
+                    settings=settings,
+                    at_once=at_once,
+                    approve_over_usd=approve_over_usd,
+                    day=day,
+                )
+            except JudgeGymError as error:
+                failures.append(_failure(period, error))
+                continue
+            if state.is_cancelled() or state.name == "Waiting":
+                return state
+            if state.is_failed():
+                result = await state.aresult(raise_on_failure=False)
+                failures.append(_failure(period, result))
+                continue
+            run_id = int(await state.aresult())
+            with current.session() as session:
+                save_point(session, loaded.name, period.start, period.end, run_id)
+            added += 1
+        page = await report_drift(file)
+    done = f"{added} of {len(due)} periods run; the others had a point."
+    if failures:
+        failure = PartialFailure(failures)
+        return failure.state(f" {added} periods have a new point. The page: {page}.")
+    return Completed(message=f"{done} The page: {page}.", data=page)
+
+
+def _noon(study: StudyFile, day: date) -> datetime:
+    return datetime.combine(day, time(12), ZoneInfo(study.time_zone))
+
+
+def _missing(runtime: Runtime, study: StudyFile, due: Sequence[Period]) -> list[Period]:
+    """Return the periods without a point, the oldest first."""
+    with runtime.session() as session:
+        had = {(point.first_day, point.last_day) for point in points_of(session, study.name)}
+    return [period for period in due if (period.start, period.end) not in had]
+
+
+def _failure(period: Period, cause: Any) -> JudgeGymError:
+    """Return why a period has no point, with its dates."""
+    message = cause.message if isinstance(cause, JudgeGymError) else f"{type(cause).__name__}."
+    remedies = cause.remedies if isinstance(cause, JudgeGymError) else [REMEDY]
+    return JudgeGymError(f"{period.start} to {period.end}: {message}", remedies)
