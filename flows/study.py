@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, time
-from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -14,8 +13,8 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.approving import ApproveOver
-from flows.endings import REMEDY, PartialFailure, failing_in_words
-from flows.forms import AtLeastOne, OrLeftOut, RunSettings, study_run_name
+from flows.endings import REMEDY, PartialFailure, failing_in_words, outlasting_outages
+from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
 from flows.running import lock
 from flows.sweep import run_sweep
 from judge_gym.design.study_file import MOST_CATCH_UP, StudyFile, load_study, sweep_of
@@ -30,8 +29,9 @@ from tasks.studies import report_drift
 
 @flow(name="study", flow_run_name=study_run_name, on_failure=[emit_failure])
 @failing_in_words
+@outlasting_outages
 async def study(
-    file: Path,
+    file: File,
     catch_up: Annotated[int, Field(ge=0, le=MOST_CATCH_UP)] = 4,
     day: OrLeftOut[date] = None,
     retry_failed: bool = False,
@@ -46,7 +46,8 @@ async def study(
     and the next run does it again.
 
     Args:
-        file: the study file, as this process sees it.
+        file: the study file, in the folder JUDGE_GYM_HOME of the worker; or a shipped example, such
+            as deployments/studies/weekly/study.yaml.
         catch_up: how many days or weeks before the last one to run too, where they have no point,
             as after an outage.
         day: run for this day in place of the one that the run was scheduled for.
