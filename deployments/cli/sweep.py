@@ -103,11 +103,12 @@ def run_sweep(
         return _run_id(state, file)
 
 
-def _approve(sweep: Sweep, person: str, only: Sequence[str] | None) -> None:
+def _approve(sweep: "Sweep", person: str, only: Sequence[str] | None) -> None:
     """Store who approves what the sweep is expected to cost, if it needs approval."""
     from judge_gym.lab.approving import plan_spending, save_decision
     from judge_gym.lab.sweeps import register
     from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
 
     if sweep.approve_over_usd is None:
         return
