@@ -31,6 +31,7 @@ app.add_typer(experiments, name="experiments")
 def figures(
     sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
     everything: Everything = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute a sweep's figures again and write its report.
 
@@ -51,7 +52,7 @@ def figures(
         from flows.analysis import analysis
 
         run_id = asyncio.run(analysis(name))
-    show_results(run_id, everything=everything)
+    show_results(run_id, everything=everything, as_json=as_json)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from typer import Exit, Option
 
-from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping
+from deployments.cli.options import AllowUnreadable, AsJson, RecordedFiles, RecordedMapping
 from deployments.cli.output import command, console
 from judge_gym.errors import ConfigError
 
@@ -38,6 +38,7 @@ def audit(
     picture: Picture = None,
     allow_unreadable: AllowUnreadable = False,
     keys: Keys = False,
+    as_json: AsJson = False,
 ) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
@@ -45,7 +46,7 @@ def audit(
     wording. For scores, a mapping has the keys name, concept, source, scale, judge_column, item
     and verdicts; deployments/recorded/scores is an example.
     """
-    from deployments.cli.results import show_headlines
+    from deployments.cli.results import print_json, show_headlines
     from judge_gym.analysis.recorded import audited
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.mapping import load_recorded
@@ -68,7 +69,10 @@ def audit(
         places = [("Picture", str(picture.resolve()))]
     file = save_report(report, settings().reports_dir, "audit")
     stored = f"{command()} data import-verdicts, with the same files and mapping"
-    show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
+    if as_json:
+        print_json(report, file, everything=True)
+    else:
+        show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
     if found.too_few and not allow_unreadable:
         raise TooFewReadableError(
             f"The page is written. {found.too_few.message}",

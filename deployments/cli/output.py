@@ -143,6 +143,16 @@ def marked(name: str, *, simulated: bool) -> str:
     return f"{name} (SIMULATED)" if simulated else name
 
 
+@contextmanager
+def notes_on_stderr(wanted: bool) -> Iterator[None]:
+    """Print what the console prints to standard error, where standard output is for programs."""
+    console.stderr = wanted
+    try:
+        yield
+    finally:
+        console.stderr = False
+
+
 def say_simulated() -> None:
     """Print the caveat of simulated data."""
     console.print("SIMULATED DATA: not evidence about real models.")

@@ -1,11 +1,13 @@
 """Showing an analysis run: its headlines or all its tables, its report, and what to do next."""
 
+import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -25,10 +27,17 @@ _MOST_CAUTIONS = 5
 _MOST_ROWS = 12
 
 
-def show_results(run_id: int, next_file: Path | None = None, *, everything: bool = False) -> None:
+def show_results(
+    run_id: int,
+    next_file: Path | None = None,
+    *,
+    everything: bool = False,
+    as_json: bool = False,
+) -> None:
     """Write the report of an analysis run; print its headlines, or `everything`, and what is next.
 
-    `next_file` is the sweep file the run came from, when there is one to go on with.
+    `next_file` is the sweep file the run came from, when there is one to go on with. As JSON, the
+    claims are printed, and with `everything` all figures.
     """
     from deployments.cli.environment import database
     from judge_gym.report.page import read_report, save_report
@@ -40,7 +49,9 @@ def show_results(run_id: int, next_file: Path | None = None, *, everything: bool
     file = save_report(report, settings().reports_dir)
     places = [("Report", str(file.resolve()))]
     steps = next_steps(report.facts.run.sweep, next_file, imported=report.imported == 1)
-    if everything:
+    if as_json:
+        print_json(report, file, everything=everything)
+    elif everything:
         _show_everything(report)
         _pairs([*places, ("Database", where), *steps])
     else:
@@ -81,6 +92,29 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         last = Group()
     console.print(Group(opening, audited, fitting or last, careful))
     _pairs(places)
+
+
+def print_json(report: "Report", file: Path, *, everything: bool = False) -> None:
+    """Print the claims of a report, what to be careful about and where it is; or all figures."""
+    run, summary = report.facts.run, report.summary
+    values = {
+        "sweep": run.sweep,
+        "run": run.id or None,
+        "simulated": run.simulated,
+        "imported": report.imported,
+        "ran": summary.ran,
+        "progress": summary.progress,
+        "spent": summary.spent,
+        "claims": [
+            {"question": row.question, "check": row.is_check, **asdict(finding)}
+            for row in summary.headlines
+            for finding in row.findings
+        ],
+        "careful": list(summary.cautions),
+        "report": str(file.resolve()),
+        **({"figures": [asdict(row) for row in report.figures]} if everything else {}),
+    }
+    typer.echo(json.dumps(values, indent=2))
 
 
 def _opening(report: "Report") -> Iterator[tuple[str, str]]:

@@ -19,8 +19,15 @@ from deployments.cli.environment import (
     result_of,
     simulator,
 )
-from deployments.cli.options import Everything, RetryFailed, Yes
-from deployments.cli.output import command, confirmed, console, progress_lines, show_table
+from deployments.cli.options import AsJson, Everything, RetryFailed, Yes
+from deployments.cli.output import (
+    command,
+    confirmed,
+    console,
+    notes_on_stderr,
+    progress_lines,
+    show_table,
+)
 from judge_gym.counting import counted
 from judge_gym.design.names import PARTS
 from judge_gym.model_names import is_simulated_provider
@@ -39,9 +46,9 @@ app = typer.Typer(help="Plan, run and follow sweeps of experiments.", no_args_is
 DEMO = DEPLOYMENTS / "sweeps" / "demo.yaml"
 
 
-def demo(everything: Everything = False) -> None:
+def demo(everything: Everything = False, as_json: AsJson = False) -> None:
     """Run the demo sweep on simulated judges and write its report."""
-    run(DEMO, everything=everything, yes=True)
+    run(DEMO, everything=everything, yes=True, as_json=as_json)
 
 
 @app.command()
@@ -360,6 +367,7 @@ def run(
         ),
     ] = "",
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print Prefect's log.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run or resume a sweep; only missing calls are made.
 
@@ -375,17 +383,18 @@ def run(
             f"A sweep has no part {', '.join(sorted(unknown))}.",
             f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
-    run_id = run_sweep(
-        file,
-        retry_failed=retry_failed,
-        verbose=verbose,
-        only=only,
-        yes=yes,
-        keep_templates=keep_templates,
-        approved_by=approved_by,
-    )
+    with notes_on_stderr(as_json):
+        run_id = run_sweep(
+            file,
+            retry_failed=retry_failed,
+            verbose=verbose,
+            only=only,
+            yes=yes,
+            keep_templates=keep_templates,
+            approved_by=approved_by,
+        )
     if run_id is not None:
-        show_results(run_id, next_file=file, everything=everything)
+        show_results(run_id, next_file=file, everything=everything, as_json=as_json)
     check_failed_work(load_sweep(file).name, only)
 
 

@@ -13,6 +13,7 @@ from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, figure, number, percent, ranged
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.scopes import behind, evidence_link
 from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.results import ResultRow
 
@@ -588,6 +589,7 @@ def _mark(
         "whole": whole,
         "said": _percents(row) if whole else "",
         "pairs": row.n_items,
+        "link": evidence_link(behind([row.scope])),
         "reference": reference,
     }
 
@@ -597,7 +599,7 @@ def picture(plot: Plot, name: str) -> tuple[str, Sequence[str], Rows]:
 
     `name` is that of the data.
     """
-    rows = plot.panels[0].rows
+    rows = [{**row, "link": ""} for row in plot.panels[0].rows]
     whole = [row for row in rows if row["whole"]]
     chance = whole[0]["reference"]
     title = f"Accuracy of {counted(len(whole), 'judge')}"

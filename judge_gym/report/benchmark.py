@@ -190,7 +190,8 @@ def outcomes(report: BenchmarkReport, place: int) -> str:
 def _drawing(report: BenchmarkReport) -> str:
     """Return the accuracies of judges of pairs, with a circle for each category; "" without any."""
     rows: list[dict[str, Any]] = []
-    for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True):
+    of_judges = zip(report.judges, report.figures.by_judge, strict=True)
+    for place, (judge, by_category) in enumerate(of_judges, start=1):
         for category, (first, *_) in by_category.items():
             if first.metric != "accuracy" or first.estimate is None:
                 continue
@@ -199,6 +200,7 @@ def _drawing(report: BenchmarkReport) -> str:
                 "judge": judge.name, "value": first.estimate, "whole": whole,
                 "lower": first.lower if whole else None, "upper": first.upper if whole else None,
                 "said": figure(first) if whole else "", "reference": CHANCE,
+                "link": f"#judge-{place}",
             })  # fmt: skip
     if not rows:
         return ""

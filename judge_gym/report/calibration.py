@@ -150,7 +150,7 @@ def calibration_page(findings: CalibrationFindings) -> str:
         criteria=[
             criteria_of(one.judge.name, one.judge.record.config) for one in findings.assessments
         ],
-        forest=_forest, curves=_curves, dollars=dollars,
+        forest=_forest, case_id=_case_id, curves=_curves, dollars=dollars,
     )  # fmt: skip
 
 
@@ -386,9 +386,12 @@ def _histogram(assessment: Assessment) -> str:
 
 
 def _forest(assessment: Assessment) -> str:
+    read = {case.perturbation for case in assessment.cases}
     rows = [
         {"change": _effect_of(check), "effect": estimate.estimate, "lower": estimate.lower,
-         "upper": estimate.upper, "unit": "points"}
+         "upper": estimate.upper, "unit": "points",
+         "link": f"#{_case_id(assessment, check.perturbation)}" if check.perturbation in read
+         else ""}
         for check in assessment.checks
         if check.expectation is not None and (estimate := check.estimate).estimate is not None
     ]  # fmt: skip
@@ -400,6 +403,11 @@ def _forest(assessment: Assessment) -> str:
         rows,
         f"What each perturbation does to scores of {assessment.judge.name}",
     )
+
+
+def _case_id(assessment: Assessment, perturbation: str | None) -> str:
+    """Return the id on the page of the first case of a perturbation."""
+    return f"case-{assessment.judge.key}-{perturbation}"
 
 
 def _effect_of(check: Check) -> str:

@@ -177,6 +177,7 @@ def _effect(comparison: Comparison) -> dict[str, Any]:
     return {
         "change": f"{comparison.candidate} less {comparison.less}", "effect": estimate.estimate,
         "lower": estimate.lower, "upper": estimate.upper, "unit": "points",
+        "link": "#cases",
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from judge_gym.report.multiverse import sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
-from judge_gym.report.scopes import behind, changes
+from judge_gym.report.scopes import behind, changes, evidence_link
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -368,6 +368,7 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
             **_margin(finding),
             "conclusion": finding.conclusion,
             "said": row.figure if finding is row.findings[0] else "",
+            "link": evidence_link(behind([finding.scope])),
         }
         for row in claims
         for finding in row.findings

@@ -143,8 +143,8 @@ def _drawing(rows: Sequence[ReviewRow]) -> str:
     """Return by how many points scores moved, of every judge; empty without any."""
     effects = [
         {"change": f"{name}, {since}", "effect": check["estimate"], "lower": check["lower"],
-         "upper": check["upper"], "unit": "points"}
-        for row in rows
+         "upper": check["upper"], "unit": "points", "link": f"#judge-{place}"}
+        for place, row in enumerate(rows, start=1)
         for name, since, check in _moved(row)
         if check["estimate"] is not None
     ]  # fmt: skip

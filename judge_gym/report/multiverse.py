@@ -9,6 +9,7 @@ from judge_gym.analysis.multiverse import CELL, CURVE, MEDIAN, QUESTION
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
 from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.scopes import behind, evidence_link
 from judge_gym.report.table import Table, plain_table
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -128,13 +129,13 @@ def specification_plot(rows: Sequence[ResultRow]) -> Plot:
         notes.append(f"Shown: {which}.")
     if any(len(curve.cells) > MAX_CELLS for curve in shown):
         notes.append(f"Of more than {MAX_CELLS} cells, every second or third is drawn.")
-    behind = [row for curve in shown for row in curve.figures.values()]
+    drawn = [row for curve in shown for row in curve.figures.values()]
     return replace(
         _PLOT,
         panels=panels,
         notes=tuple(notes),
-        simulated=any(row.simulated for row in behind),
-        imported=any(row.imported for row in behind),
+        simulated=any(row.simulated for row in drawn),
+        imported=any(row.imported for row in drawn),
         missing="",
     )
 
@@ -165,6 +166,7 @@ def _drawn(curve: SpecificationCurve) -> Rows:
                 f"{_words(axis)}: {cell.scope[axis]}" for axis in choices if axis in cell.scope
             ],
             "levels": levels[:MAX_LEVELS],
+            "link": evidence_link(behind([cell.scope])),
         }
         for place, cell in enumerate(curve.cells[::step], start=1)
     ]

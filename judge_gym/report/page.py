@@ -36,10 +36,10 @@ from judge_gym.report.headlines import Summary, headline_plot, headline_table, s
 from judge_gym.report.multiverse import specification_plot
 from judge_gym.report.planted import Planted, compare_planted
 from judge_gym.report.plots.content import OVERVIEW, read_plots
-from judge_gym.report.plots.plot import Plot
+from judge_gym.report.plots.plot import Plot, without_links
 from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.questions import Section, sections
-from judge_gym.report.scopes import DEFAULTS_NOTE
+from judge_gym.report.scopes import DEFAULTS_NOTE, evidence_link
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import SPECS, result_tables
 from judge_gym.report.trust import Tile, trust_tiles
@@ -60,6 +60,7 @@ class Report:
     largest: Sequence[str]
     findings: Table
     results: Sequence[Table]
+    figures: Sequence[ResultRow]
     planted: Planted
     review: CellsToReview | None
     """None for an audit without a database."""
@@ -100,6 +101,11 @@ class Report:
         return next((plot for plot in self.plots if plot.beside == OVERVIEW and plot.panels), None)
 
     @property
+    def has_items(self) -> bool:
+        """Whether the page shows items with their judgements: an audit may have no texts."""
+        return bool(self.review or self.evidence)
+
+    @property
     def outcomes(self) -> Sequence[str]:
         """What became of the judgements that the page shows, each once."""
         documents = (document for window in self.evidence for document in window.documents)
@@ -134,6 +140,7 @@ def read_report(session: Session, run_id: int) -> Report:
         largest=largest_effects(rows),
         findings=findings_table(findings, facts.run.standing),
         results=result_tables(rows),
+        figures=rows,
         planted=planted,
         review=cells_to_review(session, sweep, facts.experiment_ids),
         evidence=shown_evidence(session, sweep, facts.experiment_ids),
@@ -233,9 +240,10 @@ def render_page(report: Report, older: str = "", items_folder: str = "") -> str:
         defaults_note=DEFAULTS_NOTE,
         how_decided=HOW_DECIDED,
         anchor=_anchor,
+        evidence_link=evidence_link,
         prompts=Prompts(),
         items_folder=items_folder,
-        drawings=lambda plot: drawings(plot, before),
+        drawings=lambda plot: drawings(plot if report.has_items else without_links(plot), before),
         figures=csv_download(f"figures-{_file_name(report.facts.run.sweep)}.csv", report.csv),
         methods=SPECS,
         decisions=decisions(),

@@ -76,6 +76,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         largest=largest_effects(rows),
         findings=findings_table(decided, plan.reason),
         results=result_tables(rows),
+        figures=rows,
         planted=Planted(),
         review=None,
         evidence=_items(found, recorded),

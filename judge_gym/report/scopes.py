@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from judge_gym.analysis.groups import SUBJECTS
 from judge_gym.design.experiment import Experiment
@@ -60,6 +61,15 @@ def behind(scopes: Iterable[Scope]) -> tuple[tuple[str, str], ...]:
     """Return the judge, pair of families and concept that all these scopes have in common."""
     named = [{(name, str(scope[name])) for name in _BEHIND if name in scope} for scope in scopes]
     return tuple(sorted(set.intersection(*named))) if named else ()
+
+
+def evidence_link(about: Iterable[tuple[str, str]], place: str = "evidence") -> str:
+    """Return the address on the page of the judgements with these values, as the script reads it.
+
+    `place` is the id to go to: the list of all items, or one item of it.
+    """
+    query = urlencode(list(about))
+    return f"#{place}?{query}" if query else f"#{place}"
 
 
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:

@@ -72,9 +72,11 @@ def test_the_first_screen_shows_the_item_furthest_above_its_floor(database: str)
         run = latest_run(session, SWEEP)
         assert run is not None
         page = render_page(read_report(session, run.id))
-    target = shown.link.removeprefix("#")
+    target = shown.link.removeprefix("#").partition("?")[0]
     document = page[page.index(f'id="{target}"') :]
     assert f"<strong>{widest}</strong>" in document[:200]
+    bar = f"#{target}?concept=order&amp;judge=acme%2Falpha-1&amp;outcome=scored"
+    assert f'<a href="{bar}" aria-label="Item and answers: order, {ALPHA}, scored">' in page
 
 
 def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 import sqlalchemy as sa
@@ -326,9 +327,9 @@ def test_a_figure_leads_to_its_judgements_and_each_to_its_prompt(database: str) 
         session.execute(sa.update(t.Sample).values(call_id=call_id))
     with Session(lab.engine) as session:
         page = render_page(read_report(session, run_of(lab)))
-    behind = set(re.findall(r'<a class="behind" href="#evidence" (.*?)>', page))
-    assert f'data-concept="order" data-judge="{ALPHA}"' in behind
-    assert 'data-concept="order" data-pair="alpha and beta"' in behind
+    in_tables = set(re.findall(r'<a href="#evidence\?([^"]*)">', page))
+    judge = f"judge={quote_plus(ALPHA)}"
+    assert {f"concept=order&amp;{judge}", "concept=order&amp;pair=alpha+and+beta"} <= in_tables
     about = f'data-judge="{ALPHA}" data-family="alpha" data-concept="order" data-outcome="scored"'
     assert page.count(f'<details class="judgement" {about}>') == 15
     # Thirty judgements with one prompt: it is packed once.

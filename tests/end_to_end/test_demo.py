@@ -193,6 +193,18 @@ def test_every_table_is_printed_where_all_is_asked_for(demo: Demo) -> None:
         assert words in printed.output, words
 
 
+def test_the_claims_are_printed_for_programs(demo: Demo) -> None:
+    printed = demo.command("demo", "--json").fine()
+    assert "Nothing was missing" in printed.errors
+    values = json.loads(printed.output)
+    claims = {(row["hypothesis"], row["scope"].get("concept")): row for row in values["claims"]}
+    apart = claims["H1", "fascism"]
+    assert (apart["conclusion"], apart["check"], apart["simulated"]) == ("supported", False, True)
+    assert apart["margin"] < apart["lower"] < apart["estimate"] < apart["upper"]
+    assert Path(values["report"]).is_file()
+    assert "figures" not in values
+
+
 def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
     [report] = (demo.command.data / "reports").glob("*.html")
     sections = report.read_text().split('<section class="plot"')[1:]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 import sqlalchemy as sa
@@ -22,6 +23,7 @@ from judge_gym.report.alignment import save_alignment
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.page import read_report, save_report
+from judge_gym.report.scopes import evidence_link
 from judge_gym.store import tables as t
 from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import latest_run
@@ -72,8 +74,9 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 
 def test_two_clicks_lead_from_a_figure_to_prompts_and_answers(page: Path, browser: Browser) -> None:
+    of_beta = [("concept", "order"), ("judge", BETA)]
     browser.open(page.as_uri(), "Can it be trusted?", "3 of 3 items, 30 judgements")
-    browser.value(f"document.querySelector('a.behind[data-judge=\"{BETA}\"]').click()")
+    browser.value(f"document.querySelector('table a[href=\"{evidence_link(of_beta)}\"]').click()")
     shown = browser.shows("3 of 3 items, 15 judgements")
     assert "What stage is this?" not in shown
     browser.value("document.querySelector('details.item:not([hidden]) > summary').click()")
@@ -86,6 +89,38 @@ def test_two_clicks_lead_from_a_figure_to_prompts_and_answers(page: Path, browse
     browser.type("no such words")
     browser.shows("0 of 3 items, 0 judgements")
     assert browser.asked == set()
+
+
+def test_a_point_of_a_picture_leads_to_the_answers_behind_it(page: Path, browser: Browser) -> None:
+    click = "document.querySelector('{}').dispatchEvent(new MouseEvent('click', {{bubbles: true}}))"
+    browser.open(page.as_uri(), "Can it be trusted?", "3 of 3 items, 30 judgements")
+    assert "What stage is this?" not in browser.text()
+    # A cell of the map: an item and two families.
+    browser.value(click.format('#polarization-item-by-item a[href^="#document-"]'))
+    browser.shows("families alpha and beta", f"What stage is this? {HOSTILE}")
+    # A claim: all judgements of its concept; again, after another filter.
+    for _ in range(2):
+        browser.value(click.format("#the-claims-beside-their-margins a"))
+        shown = browser.shows("3 of 3 items, 30 judgements")
+        assert "families" not in shown[shown.index("30 judgements") :][:40]
+        browser.value(f"document.querySelector('#filter [name=judge]').value = {json.dumps(BETA)}")
+        browser.value("document.querySelector('#filter').dispatchEvent(new Event('input'))")
+        browser.shows("3 of 3 items, 15 judgements")
+
+
+def test_an_item_with_a_page_of_its_own_opens_with_the_filter(
+    page: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch, database: str
+) -> None:
+    monkeypatch.setattr("judge_gym.report.page.MAX_ON_PAGE", 2)
+    with Session(sa.create_engine(database)) as session:
+        run = latest_run(session, SWEEP)
+        assert run is not None
+        save_report(read_report(session, run.id), page.parent)
+    address = f"{page.as_uri()}#evidence?judge={quote_plus(BETA)}"
+    browser.open(address, "3 of 3 items, 15 judgements")
+    browser.value("document.querySelector('.item a.own-page').click()")
+    shown = browser.shows("1 of 1 items, 5 judgements", f"What stage is this? {HOSTILE}")
+    assert f"{ALPHA} order" not in shown
 
 
 def test_tables_and_pictures_are_downloaded_as_they_are_shown(page: Path, browser: Browser) -> None:

@@ -29,6 +29,7 @@ def report(
         largest=(),
         findings=empty("Findings one by one"),
         results=results,
+        figures=(),
         planted=Planted(),
         review=CellsToReview((), 0, 0),
         evidence=(),

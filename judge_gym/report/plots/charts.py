@@ -36,7 +36,7 @@ def forest(rows: Rows) -> ChartType:
     x = alt.X("effect:Q").scale(domain=[-furthest, furthest]).title(rows[0]["unit"])
     none = style.chart([{"effect": 0}]).mark_rule(color=style.SOFT, strokeDash=[4, 3]).encode(x=x)
     certain = "isValid(datum.lower)"
-    points = base.encode(x=x)
+    points = base.encode(x=x, href="link:N")
     return alt.layer(
         none,
         base.mark_rule(color=style.BLUE, strokeWidth=2)
@@ -115,7 +115,7 @@ def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool)
     heading = style.short_names([question], longest=_LONGEST_QUESTION)[question]
     zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
     intervals = base.transform_filter("isValid(datum.lower)")
-    points = base.encode(x=x)
+    points = base.encode(x=x, href="link:N")
     beside = base.transform_filter("datum.said != ''").mark_text(align="left")
     return alt.layer(
         base.mark_bar(color=style.LINE, opacity=1, size=18).encode(
@@ -198,12 +198,14 @@ def strips(rows: Rows, wide: int = _CURVE_WIDE) -> ChartType:
     layers: ChartType = alt.layer(
         style.chart(none).mark_rule(color=style.RED, strokeDash=[4, 3]).encode(x=x),
         base.mark_point(size=45, color=style.SOFT, opacity=0.75)
-        .encode(x=x)
+        .encode(x=x, href="link:N")
         .transform_filter("!datum.whole"),
         whole.mark_rule(color=style.BLUE, strokeWidth=3)
         .encode(x=alt.X("lower:Q", scale=scale), x2="upper:Q")
         .transform_filter("isValid(datum.lower)"),
-        whole.mark_point(size=80, filled=True, color=style.BLUE, opacity=1).encode(x=x),
+        whole.mark_point(size=80, filled=True, color=style.BLUE, opacity=1).encode(
+            x=x, href="link:N"
+        ),
         whole.mark_text(align="left", dx=12).encode(x=alt.value(wide), text="said:N"),
     )
     return layers.properties(width=wide, height=_ROW_HIGH * len(names))
@@ -222,7 +224,7 @@ def specification_curve(rows: Rows) -> ChartType:
     none = style.chart([{"estimate": 0}]).mark_rule(color=style.SOFT, strokeDash=[4, 3])
     y = alt.Y("estimate:Q").title(rows[0]["unit"]).axis(tickCount=5)
     size = 50 if len(rows) <= 60 else 18
-    points = cells.encode(y=y)
+    points = cells.encode(y=y, href="link:N")
     curve = alt.layer(
         none.encode(y=alt.Y("estimate:Q").title(rows[0]["unit"])),
         cells.mark_rule(color=style.BLUE, strokeWidth=1.5)

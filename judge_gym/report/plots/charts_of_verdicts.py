@@ -53,6 +53,7 @@ def distributions(rows: Rows) -> ChartType:
         x2="end:Q",
         fill=alt.Fill("paint:N").scale(None).legend(None),
         fillOpacity=alt.FillOpacity("shade:Q").scale(None).legend(None),
+        href="link:N",
     )
     beside = base.mark_text(align="left", dx=6, color=style.SOFT).transform_filter("datum.first")
     bars_of_groups: ChartType = (
@@ -88,6 +89,7 @@ def _outcome_segments(rows: Rows, names: dict[str, str]) -> Iterator[dict[str, A
                 "paint": style.BLUE if stage else WITHOUT[row["category"]],
                 "shade": _shade(stage, row["stages"]) if stage else 1,
                 "beside": _without_verdict(rows, judge),
+                "link": row.get("link", ""),
                 "first": start == 0,
             }
 
@@ -135,6 +137,7 @@ def heat_map(rows: Rows) -> ChartType:
                 "shade": 0 if row["item"] == ALL_ITEMS else row["divergence"] or 0,
                 "said": _cell_text(row),
                 "beyond": row["beyond"],
+                "link": row.get("link", ""),
             }
             for row in rows
         ]
@@ -150,7 +153,8 @@ def heat_map(rows: Rows) -> ChartType:
     )
     shaded = cells.mark_rect(color=style.BLUE).encode(
         # Up to here ink on the shade is readable, on a light page and on a dark one.
-        fillOpacity=alt.FillOpacity("shade:Q").scale(domain=[0, 1], range=[0.04, 0.5]).legend(None)
+        fillOpacity=alt.FillOpacity("shade:Q").scale(domain=[0, 1], range=[0.04, 0.5]).legend(None),
+        href="link:N",
     )
     framed = cells.mark_rect(filled=False, color=style.INK, strokeWidth=1.5).transform_filter(
         alt.datum.beyond
@@ -217,6 +221,7 @@ def _chosen(rows: Rows, names: dict[str, str]) -> ChartType:
             "judge": names[row["judge"]],
             "share": row["share"],
             "said": percent(row["share"]),
+            "link": row.get("link", ""),
         }
         for row in rows
         if row["share"] > 0
@@ -240,7 +245,7 @@ def _bars(rows: list[dict[str, Any]], name: str, order: list[str], high: int) ->
         x=alt.X("share:Q").scale(domain=[0, 1]).axis(None),
     )
     return alt.layer(
-        base.mark_bar(color=style.BLUE, fillOpacity=0.5, height=16),
+        base.mark_bar(color=style.BLUE, fillOpacity=0.5, height=16).encode(href="link:N"),
         base.mark_text(align="left", dx=4).encode(text="said:N"),
     ).properties(
         width=110,
@@ -322,7 +327,9 @@ def reliability(rows: Rows) -> ChartType:
             .encode(y=alt.Y("lower:Q"), y2="upper:Q")
             .transform_filter("isValid(datum.lower)"),
             bins.mark_line(color=style.BLUE),
-            bins.mark_point(filled=True, size=60, color=style.BLUE, opacity=1),
+            bins.mark_point(filled=True, size=60, color=style.BLUE, opacity=1).encode(
+                href="link:N"
+            ),
             bins.mark_text(dy=-8, color=style.SOFT).encode(
                 x="nearest:Q", y=alt.value(0), text="probes:Q"
             ),
@@ -355,7 +362,7 @@ def swaps(rows: Rows) -> ChartType:
     lines = (
         style.chart(items)
         .mark_line(color=style.SOFT, strokeWidth=1, opacity=0.5, point=False)
-        .encode(x=x, y=y, detail="item:N")
+        .encode(x=x, y=y, detail="item:N", href="link:N")
     )
     centre = style.chart(means).encode(x=x)
     interval = centre.mark_rule(color=style.INK, strokeWidth=3).encode(
@@ -363,7 +370,7 @@ def swaps(rows: Rows) -> ChartType:
     )
     point = centre.mark_point(
         filled=True, shape="diamond", size=110, color=style.RED, opacity=1
-    ).encode(y=y)
+    ).encode(y=y, href="link:N")
     text = centre.mark_text(dy=-8, fontWeight="bold").encode(y=alt.value(0), text="said:N")
     return alt.layer(
         lines, interval.transform_filter("isValid(datum.lower)"), point, text

@@ -26,7 +26,7 @@ from judge_gym.analysis.plotted import (
 )
 from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
-from judge_gym.report.scopes import group_labels
+from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
 from judge_gym.store.judgement_texts import ItemTitle, titles_of_judged_items
 from judge_gym.store.results import ResultRow
@@ -200,28 +200,46 @@ def _cells(study: Study, group: Group, pair_rows: Sequence[ResultRow]) -> Rows:
     title = dict(zip(items, titles, strict=True))
     return [
         *(
-            _cell(title[cell.item], cell.pair, cell.divergence, cell.floor, cell.p)
+            _cell(
+                title[cell.item],
+                cell.pair,
+                (cell.divergence, cell.floor, cell.p),
+                evidence_link(
+                    behind([row_by_pair[cell.pair].scope]), _place(study.titles[cell.item])
+                ),
+            )
             for cell in cells
         ),
         *(
             _cell(
                 ALL_ITEMS,
                 pair,
-                row_by_pair[pair].estimate,
-                row_by_pair[pair].floor,
-                row_by_pair[pair].p,
+                (row.estimate, row.floor, row.p),
+                evidence_link(behind([row.scope])),
             )
             for pair in pairs
+            for row in [row_by_pair[pair]]
         ),
     ]
 
 
 def _cell(
-    item: str, pair: str, divergence: float | None, floor: float | None, p: float | None
+    item: str, pair: str, figures: tuple[float | None, float | None, float | None], link: str
 ) -> dict[str, Any]:
+    divergence, floor, p = figures
     beyond = p is not None and p <= BEYOND
     cell = {"item": item, "pair": pair, "divergence": divergence, "floor": floor}
-    return {**cell, "p": p, "beyond": beyond}
+    return {**cell, "p": p, "beyond": beyond, "link": link}
+
+
+def _place(title: ItemTitle) -> str:
+    """Return the id of the item's first document on the page."""
+    return f"document-{title.document_id}"
+
+
+def _of_judge(group: Group, judge: str) -> str:
+    """Return the address of the judgements by a judge of a group."""
+    return evidence_link(behind([{**group.scope, "judge": judge}]))
 
 
 def _distinct(titles: Sequence[str]) -> list[str]:
@@ -255,8 +273,10 @@ def widest_disagreement(study: Study) -> Plot:
     if widest is None:
         return _DISAGREEMENT
     _, group, heading, cell = widest
-    bars = [_bar(group, heading, judge, cell.item) for judge in range(len(group.judges))]
     title = study.titles[cell.item]
+    bars = [
+        _bar(group, heading, judge, cell.item, _place(title)) for judge in range(len(group.judges))
+    ]
     says = (
         f"Families {cell.pair}: {number(cell.divergence)} bits apart, by chance "
         f"{number(cell.floor)}. Chosen as the widest of {int(group.common.sum())} items."
@@ -264,7 +284,7 @@ def widest_disagreement(study: Study) -> Plot:
     panel = Panel(str(title), [row for bar in bars for row in bar], says)
     simulated = group.data.origin_of(group.own_arms).simulated
     plot = _drawn(_DISAGREEMENT, (panel,), simulated, ())
-    return replace(plot, link=f"#document-{title.document_id}")
+    return replace(plot, link=evidence_link(behind([group.scope]), _place(title)))
 
 
 def stated_against_realised(study: Study) -> Plot:
@@ -303,6 +323,7 @@ def _bins(group: Group) -> Rows:
             "realised": probe_bin.realised.value,
             **_ends(probe_bin.realised),
             "probes": probe_bin.probes,
+            "link": _of_judge(group, probe_bin.judge),
         }
         for probe_bin in stated_and_realised(group, MAX_PROBED)
     ]
@@ -354,7 +375,14 @@ def _swap(study: Study, effect: ResultRow) -> Panel:
     title = f"{model}, rival {rival}"
     if len(_swapped(study)) > 1:
         title += f": {heading}"
-    return Panel(title, [*_lines(confidence_by_arm(group, model, rival))], "; ".join(says))
+    judge = behind([effect.scope])
+    rows = [
+        {**row, "link": evidence_link(judge, _place(study.titles[row["item"]]))}
+        if "item" in row
+        else {**row, "link": evidence_link(judge)}
+        for row in _lines(confidence_by_arm(group, model, rival))
+    ]
+    return Panel(title, rows, "; ".join(says))
 
 
 def _swapped(study: Study) -> set[str]:
@@ -409,16 +437,27 @@ def verdict_shares(study: Study) -> Plot:
     return _drawn(_SHARES, (Panel("", shown),), simulated, notes, numbers)
 
 
-def _bar(group: Group, heading: str, judge: int, item: int | None = None) -> list[dict[str, Any]]:
-    about = {
-        "group": heading,
-        "judge": group.judges[judge].model,
-        "stages": group.n_stages,
-    }
+def _bar(
+    group: Group, heading: str, judge: int, item: int | None = None, place: str = "evidence"
+) -> list[dict[str, Any]]:
+    model = group.judges[judge].model
+    about = {"group": heading, "judge": model, "stages": group.n_stages}
+    scope = behind([{**group.scope, "judge": model}])
     return [
-        {**about, "category": outcome.category, "samples": outcome.samples, "share": outcome.share}
+        {
+            **about,
+            "category": outcome.category,
+            "samples": outcome.samples,
+            "share": outcome.share,
+            "link": evidence_link((*scope, ("outcome", _status(outcome.category))), place),
+        }
         for outcome in outcome_shares(group, judge, item)
     ]
+
+
+def _status(category: int | str) -> str:
+    """Return how judgements of a bar's part are stored: a stage is that of a scored one."""
+    return category if isinstance(category, str) else "scored"
 
 
 def chosen_sets(study: Study) -> Plot:
@@ -450,6 +489,7 @@ def _set_rows(group: Group) -> Rows:
                 "scale": group.n_stages,
                 "judge": chosen_set.judge,
                 "share": chosen_set.share,
+                "link": _of_judge(group, chosen_set.judge),
             }
             for chosen_set in set_shares(group, MAX_CHOOSING, MAX_SETS)
         ),
@@ -498,6 +538,7 @@ def _effects(rows: Sequence[ResultRow], unit: str) -> Rows:
             "lower": row.lower,
             "upper": row.upper,
             "unit": unit,
+            "link": evidence_link(behind([row.scope])),
         }
         for change, row in zip(changes, rows, strict=True)
     ]

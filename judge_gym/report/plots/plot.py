@@ -4,7 +4,7 @@ Importing this needs no drawing library: rows can be read and tested without one
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from judge_gym.report.table import Table, marks_of
@@ -64,3 +64,11 @@ class Plot:
     def marks(self) -> tuple[str, ...]:
         """The words that stand with the plot wherever it is shown."""
         return marks_of(self.simulated, self.imported)
+
+
+def without_links(plot: Plot) -> Plot:
+    """Return the plot for a page that does not show the judgements behind it."""
+    panels = (
+        replace(panel, rows=[{**row, "link": ""} for row in panel.rows]) for panel in plot.panels
+    )
+    return replace(plot, panels=tuple(panels))

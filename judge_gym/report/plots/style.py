@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 INK, SOFT, LINE = "#1c1f23", "#59616b", "#d5d9de"
 BLUE, RED = "#0072b2", "#c44e00"
+LINK = "#1f5fa8"
 """After Okabe and Ito, told apart by the colour-blind. What they tell is told by place, shape or
 letters too."""
 HATCHED, CROSSED, DOTTED, FILLED = "#8c8c8c", "#8d8d8d", "#8e8e8e", "#5a5a5a"
@@ -64,11 +65,11 @@ def chart(rows: Rows) -> "alt.Chart":
 
 
 def data(rows: Rows) -> Any:
-    """Return these rows as the data of a chart."""
+    """Return these rows as the data of a chart; `link` is where a row's mark leads, "" nowhere."""
     import altair as alt
 
     untyped: Any = alt.Data
-    return untyped(values=[dict(row) for row in rows])
+    return untyped(values=[{"link": "", **row} for row in rows])
 
 
 def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:

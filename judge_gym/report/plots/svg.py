@@ -13,9 +13,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from judge_gym.formats import number
 from judge_gym.report.plots import style
@@ -28,6 +29,7 @@ _VARIABLES = {
     style.LINE: "var(--line)",
     style.BLUE: "var(--blue)",
     style.RED: "var(--red)",
+    style.LINK: "var(--link)",
     style.FILLED: "var(--soft)",
 }
 _PATTERNS = {
@@ -44,6 +46,7 @@ _DROPPED = re.compile(
 _UNSEEN = re.compile(
     r'<path class="(?:background|foreground)"[^>]*(?:display="none"|pointer-events="none")[^>]*/>'
 )
+_LINK = re.compile(r'<a xlink:href="[^"#]*#([^"]*)"[^>]*>')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 _SIZE = re.compile(rf'font-size="{style.TEXT_SIZE}px"')
@@ -148,8 +151,10 @@ def on_page(svg: str, name: str, label: str) -> str:
     [wide] = _WIDTH.findall(svg)[:1]
     head, _, rest = svg.partition(">")
     escaped_label = escape(label)
+    # What is in an image cannot be reached, links among it.
+    role = "group" if "<a " in rest else "img"
     return (
-        f'{head} id="{name}" role="img" aria-label="{escaped_label}" style="--wide:{wide}px">'
+        f'{head} id="{name}" role="{role}" aria-label="{escaped_label}" style="--wide:{wide}px">'
         f"<title>{escaped_label}</title>{_patterns(rest, name)}{rest}"
     )
 
@@ -159,12 +164,23 @@ def _themed(tag: str, name: str, ids: dict[str, str]) -> str:
 
     vl-convert goes on counting its ids from one chart to the next.
     """
+    if link := _LINK.fullmatch(tag):
+        return _linked(unescape(link[1]))
     tag = _LONG.sub(lambda match: number(float(match[0])), _DROPPED.sub("", tag))
     tag = _SIZE.sub(f'font-size="{_WRITTEN_SIZE}px"', tag)
     tag = _NAMED.sub(
         lambda match: match[1] + ids.setdefault(match[2], f"{name}-{len(ids) + 1}"), tag
     )
     return _PAINTED.sub(lambda match: f'{match[1]}="{_paint(match[2], name)}"', tag)
+
+
+def _linked(target: str) -> str:
+    """Return the tag that begins a link to this place on the page, which says what is there."""
+    place, _, query = target.partition("?")
+    of = ", ".join(value for _, value in parse_qsl(query))
+    what = "Item and answers" if place.startswith("document-") else "Answers"
+    label = escape(f"{what}: {of}" if of else what)
+    return f'<a href="#{escape(target)}" aria-label="{label}"><title>{label}</title>'
 
 
 def _paint(colour: str, name: str) -> str:
