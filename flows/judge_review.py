@@ -7,6 +7,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
+from flows.deciding import check_can_wait, wait_for_decisions
 from flows.endings import outlasting_outages
 from flows.forms import File, OrLeftOut, review_run_name
 from flows.judged_items import judge_requests
@@ -15,13 +16,13 @@ from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges.reviewing.cases import load_review
 from tasks.events import emit_failure
-from tasks.judges import report_review
+from tasks.judges import report_review, to_reconsider
 
 
 @flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
 @outlasting_outages
 async def judge_review(
-    file: File, day: OrLeftOut[date] = None, retry_failed: bool = False
+    file: File, day: OrLeftOut[date] = None, retry_failed: bool = False, decide: bool = False
 ) -> State[Path]:
     """Judge with judges in use and their alternatives, and report which to reconsider.
 
@@ -34,7 +35,11 @@ async def judge_review(
         day: the day of the review; without it the one that the run was scheduled for, in the time
             zone of the file.
         retry_failed: retry what failed.
+        decide: if a judge is to be reconsidered, wait after the report until a person decides about
+            it on the page of this run; the name is stored with the decision.
     """
+    if decide:
+        check_can_wait()
     review = load_review(file)
     day = day or day_of(flow_run.scheduled_start_time, review.file.time_zone)
     async with locked_run("judges under review", review.judges) as run:
@@ -48,4 +53,9 @@ async def judge_review(
             raise type(stopped)(message, stopped.remedy) from stopped
         if run.waits:
             return await run.state(day=day, retry_failed=False)
-        return await run.state(await report_review(file, day))
+        page = await report_review(file, day)
+        name = review.file.name
+        if decide and (judges := await to_reconsider(name, day)):
+            await wait_for_decisions(run.runtime, name, day, judges)
+            page = await report_review(file, day)
+        return await run.state(page)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
-from judge_gym.judges.reviewing.findings import store_findings
+from judge_gym.judges.reviewing.findings import RECONSIDER, store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
@@ -26,7 +27,7 @@ from judge_gym.report.gym import write_gym
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
-from judge_gym.store.judges import ReviewRow
+from judge_gym.store.judges import ReviewRow, reviews_of
 from tasks.artifacts import Bar, artifact_key
 from tasks.events import emit_reviewed
 from tasks.policy import WRITING
@@ -130,6 +131,31 @@ def _write_review(
 ) -> tuple[Sequence[ReviewRow], Path]:
     rows = store_findings(runtime, review, day)
     return rows, save_judge_review(day, rows, runtime.settings.reports_dir)
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """A judge in use that a review says to reconsider, and why: itself or an alternative to it."""
+
+    judge: str
+    grounds: tuple[str, ...]
+
+
+@task(name="list-judges-to-reconsider", **WRITING)
+async def to_reconsider(review: str, day: date) -> list[Reviewed]:
+    """Return the judges in use of a review that a person should decide about."""
+    async with runtime() as current:
+        with current.session() as session:
+            rows = [row for row in reviews_of(session, day) if row.review == review]
+    grounds: dict[str, list[str]] = {}
+    judge = ""
+    for row in rows:
+        judge = judge if row.is_alternative else str(row.config["name"])
+        if row.recommendation == RECONSIDER:
+            grounds.setdefault(judge, []).append(
+                f"{row.figures['alternative'] or row.figures['judge']}: {row.reason}"
+            )
+    return [Reviewed(name, tuple(reasons)) for name, reasons in grounds.items()]
 
 
 @task(name="review-document", task_run_name="review {file.name}", **WRITING)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -390,3 +390,45 @@ def _show_review(rows: "list[ReviewRow]") -> None:
     console.print("Nothing was changed: a person decides.")
     if any(row.simulated for row in rows):
         say_simulated()
+
+
+def decide(
+    file: Annotated[Path, typer.Argument(help="The review file (YAML).", show_default=False)],
+    judge: Annotated[str, typer.Argument(help="The judge in use.", show_default=False)],
+    decision: Annotated[
+        Literal["keep", "reconsider"], typer.Argument(help="What you decide.", show_default=False)
+    ],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who decides.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Why.", show_default=False)] = "",
+    day: Annotated[
+        datetime | None,
+        typer.Option(
+            "--date",
+            formats=["%Y-%m-%d"],
+            help="The day of the review.",
+            show_default="today, in the time zone of the file",
+        ),
+    ] = None,
+) -> None:
+    """Record what a person decides about a judge after a review.
+
+    The decision stands on the review's page, with the name. Judge files are not changed.
+    """
+    from datetime import UTC
+
+    from deployments.cli.environment import database
+    from judge_gym.calibration.review_file import load_review_file
+    from judge_gym.design.window_files import day_of
+    from judge_gym.judges.reviewing.findings import save_decision
+    from judge_gym.report.judge_review import save_judge_review
+    from judge_gym.settings import settings
+
+    if not by.strip():
+        raise ConfigError("--by is empty.", "Name who decides.")
+    loaded, _ = load_review_file(file)
+    of = day.date() if day else day_of(datetime.now(UTC), loaded.time_zone)
+    with database() as session:
+        where = {"flow_run": "terminal"}
+        rows = save_decision(session, loaded.name, of, judge, decision, by, reason, **where)
+        page = save_judge_review(of, rows, settings().reports_dir)
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from judge_gym.formats import ABSENT
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.report.criteria import Criteria, criteria_of
 from judge_gym.report.files import ENVIRONMENT, put_in_place
-from judge_gym.report.markdown import A_PERSON_DECIDES, judged
+from judge_gym.report.markdown import A_PERSON_DECIDES, decision_text, judged
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, marks_of
 from judge_gym.report.trust import MOST_TILES, Tile
@@ -54,6 +54,7 @@ def judge_review_page(day: date, rows: Sequence[ReviewRow]) -> str:
         whole=whole,
         marks_beside=lambda simulated: () if whole else marks_of(simulated, imported=False),
         decides=A_PERSON_DECIDES,
+        decision_text=decision_text,
         tiles=_tiles(rows),
         overview=_overview(rows),
         drawing=_drawing(rows),

@@ -25,6 +25,7 @@ from judge_gym.report.table import (
     plain_table,
 )
 from judge_gym.report.tables import result_tables
+from judge_gym.store.decisions import Decided
 from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import load_findings, load_results
 
@@ -224,6 +225,14 @@ def _review_parts(day: date, rows: Sequence[ReviewRow]) -> Iterator[str]:
         yield from _section(row)
 
 
+def decision_text(decided: Decided) -> str:
+    """Return what a person decided after a review, with the name and the time."""
+    why = f" {decided.reason}" if decided.reason else ""
+    return (
+        f"Decided by {decided.person} on {decided.at:%Y-%m-%d %H:%M} UTC: {decided.decision}.{why}"
+    )
+
+
 def _section(row: ReviewRow) -> Iterator[str]:
     figures = row.figures
     if figures["alternative"] is None:
@@ -232,6 +241,8 @@ def _section(row: ReviewRow) -> Iterator[str]:
     else:
         yield f"### Instead: {escaped_inside(figures['alternative'])}"
     yield f"**{_marked_recommendation(row)}** {escaped_inside(row.reason)}"
+    if row.decided:
+        yield escaped_inside(decision_text(row.decided))
     yield judged(figures)
     if figures["checks"]:
         checks = figures["checks"]

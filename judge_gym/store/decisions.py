@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -93,15 +93,17 @@ def save_review(
     )
 
 
-def newest_decisions(session: Session, review: str) -> dict[int, Decided]:
-    """Return judge in use → the newest decision about it after a review of this name."""
-    rows = session.execute(
+def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decided]:
+    """Return (review, judge in use) → the newest decision about it after the reviews of a day."""
+    rows = session.scalars(
         sa.select(t.Decision)
-        .where(t.Decision.kind == t.REVIEW, t.Decision.subject == review)
+        .where(t.Decision.kind == t.REVIEW, t.Decision.details["day"].astext == day.isoformat())
         .order_by(t.Decision.id)
-    ).scalars()
+    )
     return {
-        row.judge_id: Decided(row.decision, row.person, row.reason, row.created_at.astimezone(UTC))
+        (row.subject, row.judge_id): Decided(
+            row.decision, row.person, row.reason, row.created_at.astimezone(UTC)
+        )
         for row in rows
         if row.judge_id is not None
     }

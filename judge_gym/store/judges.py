@@ -16,6 +16,7 @@ from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import inserting, packed
 from judge_gym.store.calls import among, blank, call_costs, set_aside
+from judge_gym.store.decisions import Decided, review_decisions
 from judge_gym.store.served import served_models
 
 
@@ -349,6 +350,16 @@ class ReviewRow:
     reason: str
     simulated: bool
     config: Mapping[str, Any]
+    judge_id: int = 0
+    """The judge in use."""
+    decided: Decided | None = None
+    """What a person decided about the judge in use after the review; None without a decision, and
+    of an alternative."""
+
+    @property
+    def is_alternative(self) -> bool:
+        """Whether it is about an alternative to the judge in use."""
+        return self.figures["alternative"] is not None
 
 
 def earlier_reviews(
@@ -392,6 +403,7 @@ def reviews_of(session: Session, day: date) -> list[ReviewRow]:
         .where(t.JudgeReview.reviewed_on == day)
         .order_by(t.JudgeReview.review, t.JudgeReview.id)
     )
+    decided = review_decisions(session, day)
     return [
         ReviewRow(
             review.review,
@@ -401,6 +413,10 @@ def reviews_of(session: Session, day: date) -> list[ReviewRow]:
             review.reason,
             review.simulated,
             config,
+            review.judge_id,
+            decided.get((review.review, review.judge_id))
+            if review.alternative_id is None
+            else None,
         )
         for review, config in reviews
     ]

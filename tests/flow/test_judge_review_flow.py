@@ -2,12 +2,18 @@
 
 import asyncio
 import json
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from prefect.exceptions import Pause
+from prefect.flow_engine import run_flow_async
+from prefect.states import Scheduled
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -126,6 +132,56 @@ def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, datab
     assert late.name == "judge_review_2026-01-12.html"
     assert rows(database, "2026-01-12")[0] == still
     assert asked(file) == 6 * ITEMS
+
+
+def test_a_decision_is_recorded_with_a_name_and_stands_on_the_page(
+    file: Path, database: str
+) -> None:
+    page = reviewed(file, "2026-01-10T18:00:00+00:00")
+    given = ["judge", "decide", str(file), "mine", "keep", "--date", "2026-01-11"]
+    unnamed = CliRunner().invoke(app, [*given, "--by", " "])
+    assert "Name who decides" in str(unnamed.exception)
+    unknown = CliRunner().invoke(app, [*given[:3], "mime", *given[4:], "--by", "Ada"])
+    assert "Did you mean mine?" in str(unknown.exception)
+    CliRunner().invoke(app, [*given, "--by", "Ada <b>", "--reason", "It is calm."])
+    said = page.read_text()
+    assert "Decided by Ada &lt;b&gt; on " in said
+    assert "UTC: keep. It is calm." in said
+    # A review of the same day leaves it there.
+    assert reviewed(file, "2026-01-10T19:00:00+00:00").read_text() == said
+
+
+def test_a_run_waits_for_a_decision_about_a_judge_that_drifted(file: Path, database: str) -> None:
+    reviewed(file, "2026-01-10T18:00:00+00:00")
+    (file.parent / "shift").write_text("12")
+    given = {"file": str(file), "decide": True}
+    meant_for = datetime.fromisoformat("2026-01-11T18:00:00+00:00")
+
+    async def run() -> tuple[Any, ...]:
+        async with get_client() as client:
+            flow_id = await client.create_flow(judge_review)
+            deployment = await client.create_deployment(flow_id, "decided")
+            made = await client.create_flow_run_from_deployment(
+                deployment, parameters=given, state=Scheduled(scheduled_time=meant_for)
+            )
+            with suppress(Pause):
+                await run_flow_async(judge_review, made, given, return_type="state")
+            waiting = (await client.read_flow_run(made.id)).state
+            answer = {"decision": "reconsider", "name": "Ben", "reason": "Ask the vendor."}
+            await client.resume_flow_run(made.id, run_input=answer)
+            resumed = await client.read_flow_run(made.id)
+            ended = await run_flow_async(judge_review, resumed, given, return_type="state")
+            return waiting, ended
+
+    waiting, ended = asyncio.run(run())
+    assert waiting.name == "Suspended"
+    assert ended.is_completed(), ended.message
+    statement = "SELECT judge, decision, person, details ->> 'day' FROM analysis.decisions"
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        rows = [tuple(row) for row in connection.execute(sa.text(statement))]
+    assert rows == [("mine", "reconsider", "Ben", "2026-01-12")]
+    page = settings().reports_dir / "judge_review_2026-01-12.html"
+    assert "UTC: reconsider. Ask the vendor." in page.read_text()
 
 
 def test_the_page_is_shown_and_the_run_is_named_by_its_day(file: Path) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
 from judge_gym.calibration.verdict import CalibrationVerdict
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import (
@@ -35,6 +36,7 @@ from judge_gym.model_names import Answered
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.calls import cost_of
+from judge_gym.store.decisions import ReviewDecision, save_review
 from judge_gym.store.judges import (
     ReviewRow,
     answered,
@@ -426,3 +428,35 @@ def _row(session: Session, finding: Finding) -> dict[str, Any]:
 
 def _named(judge: Judge) -> str:
     return f"{judge.name}, {judge.answered_by}"
+
+
+def save_decision(
+    session: Session,
+    review: str,
+    day: date,
+    judge: str,
+    decision: ReviewDecision,
+    person: str,
+    reason: str = "",
+    **where: str,
+) -> list[ReviewRow]:
+    """Store what a person decided about a judge in use after a review; returns the day's reviews.
+
+    `where` says where it was decided, such as the flow run. Raises `ConfigError` if the review of
+    that day has no such judge.
+    """
+    in_use = {
+        str(row.config["name"]): row
+        for row in reviews_of(session, day)
+        if row.review == review and not row.is_alternative
+    }
+    if judge not in in_use:
+        known = f"Use {', '.join(in_use)}." if in_use else "Run the review first."
+        raise ConfigError(
+            f"The review {review} of {day} has no judge {judge!r} in use.",
+            f"{did_you_mean(judge, in_use)}{known}",
+        )
+    row = in_use[judge]
+    details = {"day": day.isoformat(), "recommendation": row.recommendation, **where}
+    save_review(session, review, row.judge_id, decision, person, reason, details)
+    return reviews_of(session, day)
