@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
+KILLS ?= 40
 LLMBAR := deployments/studies/llmbar
 # Labels of people and of models on eight tasks, which are not shipped: see deployments/studies/alttest.
 ALTTEST ?= ../shared/data/alttest
@@ -51,8 +52,8 @@ numeric: $(READY) ## Run the tests of figures again, on another kernel of linear
 	@OPENBLAS_CORETYPE=$$(grep -qs avx512f /proc/cpuinfo && echo Haswell || echo Sandybridge) \
 		$(PYTEST) tests/unit/metrics tests/unit/calibration
 
-chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
-	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py
+chaos: $(READY) ## Kill the parts of runs at forty moments, where the tests have fourteen: make chaos KILLS=40
+	@JUDGE_GYM_TEST_KILLS=$(KILLS) $(BIN)/pytest -s tests/slow/test_chaos.py tests/slow/test_chaos_of_commands.py
 
 mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch
 	@$(BIN)/python tests/mutations.py

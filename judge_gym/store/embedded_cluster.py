@@ -49,8 +49,8 @@ _SETTINGS = {
     "cluster_name": "judge-gym",
 }
 _REMEDIES = {
-    "No space left on device": "Free some disk space and run the command again.",
-    "Disk quota exceeded": "Free some disk space and run the command again.",
+    "No space left on device": "Free some disk space and rerun the command.",
+    "Disk quota exceeded": "Free some disk space and rerun the command.",
     "shared memory": "Free some memory and run the command again.",
     "Permission denied": "The folder must be writable by the OS user that runs PostgreSQL.",
 }

@@ -1,8 +1,10 @@
 """A sweep whose parts are killed at random moments, one part each time: one story.
 
 The run, PostgreSQL, the provider and Prefect's server are real processes, killed with SIGKILL and
-started again where they were; the run is typed again whenever it has ended. What it leaves is
-compared with a run of the same sweep that nobody disturbed.
+started again where they were; the disk of the database is filled and freed; the run is typed again
+whenever it has ended. What it leaves is compared with an undisturbed run of the same sweep.
+
+Which part is hit when is drawn by a seed, which is printed; JUDGE_GYM_TEST_SEED repeats a draw.
 
 The moments are numbers of answers in the ledger, so that they do not depend on the machine's pace.
 Restarted runs are forked from a process that has done their imports, or those would be most of the
@@ -12,15 +14,16 @@ time; the undisturbed run is the console script.
 import json
 import os
 import random
+import secrets
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from judge_gym.store import embedded
 from support.command_line import CommandLine, sweep_text
-from support.killable import Part, Postgres, Provider, Run
+from support.killable import Disk, Part, Postgres, Provider, Run
 from support.launcher import Launcher
 from support.natural_rows import Rows, natural_rows
 from support.postgres import temporary_database
@@ -29,11 +32,12 @@ from support.simulation import Simulator
 from support.waiting import until
 
 pytestmark = pytest.mark.stress
-PARTS = ("postgres", "provider", "run", "prefect")
-KILLS = int(os.environ.get("JUDGE_GYM_TEST_KILLS", "4"))
-"""`make chaos` has twenty, which take longer than the other tests should."""
-SEED = 20260101
-LONGEST_S = 400.0
+KILLS = int(os.environ.get("JUDGE_GYM_TEST_KILLS", "6"))
+"""Beside the two at once. `make chaos` has forty, which take longer than tests should."""
+SEED = int(os.environ.get("JUDGE_GYM_TEST_SEED", secrets.randbelow(2**31)))
+FIRST = ("run", "prefect")
+"""Killed at once, at the first moment."""
+LONGEST_S = 900.0
 CHANGES = (
     ("max_documents: 5", "max_documents: 12"),
     ("model: [sim/calm-1, sim/high-1, sim/low-1]", "model: [sim/high-1, sim/low-1]"),
@@ -68,6 +72,8 @@ class Story:
     answered: int
     """Requests that the provider answered."""
     prefect: ServerProcess
+    hit: list[str]
+    """The parts that were killed or filled after the first two, in order."""
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +105,23 @@ def story(
     own = {"JUDGE_GYM_SIMULATOR_URL": provider.simulator.url, **prefect.server.environment}
     launcher = Launcher(folder, CommandLine(folder, settings | own).variables())
     run = Run(launcher, postgres, "quick.yaml")
-    parts = {"run": run, "postgres": postgres, "provider": provider, "prefect": prefect}
+    disk = Disk(postgres)
+    parts: dict[str, Part] = {
+        "run": run,
+        "postgres": postgres,
+        "provider": provider,
+        "prefect": prefect,
+    }
+    if disk.mount():
+        parts["disk"] = disk
+    else:
+        print("No disk is filled: this user may not mount one.")
+    hit = drawn(parts)
+    print(f"Seed {SEED}: {', '.join(hit)}. Repeat with JUDGE_GYM_TEST_SEED={SEED}.")
     try:
         for name in ("postgres", "provider", "prefect", "run"):
             parts[name].start()
-        go_through(parts, run, postgres)
+        go_through(parts, hit, run, postgres)
         output, errors = undisturbed.communicate(timeout=LONGEST_S)
         assert undisturbed.returncode == 0, output + errors
         yield Story(
@@ -112,6 +130,7 @@ def story(
             run,
             provider.answered(),
             prefect,
+            hit,
         )
     finally:
         undisturbed.kill()
@@ -120,19 +139,30 @@ def story(
         provider.kill()
         prefect.stop()
         embedded.remove(postgres.folder)
+        if "disk" in parts:
+            disk.unmount()
 
 
-def go_through(parts: dict[str, Part], run: Run, postgres: Postgres) -> None:
-    """Kill one part at each moment and start it again; first two at once; then let it end."""
+def drawn(parts: Iterable[str]) -> list[str]:
+    """The part to hit at each moment: every part in turn, in an order that is drawn."""
+    chance, hit = random.Random(SEED), list[str]()
+    while len(hit) < KILLS:
+        hit += chance.sample(sorted(parts), len(list(parts)))
+    return hit[:KILLS]
+
+
+def go_through(parts: dict[str, Part], hit: list[str], run: Run, postgres: Postgres) -> None:
+    """Hit one part at each moment and start it again; first two at once; then let it end."""
 
     def answers_or_ended() -> bool:
         run.go_on()
         return postgres.count(_ANSWERS) >= moment
 
     moments = sorted(random.Random(SEED).sample(range(ANSWERS), KILLS + 1))
-    killed = [("run", "prefect"), *((PARTS[number % len(PARTS)],) for number in range(KILLS))]
-    for moment, names in zip(moments, killed, strict=True):
+    for moment, names in zip(moments, [FIRST, *((name,) for name in hit)], strict=True):
         until(answers_or_ended, f"{moment} answers", LONGEST_S, every=0.2)
+        if "provider" in names:
+            run.in_flight += run.calls_in_flight()
         for name in names:
             parts[name].kill()
         for name in reversed(names):
@@ -168,7 +198,7 @@ def test_every_end_of_a_run_is_a_kill_a_success_or_one_clear_message(story: Stor
     *before, (last, said) = story.run.ends
     assert last == 0, said
     kills = [code for code, _ in before if code == -9]
-    assert len(kills) == 1 + KILLS // len(PARTS)  # and the first, with Prefect's server
+    assert len(kills) == 1 + story.hit.count("run")
     for code, said in before:
         if code != -9:
             assert code == 1, said

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +16,7 @@ from judge_gym.store import embedded
 from support.launcher import Launcher
 from support.prefect_server import free_port
 from support.simulation import Simulator
+from support.waiting import until
 
 
 class Part(Protocol):
@@ -30,6 +33,8 @@ class Provider:
 
     port: int = field(default_factory=free_port)
     answered_before: int = 0
+    state: Path | None = None
+    """Where its batches outlive it."""
     _process: "subprocess.Popen[str] | None" = None
 
     @property
@@ -38,8 +43,9 @@ class Provider:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "judge_gym.simulator", "--port", str(self.port)]
+        kept = ["--state", str(self.state)] if self.state else []
         self._process = subprocess.Popen(
-            [*command, "--latency", "0.1"], stdout=subprocess.PIPE, text=True
+            [*command, "--latency", "0.1", *kept], stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdout is not None
         assert self._process.stdout.readline()
@@ -78,6 +84,66 @@ class Postgres:
         except sa.exc.ProgrammingError:
             return 0
 
+    def runs(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            self.count("SELECT 1")
+        except sa.exc.OperationalError:
+            return False
+        return True
+
+
+@dataclass
+class Disk:
+    """A small disk of its own for a PostgreSQL, which can be full."""
+
+    postgres: Postgres
+    megabytes: int = 192
+    _fillings: int = 0
+
+    def mount(self) -> bool:
+        """Put the folder of the database on the disk; False where mounting is not allowed."""
+        place = Path(tempfile.mkdtemp(prefix="judge-gym-disk-"))
+        place.chmod(0o755)  # the user that runs the server enters it
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={self.megabytes}m,mode=0755", "tmpfs", place],
+            capture_output=True,
+        )
+        if mounted.returncode:
+            place.rmdir()
+            return False
+        self.postgres.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.postgres.folder.symlink_to(place)
+        return True
+
+    def unmount(self) -> None:
+        """Remove the disk with all that is on it."""
+        place = self.postgres.folder.resolve()
+        subprocess.run(["umount", "--lazy", place], check=True)
+        place.rmdir()
+
+    def kill(self) -> None:
+        """Fill it, and wait until PostgreSQL has met that."""
+        before = self._refusals()
+        with (
+            (self.postgres.folder / f"filling-{self._fillings}").open("wb") as file,
+            suppress(OSError),
+        ):
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+        self._fillings += 1
+        until(lambda: self._refusals() > before or not self.postgres.runs(), "a full disk", 60)
+
+    def start(self) -> None:
+        """Make room, and start PostgreSQL if it has stopped."""
+        for file in self.postgres.folder.glob("filling-*"):
+            file.unlink()
+        self.postgres.start()
+
+    def _refusals(self) -> int:
+        return (self.postgres.folder / "server.log").read_text().count("No space left on device")
+
 
 @dataclass
 class Run:
@@ -113,8 +179,10 @@ class Run:
                 return
             self.start()
 
+    def calls_in_flight(self) -> int:
+        """Calls that were sent and have no answer in the ledger."""
+        return self.postgres.count("SELECT count(*) FROM llm_calls WHERE status = 'sent'")
+
     def note_end(self, code: int) -> None:
-        self.in_flight += self.postgres.count(
-            "SELECT count(*) FROM llm_calls WHERE status = 'sent'"
-        )
+        self.in_flight += self.calls_in_flight()
         self.ends.append((code, self.launcher.output() + self.launcher.errors()))
