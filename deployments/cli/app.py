@@ -16,6 +16,7 @@ from deployments.cli import (
     database,
     doctor,
     evidence,
+    freeze,
     gym,
     judge,
     judge_align,
@@ -30,6 +31,7 @@ from deployments.cli import (
     panel,
     panel_evaluate,
     power,
+    publish,
     selftest,
     serving,
     status,
@@ -63,6 +65,7 @@ sweep.app.command()(multiverse.multiverse)
 sweep.app.command()(changing.retry)
 sweep.app.command()(changing.cancel)
 sweep.app.command()(power.power)
+sweep.app.command()(freeze.freeze)
 sweep.app.add_typer(changing.batches_app, name="batches")
 app.add_typer(evidence.app, name="evidence")
 app.add_typer(analyse.app, name="analyse")
@@ -83,6 +86,8 @@ judge.app.command()(gym.injection)
 app.add_typer(panel.app, name="panel")
 panel.app.command()(panel_evaluate.evaluate)
 app.add_typer(data.app, name="data")
+data.app.command()(publish.publish)
+data.app.command()(publish.replicate)
 app.add_typer(models.app, name="models")
 models.app.command()(model_checks.check)
 app.add_typer(database.app, name="database")

@@ -15,6 +15,7 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, errors, show_table
 
 if TYPE_CHECKING:
+    from judge_gym.design.sweep import Sweep
     from judge_gym.lab.power.comparisons import Comparison
     from judge_gym.lab.power.study import Answer, Power, Question, Setting
     from judge_gym.planted.truths import StudyDesign
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 EFFECTS = (0.05, 0.1, 0.2)
+ALPHA, NOISE = 0.05, 0.1
 WANTED = "80%"
 
 
@@ -45,13 +47,13 @@ def power(
         typer.Option(
             help="Significance level, shared by the primary outcomes.", min=0.0001, max=0.5
         ),
-    ] = 0.05,
+    ] = ALPHA,
     noise: Annotated[
         float,
         typer.Option(
             help="Scale of the judges' logistic noise, on the 0-1 scale.", min=0.01, max=1
         ),
-    ] = 0.1,
+    ] = NOISE,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the statistical power of a sweep before spending.
@@ -60,32 +62,44 @@ def power(
     estimators and margins of its analysis.
     """
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.lab.power.comparisons import comparisons, not_simulated, replicate_warnings
+    from judge_gym.lab.power.comparisons import not_simulated, replicate_warnings
 
     sweep = load_sweep(file)
+    rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise)
+    if as_json:
+        console.print_json(json.dumps([power_row(row, seeds) for row in rows]))
+        return
+    for warning in replicate_warnings(sweep):
+        console.print(f"Warning: {warning}\n", markup=False)
+    _show_power(rows)
+    _explain_power(seeds, noise, not_simulated(sweep))
+
+
+def simulated_power(
+    sweep: "Sweep", effects: Sequence[float], seeds: int, alpha: float, noise: float
+) -> list["Row"]:
+    """Return the power of a sweep's comparisons at each effect.
+
+    Raises `ConfigError` when the power of none of them can be simulated.
+    """
+    from judge_gym.lab.power.comparisons import comparisons
+
     compared = comparisons(sweep)
     questions = list(
         dict.fromkeys(
             (comparison, *_question(comparison, compared, size, alpha, noise))
             for comparison in compared
-            for size in sorted(effect or EFFECTS)
+            for size in sorted(effects)
         )
     )
     tasks = list(dict.fromkeys((question, setting) for _, question, setting in questions))
     answers = dict(
         zip(tasks, on_every_core(partial(_answer, seeds), tasks, "Simulating"), strict=True)
     )
-    rows = [
+    return [
         (comparison, question, setting, answers[question, setting])
         for comparison, question, setting in questions
     ]
-    if as_json:
-        console.print_json(json.dumps([_power_row(row, seeds) for row in rows]))
-        return
-    for warning in replicate_warnings(sweep):
-        console.print(f"Warning: {warning}\n", markup=False)
-    _show_power(rows)
-    _explain_power(seeds, noise, not_simulated(sweep))
 
 
 def _question(
@@ -233,7 +247,8 @@ def _needs(comparison: "Comparison", power: "Power | None") -> tuple[str, str]:
     return f"{power.design.items} items", _calls(comparison, power.design)
 
 
-def _power_row(row: "Row", seeds: int) -> dict[str, object]:
+def power_row(row: "Row", seeds: int) -> dict[str, object]:
+    """Return a row of the power table as data."""
     comparison, question, setting, answer = row
 
     def values(power: "Power | None") -> dict[str, object] | None:

@@ -19,6 +19,7 @@ from deployments.cli.environment import (
     result_of,
     simulator,
 )
+from deployments.cli.freeze import frozen_notes
 from deployments.cli.options import AsJson, Everything, RetryFailed, Yes
 from deployments.cli.output import (
     command,
@@ -86,7 +87,10 @@ def run_sweep(
     providers = providers_of(sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
     with database() as session:
-        changes = _changes(session, sweep, keep_templates=keep_templates)
+        changes = [
+            *_changes(session, sweep, keep_templates=keep_templates),
+            *frozen_notes(session, sweep),
+        ]
         confirm_leaving(leaving_of(session, sweep), yes=yes)
     if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(

@@ -55,10 +55,11 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
         primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
         return planned.standing.confirmatory and primary
 
-    return [_row(finding, data.origin) for finding in correct(results, confirms)]
+    frozen = bool(planned.standing.frozen)
+    return [_row(finding, data.origin, frozen=frozen) for finding in correct(results, confirms)]
 
 
-def _row(finding: Finding, origin: Origin) -> FindingRow:
+def _row(finding: Finding, origin: Origin, *, frozen: bool) -> FindingRow:
     hypothesis, claim, estimate = finding.hypothesis, finding.claim, finding.estimate
     return FindingRow(
         hypothesis=hypothesis.key,
@@ -81,6 +82,7 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
         conclusion=finding.conclusion.value,
         reason=finding.reason,
         confirmatory=finding.confirmatory,
+        planned=frozen and finding.confirmatory,
         simulated=origin.simulated,
         imported=origin.imported,
     )

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.design.config import read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.frozen import MOMENT, Registration
 from judge_gym.seeds import canonical_json
 
 
@@ -189,27 +190,39 @@ class Standing:
 
     confirmatory: bool
     reason: str
-
-
-_MOMENT = "%Y-%m-%d %H:%M:%S UTC"
+    frozen: str = ""
+    """Digest of the frozen plan that the sweep follows; empty without one that holds."""
 
 
 def standing(
-    plan: AnalysisPlan | None, stored: StoredPlan | None, first_judgement: datetime | None
+    plan: AnalysisPlan | None,
+    stored: StoredPlan | None,
+    first_judgement: datetime | None,
+    frozen: Registration | None = None,
 ) -> Standing:
-    """Return whether the plan was stored before the first judgement of its sweep.
+    """Return whether the plan was stored, and frozen, before the first judgement of its sweep.
 
-    `first_judgement` is None if there are no judgements. Both times have a time zone.
+    Only outcomes of a frozen plan that holds are planned; one that does not hold makes all of
+    them exploratory. `first_judgement` is None if there are no judgements.
     """
+    if frozen and (objection := frozen.objection(first_judgement)):
+        return Standing(False, f"exploratory: the sweep was frozen on {frozen.when}, {objection}")
     if plan is None:
         return Standing(False, "exploratory: there is no analysis plan")
     if stored is None:
         return Standing(False, f"exploratory: the plan {plan.name} was never stored")
     if stored.sha256 != plan.sha256:
         return Standing(False, f"exploratory: the plan {plan.name} is not the one that was stored")
-    at = f"the plan {plan.name} was stored on {stored.stored_at.astimezone(UTC):{_MOMENT}}"
+    at = f"the plan {plan.name} was stored on {stored.stored_at.astimezone(UTC):{MOMENT}}"
     if first_judgement is not None and stored.stored_at >= first_judgement:
         return Standing(False, f"exploratory: {at}, when judging had begun")
+    if frozen:
+        return Standing(
+            True,
+            f"planned: the sweep was frozen on {frozen.when} (SHA-256 {frozen.sha256}), before "
+            "the first judgement, and has not changed since",
+            frozen.sha256,
+        )
     return Standing(True, f"confirmatory: {at}, before the first judgement")
 
 

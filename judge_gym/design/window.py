@@ -121,6 +121,11 @@ class Window(Frozen):
     """Maximum number of documents, in the order of the source."""
     source: Source
     """Where the documents come from: `corpus`, `benchmark`, `pairs`, `firecrawl` or `recorded`."""
+    shareable: bool | None = Field(default=None, exclude_if=lambda value: value is None)
+    """Whether `judge-gym data publish` may copy the texts; by default yes, but no for `firecrawl`,
+    whose texts are other publishers'. Not part of the identity."""
+    licence: str = Field(default="", max_length=200, exclude_if=lambda value: not value)
+    """The licence of the texts, for the datasheet; not part of the identity."""
 
     @model_validator(mode="after")
     def _check(self) -> "Window":
@@ -137,6 +142,17 @@ class Window(Frozen):
     def key(self) -> str:
         """16-digit identity: query, country, dates, limit and source contents, not paths."""
         content = self.model_dump(
-            mode="json", exclude={"name": True, "source": {"path", "allow_empty"}}
+            mode="json",
+            exclude={
+                "name": True,
+                "shareable": True,
+                "licence": True,
+                "source": {"path", "allow_empty"},
+            },
         )
         return digest("window", content)
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Whether a replication package may hold the texts."""
+        return self.source.kind != "firecrawl" if self.shareable is None else self.shareable

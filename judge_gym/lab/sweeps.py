@@ -16,9 +16,11 @@ from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.sampling import AXES, Sampling
 from judge_gym.design.sweep import Sweep
+from judge_gym.design.sweep_files import portable_files
 from judge_gym.errors import ConfigError
 from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, views_needed
+from judge_gym.lab.freezing import registration
 from judge_gym.lab.rubrics import LONGEST_ANSWER, requests_of
 from judge_gym.llm import capabilities
 from judge_gym.llm.providers import Providers
@@ -31,7 +33,7 @@ from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.recipes import Identity, identities
-from judge_gym.store.results import register_plan
+from judge_gym.store.results import register_frozen, register_plan
 from judge_gym.store.selecting import Selection
 
 _log = logging.getLogger(__name__)
@@ -81,6 +83,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
 def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
     """Store a sweep and return what to run, without checking that it can."""
     experiments = list(sweep.experiments())
+    recipes = recipes_of(settings, sweep, experiments)
     tags = store.register_sweep(
         session,
         sweep.name,
@@ -88,11 +91,13 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         stored_plan(sweep),
         experiments,
         sweep.on_unsupported,
-        recipes_of(settings, sweep, experiments),
+        recipes,
         score_critic(sweep.score_critic) if sweep.score_critic else None,
         sweep.definition,
+        portable_files(sweep.path, sweep.definition, sweep.name),
     )
     register_plan(session, sweep.name, sweep.plan)
+    register_frozen(session, sweep.name, registration(session, sweep, recipes))
     return SweepRun(
         name=sweep.name,
         tags=tags,

@@ -85,9 +85,17 @@ def template_hash(template: str, bound: Mapping[str, str] = NOTHING_BOUND) -> st
     return _hash(template, tuple(bound.items()))
 
 
+def sources_of(template: str, bound: Mapping[str, str] = NOTHING_BOUND) -> list[tuple[str, str]]:
+    """Return (file, source) of a template and then of its imports.
+
+    The SHA-256 of the sources, joined by NUL bytes, begins with the hash of the template.
+    """
+    return _sources(_environment(tuple(bound.items())), f"{template}.j2")
+
+
 @cache
 def _hash(template: str, bound: tuple[tuple[str, str], ...]) -> str:
-    sources = "\0".join(_sources(_environment(bound), f"{template}.j2"))
+    sources = "\0".join(text for _, text in _sources(_environment(bound), f"{template}.j2"))
     return hashlib.sha256(sources.encode()).hexdigest()[:16]
 
 
@@ -103,13 +111,13 @@ def _environment(bound: tuple[tuple[str, str], ...]) -> jinja2.Environment:
     )
 
 
-def _sources(environment: jinja2.Environment, name: str) -> list[str]:
+def _sources(environment: jinja2.Environment, name: str) -> list[tuple[str, str]]:
     loader = environment.loader
     assert loader is not None
     source, _, _ = loader.get_source(environment, name)
     named = meta.find_referenced_templates(environment.parse(source))
     imported = sorted({child for child in named if child is not None})
-    return [source, *(text for child in imported for text in _sources(environment, child))]
+    return [(name, source), *(one for child in imported for one in _sources(environment, child))]
 
 
 def nonce(call_key: str, *texts: str) -> str:

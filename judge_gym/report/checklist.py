@@ -64,6 +64,7 @@ def checklist(
         ("Independence of judges (effective votes)", tiles.get("Effective votes", "")),
         ("Precision", " ".join(next(((t.label, t.value, t.says) for t in trust[4:]), ()))),
         ("Plan before the first judgement", known.get("analysis plan", "")),
+        ("Plan frozen before the first judgement", known.get("frozen plan", "")),
         ("Correction for many tests", "Holm within confirmatory families, else Benjamini-Hochberg"),
         ("Calls and cost", ", ".join(filter(None, map(known.get, ("LLM calls", "cost"))))),
         (

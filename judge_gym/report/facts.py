@@ -338,6 +338,7 @@ def provenance_table(
         ("analysis", f"run {run.id}, {_time(run.created_at)}, judge-gym {run.version}"),
         ("data digest", run.data_digest or "not kept"),
         ("analysis plan", _plan(session, run.id)),
+        ("frozen plan", f"SHA-256 {run.frozen}" if run.frozen else "none that holds"),
     ]
     return Table(
         "In short",

@@ -21,8 +21,10 @@ from markupsafe import Markup
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.remarks import remark_text
-from judge_gym.store.results import ResultRow, RunInfo
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import EXPLORATORY, FindingRow, ResultRow, RunInfo
 
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "report"),
@@ -128,7 +130,7 @@ SCOPE = (
 _NUMBERS = ("estimate", "lower", "upper", "n", "n_items", "floor", "p", "p_adjusted")
 _WORDS = ("unit", "method", "reason")
 _MARKS = ("simulated", "imported")
-COLUMNS = ("sweep", "run", "metric", *SCOPE, "scope", *_NUMBERS, *_WORDS, *_MARKS)
+COLUMNS = ("sweep", "run", "metric", *SCOPE, "scope", *_NUMBERS, *_WORDS, *_MARKS, "plan")
 
 _LONGEST_PLAIN = 500_000
 """Characters of a CSV file that a page holds as it is."""
@@ -136,14 +138,29 @@ _FORMULA = ("=", "+", "-", "@")
 """What makes a spreadsheet compute a cell instead of showing it (OWASP, CSV injection)."""
 
 
-def results_csv(run: RunInfo, rows: Iterable[ResultRow]) -> str:
+def plan_kinds(findings: Iterable[FindingRow]) -> dict[tuple[str, str], str]:
+    """Return (metric, scope key) → `planned` or `confirmatory` of the figures that a plan names."""
+    metrics = {one.key: one.metric for one in (*HYPOTHESES, *VALIDITY_CHECKS)}
+    return {
+        (metrics[finding.hypothesis], canonical_json(finding.scope)): finding.kind
+        for finding in findings
+        if finding.kind != EXPLORATORY
+    }
+
+
+def results_csv(
+    run: RunInfo, rows: Iterable[ResultRow], findings: Iterable[FindingRow] = ()
+) -> str:
     """Return a line per figure, in full precision; an empty cell is a missing number.
+
+    `plan` says whether the findings name it as planned or confirmatory; all else is exploratory.
 
     Text that a spreadsheet would take for a formula has an apostrophe before it.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
+    kinds = plan_kinds(findings)
     for row in rows:
         words = [run.sweep, str(run.id), row.metric]
         words += [str(row.scope.get(name, "")) for name in SCOPE]
@@ -154,7 +171,8 @@ def results_csv(run: RunInfo, rows: Iterable[ResultRow]) -> str:
         method = "; ".join(filter(None, (row.method, *map(remark_text, row.remarks))))
         descriptions = [row.unit, method, row.reason]
         marks = [str(getattr(row, name)).lower() for name in _MARKS]
-        writer.writerow([*map(_safe, words), *numbers, *map(_safe, descriptions), *marks])
+        kind = kinds.get((row.metric, row.scope_key), EXPLORATORY)
+        writer.writerow([*map(_safe, words), *numbers, *map(_safe, descriptions), *marks, kind])
     return out.getvalue()
 
 

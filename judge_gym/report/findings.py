@@ -68,7 +68,7 @@ def _row(finding: FindingRow, label: str) -> Row:
         (
             label,
             finding.conclusion,
-            "confirmatory" if finding.confirmatory else "exploratory",
+            finding.kind,
             f"{number(finding.estimate)} [{number(finding.lower)}, {number(finding.upper)}]"
             if finding.lower is not None
             else number(finding.estimate),
@@ -205,18 +205,18 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
 
 def _single(finding: FindingRow, tests: Mapping[bool, int]) -> str:
     phrase = _phrase(finding).format(figure(finding))
-    head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
+    head = f"{_name(finding)} is {finding.conclusion} ({finding.kind})"
     return f"{head}: for {about(finding)}, {phrase}{_tail(finding, tests)}."
 
 
 def _several(findings: Sequence[FindingRow]) -> str:
     first, count = findings[0], Counter(finding.conclusion for finding in findings)
     if len(count) == 1:
-        verdict = f"is {first.conclusion} in all {len(findings)} figures ({_kind(first)})"
+        verdict = f"is {first.conclusion} in all {len(findings)} figures ({first.kind})"
     else:
         parts = [f"{n} {_VERBS[conclusion][n > 1]}" for conclusion, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-        verdict = f"comes out differently ({_kind(first)}): of {len(findings)} figures {split}"
+        verdict = f"comes out differently ({first.kind}): of {len(findings)} figures {split}"
     labelled = zip(findings, distinct_labels(findings), strict=True)
     ordered = sorted(labelled, key=lambda pair: pair[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
@@ -270,10 +270,6 @@ def _edge(finding: FindingRow) -> str:
 
 def _name(finding: FindingRow) -> str:
     return f"{finding.hypothesis}, {TITLES[finding.hypothesis]},"
-
-
-def _kind(finding: FindingRow) -> str:
-    return "confirmatory" if finding.confirmatory else "exploratory"
 
 
 @dataclass(frozen=True)

@@ -311,8 +311,7 @@ def _heading(row: Headline) -> str:
         return CHECKS
     if not row.label:
         return f"{row.question}  {row.conclusion}: {row.reasons}"
-    planned = "" if row.findings[0].confirmatory else " (exploratory)"
-    return f"{row.question}  {row.measure}; claim: {row.claim}{planned}"
+    return f"{row.question}  {row.measure}; claim: {row.claim} ({row.findings[0].kind})"
 
 
 def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> Table:

@@ -144,7 +144,7 @@ def read_report(session: Session, run_id: int) -> Report:
         planted=planted,
         review=cells_to_review(session, sweep, facts.experiment_ids),
         evidence=shown_evidence(session, sweep, facts.experiment_ids),
-        csv=results_csv(facts.run, rows),
+        csv=results_csv(facts.run, rows, findings),
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),

@@ -21,6 +21,7 @@ from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import Columns, begin_copying, columns_of, copy_out, open_csv
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+from judge_gym.store.redaction import public_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,25 +196,34 @@ _CHOSEN: Mapping[str, str] = {
 
 
 def export(
-    engine: sa.Engine, folder: Path, *, sweep: str | None = None, tags: Sequence[str] = ()
+    engine: sa.Engine,
+    folder: Path,
+    *,
+    sweep: str | None = None,
+    tags: Sequence[str] = (),
+    public: bool = False,
 ) -> Manifest:
     """Write a bundle of a sweep with its analyses, or of experiments alone; returns its manifest.
 
-    The manifest is written last, so that a folder with one is whole. Raises `StoreError` for a
-    sweep or tag that is not there, and for a folder that holds something.
+    One that is `public` has no paths, and digests in the place of texts that may not be shared
+    (`store.redaction`). The manifest is written last, so that a folder with one is whole. Raises
+    `StoreError` for a sweep or tag that is not there, and for a folder that holds something.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StoreError(f"{folder} is not empty.", "Name a new folder for the bundle.")
     snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
     with Session(snapshot) as session, session.begin():
         chosen = sweep_tags(session, sweep) if sweep else list(tags)
-        ids = list(experiments_by_tag(session, chosen))
+        experiments = experiments_by_tag(session, chosen)
         connection = session.connection()
         begin_copying(connection)
         folder.mkdir(parents=True, exist_ok=True)
-        written = {
-            name: _write(connection, folder, name, _query(name, ids, sweep)) for name in TABLES
-        }
+        written = {}
+        for name in TABLES:
+            columns = columns_of(connection, sql.Identifier(name))
+            shown = public_columns(name, columns, experiments.values()) if public else sql.SQL("*")
+            query = _query(name, shown, list(experiments), sweep)
+            written[name] = _write(connection, folder, name, columns, query)
     current, _ = migrate.revisions(engine)
     manifest = Manifest(
         judge_gym=version("judge-gym"),
@@ -227,22 +237,23 @@ def export(
     return manifest
 
 
-def _query(table: str, ids: Sequence[int], sweep: str | None) -> sql.Composable:
+def _query(
+    table: str, columns: sql.Composable, ids: Sequence[int], sweep: str | None
+) -> sql.Composable:
     chosen = sql.SQL(_CHOSEN[table]).format(
         ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))), sweep=sql.Literal(sweep)
     )
     keys = [column.name for column in TABLES[table].primary_key]
-    return sql.SQL("SELECT * FROM {} WHERE {} ORDER BY {}").format(
-        sql.Identifier(table), chosen, sql.SQL(", ").join(map(sql.Identifier, keys))
+    return sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {}").format(
+        columns, sql.Identifier(table), chosen, sql.SQL(", ").join(map(sql.Identifier, keys))
     )
 
 
 def _write(
-    connection: sa.Connection, folder: Path, table: str, query: sql.Composable
+    connection: sa.Connection, folder: Path, table: str, columns: Columns, query: sql.Composable
 ) -> tuple[BundledTable, bool]:
     """Write a table's files; returns them, and whether a row is marked simulated."""
     rows_file, typed_file = csv_file(folder, table), parquet_file(folder, table)
-    columns = columns_of(connection, sql.Identifier(table))
     rows = copy_out(connection, query, rows_file)
     simulated = _convert(rows_file, columns, typed_file)
     written = BundledTable(

@@ -97,13 +97,15 @@ def register_sweep(
     recipes: Recipes | None = None,
     score_critic: ScoreCritic | None = None,
     definition: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Store a sweep and its experiments; returns their tags in the sweep's order.
 
     `definition` is what the sweep's file or definition says.
 
     With `recipes`, each is the experiment of its point that has this recipe, a new one if there
-    is none. Stored experiments from before recipes get the recipe that their calls show.
+    is none. Stored experiments from before recipes get the recipe that their calls show. `files`
+    are the texts of the sweep's file and of those that it names, by name.
     """
     experiments = list(experiments)
     stored_under: Mapping[str, Identity] = {}
@@ -119,6 +121,7 @@ def register_sweep(
         "on_unsupported": on_unsupported,
         "score_critic": asdict(score_critic) if score_critic else None,
         "definition": definition,
+        "files": dict(files or {}),
     }
     statement = insert(t.Sweep).values(name=name, **values)
     sweep_id = session.scalars(
@@ -226,6 +229,20 @@ def leaving(session: Session, sweep: str, experiments: Iterable[Experiment]) -> 
     )
     gone, calls, judgements = (session.scalar(count) or 0 for count in counts)
     return Leaving(sweep, gone, calls, judgements) if gone else None
+
+
+def judgements_of_points(session: Session, points: Iterable[str]) -> int:
+    """Return how many judgements there are of these points of the design space."""
+    return (
+        session.scalar(
+            sa.select(sa.func.count())
+            .select_from(t.Sample)
+            .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+            .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+            .where(point_key().in_(list(points)))
+        )
+        or 0
+    )
 
 
 def registered_plan(session: Session, name: str) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -70,6 +70,10 @@ class StoredWindow:
     source: Mapping[str, Any]
     documents: int
     dropped: Mapping[str, int]
+    max_documents: int = 0
+    collected_at: datetime | None = None
+    shareable: bool = True
+    licence: str = ""
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,10 @@ def windows_of_experiments(session: Session, experiment_ids: Sequence[int]) -> l
             source=window.source,
             documents=documents_by_window.get(window.id, 0),
             dropped=dropped[window.id],
+            max_documents=window.max_documents,
+            collected_at=window.collected_at,
+            shareable=window.shareable,
+            licence=window.licence,
         )
         for window in windows
     ]

@@ -9,13 +9,16 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
+from judge_gym.design.frozen import Registration
 from judge_gym.design.plans import AnalysisPlan, Standing, StoredPlan, standing
 from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
+
+EXPLORATORY = "exploratory"
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,24 @@ def register_plan(session: Session, sweep: str, plan: AnalysisPlan | None) -> No
         session.execute(statement.on_conflict_do_nothing())
 
 
+def registration_of(session: Session, sweep: str) -> Registration | None:
+    """Return the frozen plan that a sweep was last run with; None without one."""
+    stored = session.scalar(sa.select(t.Sweep.frozen).where(t.Sweep.name == sweep))
+    return Registration.from_json(stored) if stored else None
+
+
+def register_frozen(session: Session, sweep: str, frozen: Registration | None) -> None:
+    """Make `frozen` the frozen plan of a stored sweep."""
+    session.execute(
+        sa.update(t.Sweep)
+        .where(t.Sweep.name == sweep)
+        .values(frozen=frozen.as_json() if frozen else None)
+    )
+
+
 def planned(session: Session, sweep: str) -> Planned:
-    """Return the plan of a sweep, and whether it was stored before the sweep's first judgement."""
+    """Return the plan of a sweep, and whether it was fixed before the sweep's first judgement."""
+    frozen = registration_of(session, sweep)
     row = session.scalars(
         sa.select(t.AnalysisPlan)
         .join(
@@ -72,9 +91,13 @@ def planned(session: Session, sweep: str) -> Planned:
         .where(t.Sweep.name == sweep)
     ).one_or_none()
     if row is None:
-        return Planned(None, None, standing(None, None, None))
+        return Planned(None, None, standing(None, None, None, frozen))
+    # An answer that was reused was known when its first call ended.
+    reused = aliased(t.Call)
     first = session.scalar(
-        sa.select(sa.func.min(t.Sample.created_at))
+        sa.select(sa.func.min(sa.func.least(t.Sample.created_at, reused.finished_at)))
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .outerjoin(reused, reused.id == t.Call.cached_from)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
@@ -82,7 +105,7 @@ def planned(session: Session, sweep: str) -> Planned:
     )
     plan = AnalysisPlan.model_validate(row.content)
     stored = StoredPlan(row.sha256, row.stored_at)
-    return Planned(plan, row.id, standing(plan, stored, first))
+    return Planned(plan, row.id, standing(plan, stored, first, frozen))
 
 
 @dataclass(frozen=True)
@@ -137,6 +160,8 @@ class RunInfo:
     data_digest: str = ""
     standing: str = ""
     """Whether the primary outcomes of its plan are confirmatory, and why."""
+    frozen: str = ""
+    """Digest of the frozen plan that it follows; empty without one that holds."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +193,15 @@ class FindingRow:
     imported: bool = False
     items_lower: float | None = None
     items_upper: float | None = None
+    planned: bool = False
+    """Whether it is confirmatory by a frozen plan that holds."""
+
+    @property
+    def kind(self) -> str:
+        """`planned`, `confirmatory` (by a plan that was not frozen) or `exploratory`."""
+        if self.planned:
+            return "planned"
+        return "confirmatory" if self.confirmatory else EXPLORATORY
 
 
 def save_run(
@@ -196,6 +230,7 @@ def save_run(
         data_digest=data_digest,
         plan_id=plan.plan_id if plan else None,
         standing=plan.standing.reason if plan else "",
+        frozen=plan.standing.frozen if plan else "",
     )
     session.add(run)
     session.flush()
@@ -308,9 +343,10 @@ _RUNS = sa.select(
     t.AnalysisRun.created_at,
     t.AnalysisRun.data_digest,
     t.AnalysisRun.standing,
+    t.AnalysisRun.frozen,
 ).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
 
 
-def _info(row: sa.Row[tuple[int, str, str, bool, datetime, str, str]]) -> RunInfo:
+def _info(row: sa.Row[tuple[int, str, str, bool, datetime, str, str, str]]) -> RunInfo:
     run = RunInfo(*row)
     return replace(run, created_at=run.created_at.astimezone(UTC))

@@ -26,7 +26,12 @@ def register_window(session: Session, window: Window) -> int:
     """Return the id of `window`, storing it when it is new."""
     source = window.model_dump(mode="json")["source"]
     # The same contents may have moved to another path; the newest path is the one to read.
-    moved = {"source": source, "name": window.name}
+    moved = {
+        "source": source,
+        "name": window.name,
+        "shareable": window.may_be_shared,
+        "licence": window.licence,
+    }
     existing: int | None = session.scalar(
         sa.update(t.Window).where(t.Window.key == window.key).values(moved).returning(t.Window.id)
     )

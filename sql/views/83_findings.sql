@@ -12,6 +12,7 @@ SELECT
     f.conclusion,
     f.reason,
     f.confirmatory,
+    f.planned,
     f.direction,
     f.margin,
     f.reference,
@@ -46,6 +47,7 @@ COMMENT ON COLUMN analysis.findings.scope IS 'The scope of the figure, as JSON.'
 COMMENT ON COLUMN analysis.findings.conclusion IS 'supported, refuted, inconclusive or not testable here; decided by the interval.';
 COMMENT ON COLUMN analysis.findings.reason IS 'Why, as a sentence.';
 COMMENT ON COLUMN analysis.findings.confirmatory IS 'Whether it was a primary outcome of a plan that was stored before the first judgement.';
+COMMENT ON COLUMN analysis.findings.planned IS 'Whether it is confirmatory by a plan that was frozen before the first judgement and not changed since.';
 COMMENT ON COLUMN analysis.findings.direction IS 'Side of the margin on which the claim puts the value: above, below or within.';
 COMMENT ON COLUMN analysis.findings.margin IS 'Required distance from the reference, in its unit.';
 COMMENT ON COLUMN analysis.findings.reference IS 'The reference value, in its unit.';

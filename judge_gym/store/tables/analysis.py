@@ -36,6 +36,8 @@ class AnalysisRun(Base):
     plan_id: Mapped[int | None] = reference("analysis_plans.id", on_delete="SET NULL")
     standing: Mapped[str] = mapped_column(server_default="")
     """Whether its primary outcomes are confirmatory, and why."""
+    frozen: Mapped[str] = mapped_column(server_default="")
+    """Digest of the frozen plan that its planned findings follow; empty without one that holds."""
     created_at: Mapped[datetime] = created()
 
 
@@ -121,6 +123,8 @@ class AnalysisFinding(Base):
     conclusion: Mapped[str]
     reason: Mapped[str]
     confirmatory: Mapped[bool]
+    planned: Mapped[bool] = mapped_column(server_default="false")
+    """Whether a plan that was frozen before the first judgement, and holds, names it."""
     simulated: Mapped[bool]
     imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (

@@ -22,6 +22,10 @@ class Window(Base):
     end_date: Mapped[date | None]
     max_documents: Mapped[int] = mapped_column(Integer)
     source: Mapped[dict[str, Any]]
+    shareable: Mapped[bool] = mapped_column(server_default="true")
+    """Whether a replication package may hold its texts."""
+    licence: Mapped[str] = mapped_column(server_default="")
+    """The licence of its texts, as its file says."""
     created_at: Mapped[datetime] = created()
     collected_at: Mapped[datetime | None]
 

@@ -289,6 +289,10 @@ class Sweep(Base):
     """The critic of its samples' reasoning: `model`, and the hash of its `template`."""
     plan: Mapped[str | None]
     """Digest of the analysis plan that its file names."""
+    files: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """Its file and the small files that it names, as it was last run: name → text."""
+    frozen: Mapped[dict[str, Any] | None]
+    """The plan frozen before it was run: `sha256`, `frozen_at`, and what has `changed` since."""
     on_unsupported: Mapped[str] = mapped_column(server_default="error")
     """Whether values that a model does not apply end the run, or are marked."""
     definition: Mapped[dict[str, Any] | None]

@@ -259,7 +259,7 @@ WINDOWS = [
     (
         "    country: Valmora\n    querry: courts\n    source: {kind: corpus, path: corpora}\n",
         "sweep.yaml, line 5: windows.w.querry is not a known key. Did you mean query? "
-        "Use name, query, country, start, end, max_documents, source.",
+        "Use name, query, country, start, end, max_documents, source, shareable, licence.",
     ),
     (
         "    country: Valmora\n    start: 2026-13-01\n    source: {kind: corpus, path: corpora}\n",

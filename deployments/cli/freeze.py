@@ -1,0 +1,166 @@
+"""`judge-gym sweep freeze`: fix what a sweep will ask and decide, before it is run."""
+
+import os
+import shlex
+import tempfile
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.environment import database
+from deployments.cli.output import command, console
+from deployments.cli.power import ALPHA, EFFECTS, NOISE, power_row, simulated_power
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError, JudgeGymError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.orm import Session
+
+    from judge_gym.design.frozen import FrozenPlan
+    from judge_gym.design.sweep import Sweep
+
+EXCLUSIONS = (
+    "Documents that the windows drop: outside the dates, duplicates, too short, or beyond the "
+    "limit. Each is stored with its reason.",
+    "Abstentions are counted apart and are no scores.",
+    "Unparseable, refused and failed judgements are counted apart and are no scores.",
+    "Judges are compared on the items that all of them scored.",
+    "Experiments whose model does not apply a value of an axis are left out of contrasts on it.",
+)
+RULE = (
+    "Judging ends when each judge has judged each item in all replicates, or when a limit of the "
+    "budget is reached. No judgement is added or left out because of a figure."
+)
+
+
+def freeze(
+    file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
+    seeds: Annotated[int, typer.Option(help="Simulated data sets per true value.", min=20)] = 100,
+) -> None:
+    """Freeze the plan of a sweep before its first judgement.
+
+    Writes a dated plan with a digest beside the sweep file: design, estimands, margins, exclusions,
+    stopping rule and power.
+    """
+    from judge_gym.design.frozen import changes, frozen_file, load_frozen
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.lab.freezing import design_of
+    from judge_gym.lab.sweeps import recipes_of
+    from judge_gym.settings import settings
+
+    sweep = load_sweep(file)
+    if sweep.plan is None:
+        raise ConfigError(
+            f"{file} has no plan: what would be frozen is no claim, margin or primary outcome.",
+            "Write a plan file and add `plan: FILE` to the sweep; docs/how-to/preregister.md shows "
+            "one.",
+        )
+    target = frozen_file(file)
+    design = design_of(sweep, recipes_of(settings(), sweep, list(sweep.experiments())))
+    if target.exists():
+        plan = load_frozen(target)
+        if changed := list(changes(plan.design, design)):
+            raise ConfigError(
+                f"{target} was frozen on {plan.frozen_at:%Y-%m-%d}, and the sweep has changed "
+                f"since: {'; '.join(changed[:3])}.",
+                "Restore the sweep file, or delete the frozen plan and freeze again; the new one "
+                "has the date of today.",
+            )
+        console.print(f"Frozen already, and the sweep is unchanged: {target}", markup=False)
+    else:
+        plan = _frozen(sweep, design, seeds)
+        _write_new(target, plan.text())
+    for line in _lines(plan, target, file):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _frozen(sweep: "Sweep", design: dict[str, object], seeds: int) -> "FrozenPlan":
+    from judge_gym.design.frozen import FrozenPlan
+    from judge_gym.lab.freezing import estimands
+    from judge_gym.store.experiments import judgements_of_points
+
+    assert sweep.plan is not None
+    with database() as session:
+        points = [experiment.key for experiment in sweep.experiments()]
+        before = judgements_of_points(session, points)
+    return FrozenPlan(
+        sweep=sweep.name,
+        frozen_at=datetime.now(UTC).replace(microsecond=0),
+        judge_gym=version("judge-gym"),
+        judgements_before=before,
+        design=design,
+        estimands=tuple(estimands(sweep.plan)),
+        exclusions=EXCLUSIONS,
+        stopping=tuple(_stopping(sweep)),
+        power=tuple(_power(sweep, seeds)),
+    ).sealed()
+
+
+def _stopping(sweep: "Sweep") -> "Iterator[str]":
+    yield RULE
+    limits = sweep.budget.model_dump(exclude_none=True) if sweep.budget else {}
+    yield from (f"{name}: {value:g}" for name, value in limits.items())
+    if not limits:
+        yield "There is no budget."
+
+
+def _power(sweep: "Sweep", seeds: int) -> list[dict[str, object]]:
+    try:
+        rows = simulated_power(sweep, EFFECTS, seeds, ALPHA, NOISE)
+    except ConfigError as error:
+        return [{"reason": f"{error.message} {error.remedy}".replace(f"{sweep.path}: ", "")}]
+    return [power_row(row, seeds) for row in rows]
+
+
+def _write_new(target: Path, text: str) -> None:
+    """Put the file in place whole; raises `JudgeGymError` if it exists or cannot be written."""
+    try:
+        descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as out:
+                out.write(text)
+            Path(draft).chmod(0o644)
+            os.link(draft, target)  # fails if another process has frozen the sweep meanwhile
+        finally:
+            Path(draft).unlink()
+    except OSError as error:
+        raise JudgeGymError(
+            f"{target} cannot be written: {error.strerror}.", "Let your user write to its folder."
+        ) from error
+
+
+def _lines(plan: "FrozenPlan", target: Path, file: Path) -> "Iterator[str]":
+    yield f"Frozen plan  {target}"
+    yield f"Date         {plan.frozen_at:%Y-%m-%d %H:%M:%S} UTC"
+    yield f"SHA-256      {plan.sha256}"
+    primary = sum(len(one["primary"]) for one in plan.estimands if one["confirmatory"])
+    yield f"Planned      {counted(primary, 'primary outcome')}; every other figure is exploratory"
+    if plan.judgements_before:
+        judgements = counted(plan.judgements_before, "judgement")
+        exist = "exists" if plan.judgements_before == 1 else "exist"
+        yield (
+            f"Warning: {judgements} {exist} already, so reports will call no outcome planned. "
+            "Freeze before the first judgement."
+        )
+    yield "Put the digest where its date can be checked: a commit, a registry, an email."
+    yield f"Next: {command()} sweep run {shlex.quote(str(file))}"
+
+
+def frozen_notes(session: "Session", sweep: "Sweep") -> list[str]:
+    """Return why the frozen plan of a sweep does not hold, in sentences; empty when it does."""
+    from judge_gym.lab.freezing import registration
+    from judge_gym.lab.sweeps import recipes_of
+    from judge_gym.settings import settings
+
+    frozen = registration(session, sweep, recipes_of(settings(), sweep, list(sweep.experiments())))
+    if frozen is None or not frozen.changed:
+        return []
+    return [
+        f"The sweep was frozen on {frozen.when}, {frozen.objection(None)}. Reports will call its "
+        "outcomes exploratory, not planned. Restore the file to keep the plan."
+    ]

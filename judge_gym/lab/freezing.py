@@ -1,0 +1,120 @@
+"""Freezing a sweep: what its design is, and whether it is still what was frozen."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from judge_gym.design.axes import axes, level_of
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.frozen import Registration, changes, frozen_file, load_frozen
+from judge_gym.design.plans import AnalysisPlan
+from judge_gym.design.sweep import Sweep
+from judge_gym.errors import ConfigError
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.records.recipes import Recipe
+from judge_gym.seeds import sha256
+from judge_gym.store.results import registration_of
+
+
+def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+    """Return the design of a sweep as data: equal for files that ask and decide the same.
+
+    `recipes` are those of its points.
+    """
+    experiments = list(sweep.experiments())
+    points = sorted((experiment.key, experiment.replicates) for experiment in experiments)
+    return {
+        "windows": {
+            name: window.model_dump(
+                mode="json", exclude={"name": True, "licence": True, "source": {"path"}}
+            )
+            for name, window in sweep.windows.items()
+        },
+        "judges": sorted({experiment.model for experiment in experiments}),
+        "concepts": sorted({experiment.concept for experiment in experiments}),
+        "tasks": sorted({experiment.task_type for experiment in experiments}),
+        "axes": _levels(experiments),
+        "replicates": sorted({experiment.replicates for experiment in experiments}),
+        "experiments": len(experiments),
+        "experiments_sha256": sha256("points", points),
+        "recipe": _recipe(recipes),
+        "swap": sweep.swap.model_dump(mode="json") if sweep.swap else None,
+        "score_critic": sweep.score_critic,
+        "on_unsupported": sweep.on_unsupported,
+        "budget": sweep.budget.model_dump(mode="json") if sweep.budget else None,
+        "plan": sweep.plan.model_dump(mode="json") if sweep.plan else None,
+    }
+
+
+def _levels(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
+    """Return axis → its levels, of those that are varied or not at their default."""
+    levels = {}
+    for axis in axes():
+        found = sorted({_written(level_of(experiment, axis.name)) for experiment in experiments})
+        if found != [axis.default] and axis.name != "replicates":
+            levels[axis.name] = found
+    return levels
+
+
+def _written(level: Any) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def _recipe(recipes: Mapping[str, Recipe]) -> dict[str, list[str]]:
+    """Return template or setting → its hashes or values: a concept's words are in the hash."""
+    parts: dict[str, set[str]] = defaultdict(set)
+    for recipe in recipes.values():
+        for name, value in recipe.items():
+            parts[name].add(value)
+    return {name: sorted(values) for name, values in sorted(parts.items())}
+
+
+def estimands(plan: AnalysisPlan) -> list[dict[str, Any]]:
+    """Return the figures that decide a plan's hypotheses, each with its claim and margin."""
+    known = {one.key: one for one in (*HYPOTHESES, *VALIDITY_CHECKS)}
+    return [
+        {
+            "hypothesis": given.hypothesis,
+            "statement": known[given.hypothesis].statement,
+            "estimand": known[given.hypothesis].estimand,
+            "metric": known[given.hypothesis].metric,
+            "direction": known[given.hypothesis].direction.value,
+            "margin": given.margin,
+            "why": given.why,
+            "confirmatory": given.hypothesis in plan.confirmatory,
+            "primary": [one.scope for one in plan.primary if one.hypothesis == given.hypothesis],
+        }
+        for given in plan.margins
+    ]
+
+
+def registration(
+    session: Session, sweep: Sweep, recipes: Mapping[str, Recipe]
+) -> Registration | None:
+    """Return the frozen plan beside a sweep's file, with what changed since; None without one.
+
+    A plan that was stored with the sweep and is gone, or was edited, has changed.
+    """
+    stored = registration_of(session, sweep.name)
+    file = frozen_file(sweep.path)
+    if not file.exists():
+        return stored and replace(stored, changed=(f"the frozen plan {file.name} is missing",))
+    try:
+        plan = load_frozen(file)
+    except ConfigError as error:
+        now = datetime.now(UTC)
+        lost = stored or Registration("", now, now)
+        return replace(lost, changed=(error.message.rstrip(".").replace(str(file), file.name),))
+    known = stored and stored.sha256 == plan.sha256
+    other = [] if plan.sweep == sweep.name else [f"sweep: {plan.sweep} became {sweep.name}"]
+    return Registration(
+        sha256=plan.sha256,
+        frozen_at=plan.frozen_at,
+        stored_at=stored.stored_at if stored and known else datetime.now(UTC),
+        judgements_before=plan.judgements_before,
+        changed=(*other, *changes(plan.design, design_of(sweep, recipes))),
+    )

@@ -1,0 +1,361 @@
+"""Compute the headline figures of this package again, with numpy and the standard library alone.
+
+    python reanalyse.py [FOLDER]
+
+Reads `bundle/*.csv`, written by PostgreSQL, and compares with `figures/figures.csv`. It shares no
+code with judge-gym. Figures agree to the printed digits: four decimals, and two where a floor was
+found by permutation, which is random. Exits with 1 if one does not agree.
+
+- polarization: P, the mean over items of the mean Jensen-Shannon divergence (bits) between the
+  verdict distributions of judge families; floor: P0, the same when the samples of an item are
+  permuted between judges; polarization_excess: P - P0
+- overconfidence: probed probability less the share of the other judges' verdicts that are the same
+- confidence: mean probed probability
+- accuracy: share of verdicts at the true stage
+- swap_sensitivity, sham_sensitivity: change of the probed probability under another rubric
+- abstention_rate: abstentions among verdicts and abstentions
+- replicate_variance: variance of the 0-1 score over replicates, 3 at least
+- control_error: mean distance of the 0-1 score from the index
+"""
+
+import csv
+import hashlib
+import json
+import sys
+from collections import Counter, defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+PERMUTATIONS = 2000
+EXACT, RANDOM = 0.00005, 0.005
+FIGURES = {
+    "polarization", "polarization_excess", "overconfidence", "confidence", "accuracy",
+    "swap_sensitivity", "sham_sensitivity", "abstention_rate", "replicate_variance",
+    "control_error",
+}  # fmt: skip
+SUBJECTS = {"judge", "rival", "arm", "category"}
+csv.field_size_limit(2**31 - 1)
+
+
+def rows_of(folder, table):
+    with (folder / "bundle" / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+class Sweep:
+    """The judgements of the package: samples and probes by experiment and arm."""
+
+    def __init__(self, folder):
+        sweep = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["sweep"]
+        number = next(row["id"] for row in rows_of(folder, "sweeps") if row["name"] == sweep)
+        declared = {
+            row["experiment_id"]: int(row["replicates"])
+            for row in rows_of(folder, "sweep_experiments")
+            if row["sweep_id"] == number
+        }
+        windows = {row["id"]: row["name"] or row["key"] for row in rows_of(folder, "windows")}
+        self.rubrics = {row["id"]: row for row in rows_of(folder, "rubrics")}
+        self.experiments = [
+            {**row, "config": json.loads(row["config"]), "window": windows[row["window_id"]]}
+            for row in rows_of(folder, "experiments")
+            if row["id"] in declared
+        ]
+        self.arms = defaultdict(list)
+        arms = {row["id"]: row for row in rows_of(folder, "arms")}
+        for arm in arms.values():
+            self.arms[arm["experiment_id"]].append(arm)
+        self.samples, self.probes, kept = defaultdict(list), defaultdict(list), {}
+        for row in rows_of(folder, "samples"):
+            experiment = arms[row["arm_id"]]["experiment_id"]
+            if experiment in declared and int(row["replicate"]) < declared[experiment]:
+                kept[row["id"]] = row
+                self.samples[row["arm_id"]].append(row)
+        for row in rows_of(folder, "probes"):
+            sample = kept.get(row["sample_id"])
+            if sample and row["status"] == "answered":
+                probe = (sample["item_id"], int(sample["stages"]), float(row["probability"]))
+                self.probes[sample["arm_id"]].append(probe)
+        self._read_truth(folder)
+
+    def _read_truth(self, folder):
+        documents = {row["id"]: row for row in rows_of(folder, "documents")}
+        shown = defaultdict(list)
+        for row in rows_of(folder, "item_documents"):
+            shown[row["item_id"]].append(documents[row["document_id"]])
+        self.value, self.label, self.category = {}, {}, {}
+        for item, of_item in shown.items():
+            values = [float(one["truth_value"]) for one in of_item if one["truth_value"]]
+            if len(values) == len(of_item):
+                self.value[item] = sum(values) / len(values)
+            if len(of_item) == 1:
+                self.label[item] = of_item[0]["truth_label"]
+                self.category[item] = of_item[0]["category"]
+
+    def arm(self, experiment, kind, rival=None):
+        """The ids of an experiment's arms of a kind, or of the one with a rival's rubric."""
+        return [
+            arm["id"]
+            for arm in self.arms[experiment["id"]]
+            if arm["arm"] == kind
+            and (rival is None or self.rubrics[arm["rubric_id"]]["owner_model"] == rival)
+        ]
+
+    def scored(self, arms):
+        """Item -> the sets of stages of its scored samples, as bit masks."""
+        cells = defaultdict(list)
+        for arm in arms:
+            for row in self.samples[arm]:
+                if row["status"] == "scored":
+                    cells[row["item_id"]].append(int(row["stages"]))
+        return cells
+
+    def probed(self, arms):
+        """Item -> (set of stages, probability) of its probes."""
+        cells = defaultdict(list)
+        for arm in arms:
+            for item, stages, probability in self.probes[arm]:
+                cells[item].append((stages, probability))
+        return cells
+
+
+def level(config, name):
+    value = config.get(name)
+    if name == "rubric":
+        return rubric_text(value)[0]
+    if isinstance(value, dict):
+        mapping = value.get("mapping")
+        return f"swapped {mapping['name']}" if mapping else value.get("kind")
+    return value
+
+
+def rubric_text(rubric):
+    """How a scope may name a rubric; one of several provided ones has a part of its digest."""
+    if rubric["kind"] != "provided":
+        model = rubric.get("model")
+        return (f"shared by {model}" if rubric["kind"] == "shared" else rubric["kind"],)
+    text = json.dumps(
+        ["rubric", rubric["rubric"]["stages"]],
+        sort_keys=True, separators=(",", ":"), ensure_ascii=False,
+    )  # fmt: skip
+    return "provided", f"provided {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def group_of(sweep, scope):
+    """The experiments that a figure compares; none if the scope is one this script cannot read."""
+    chosen = []
+    for one in sweep.experiments:
+        config = one["config"]
+        facts = {"concept": one["concept"], "country": one["country"], "window": one["window"]}
+        about = {name: value for name, value in scope.items() if name not in SUBJECTS}
+        if about.pop("rubric", None) not in rubric_text(config["rubric"]):
+            continue
+        if any(name not in facts and name not in config for name in about):
+            return []
+        if all(facts.get(name, level(config, name)) == value for name, value in about.items()):
+            chosen.append(one)
+    models = [one["model"] for one in chosen]
+    return sorted(chosen, key=lambda one: one["model"]) if len(set(models)) == len(models) else []
+
+
+def stages_in(mask):
+    return [stage for stage in range(1, mask.bit_length() + 1) if mask >> (stage - 1) & 1]
+
+
+def weights(masks, size):
+    """Each verdict as a distribution over the stages: a set counts in equal parts."""
+    table = np.zeros((len(masks), size))
+    for row, mask in enumerate(masks):
+        named = stages_in(mask)
+        table[row, [stage - 1 for stage in named]] = 1 / len(named)
+    return table
+
+
+def score(mask, size):
+    return (np.mean(stages_in(mask)) - 1) / (size - 1)
+
+
+def entropy(p):
+    return -(p * np.log2(np.where(p > 0, p, 1))).sum(axis=-1)
+
+
+def divergence(p):
+    """Mean over pairs of the Jensen-Shannon divergence; p is (..., families, stages)."""
+    pairs = list(combinations(range(p.shape[-2]), 2))
+    return np.mean(
+        [
+            entropy((p[..., a, :] + p[..., b, :]) / 2)
+            - (entropy(p[..., a, :]) + entropy(p[..., b, :])) / 2
+            for a, b in pairs
+        ],
+        axis=0,
+    )
+
+
+class Group:
+    """Judges of one comparison and the items that all of them scored."""
+
+    def __init__(self, sweep, experiments):
+        self.sweep, self.size = sweep, int(experiments[0]["scale_size"])
+        cells = {one["model"]: sweep.scored(sweep.arm(one, "own")) for one in experiments}
+        self.own = {model: own for model, own in cells.items() if own}
+        self.of = {one["model"]: one for one in experiments}
+        items = [set(own) for own in self.own.values()]
+        self.common = sorted(set.intersection(*items)) if items else []
+
+    def polarization(self):
+        """(P, P0): over families, the judges of a family averaged first."""
+        families = sorted({self.of[model]["family"] for model in self.own})
+        members = [
+            [place for place, model in enumerate(self.own) if self.of[model]["family"] == family]
+            for family in families
+        ]
+        rng = np.random.default_rng(20260101)
+        apart, floors = [], []
+        for item in self.common:
+            masks = [own[item] for own in self.own.values()]
+            table = weights([mask for cell in masks for mask in cell], self.size)
+            ends = np.cumsum([len(cell) for cell in masks])
+            orders = np.argsort(rng.random((PERMUTATIONS, len(table))), axis=1)
+            orders = np.vstack([np.arange(len(table)), orders])
+            blocks = np.split(table[orders], ends[:-1], axis=1)
+            p = np.stack([block.mean(axis=1) for block in blocks], axis=1)
+            values = divergence(np.stack([p[:, own].mean(axis=1) for own in members], axis=1))
+            apart.append(values[0])
+            floors.append(values[1:].mean())
+        return np.mean(apart), np.mean(floors)
+
+    def overconfidence(self, judge):
+        probes = {model: self.sweep.probed(self.sweep.arm(self.of[model], "own"))
+                  for model in self.own}  # fmt: skip
+        gaps = []
+        for item in self.common:
+            if any(item not in probed for probed in probes.values()):
+                continue
+            others = [own[item] for model, own in self.own.items() if model != judge]
+            gaps.append(np.mean([
+                probability - np.mean([cell.count(stages) / len(cell) for cell in others])
+                for stages, probability in probes[judge][item]
+            ]))  # fmt: skip
+        return np.mean(gaps)
+
+    def confidence(self, judge):
+        probed = self.sweep.probed(self.sweep.arm(self.of[judge], "own"))
+        return np.mean([
+            np.mean([probability for _, probability in probed[item]])
+            for item in self.common if item in probed
+        ])  # fmt: skip
+
+    def sensitivity(self, judge, kind, rival):
+        own = self.sweep.probed(self.sweep.arm(self.of[judge], "own"))
+        other = self.sweep.probed(self.sweep.arm(self.of[judge], kind, rival))
+        means = [
+            {item: np.mean([p for _, p in cell]) for item, cell in probed.items()}
+            for probed in (own, other)
+        ]
+        return np.mean([means[1][item] - means[0][item] for item in means[0].keys() & means[1]])
+
+    def abstention_rate(self, judge, kind):
+        arms = self.sweep.arm(self.of[judge], kind)
+        count = Counter(row["status"] for arm in arms for row in self.sweep.samples[arm])
+        return count["abstained"] / (count["abstained"] + count["scored"])
+
+    def replicate_variance(self, judge):
+        cells = [self.own[judge][item] for item in self.common]
+        return np.mean([
+            np.var([score(mask, self.size) for mask in cell], ddof=1)
+            for cell in cells if len(cell) >= 3
+        ])  # fmt: skip
+
+    def _truth(self, judge):
+        """Item -> (true stage, index in [0, 1]), where it is known."""
+        truth = self.of[judge]["config"]["ground_truth"]
+        arm = next(arm for arm in self.sweep.arms[self.of[judge]["id"]] if arm["arm"] == "own")
+        stages = json.loads(self.sweep.rubrics[arm["rubric_id"]]["stages"])
+        number = {stage["label"].strip().casefold(): n for n, stage in enumerate(stages, start=1)}
+        known = {}
+        for item in self.own[judge]:
+            value, label = truth.get("value"), truth.get("label")
+            if truth.get("per_item"):
+                value, label = self.sweep.value.get(item), self.sweep.label.get(item)
+            if value is not None:
+                known[item] = 1 + int(np.floor(value * (self.size - 1) + 0.5)), value
+            elif label and label.strip().casefold() in number:
+                stage = number[label.strip().casefold()]
+                known[item] = stage, (stage - 1) / (self.size - 1)
+        return known
+
+    def accuracy(self, judge, category):
+        recorded = self.of[judge]["config"]["window"]["source"]["kind"] == "recorded"
+        items = self.own[judge] if recorded else self.common
+        right = [
+            mask == 1 << (stage - 1)
+            for item, (stage, _) in self._truth(judge).items()
+            if item in set(items) and category in (None, self.sweep.category.get(item))
+            for mask in self.own[judge][item]
+        ]
+        return np.mean(right)
+
+    def control_error(self, judge):
+        return np.mean([
+            np.mean([abs(score(mask, self.size) - index) for mask in self.own[judge][item]])
+            for item, (_, index) in self._truth(judge).items() if item in self.common
+        ])  # fmt: skip
+
+
+def recomputed(sweep, name, scope):
+    """{value: (number, tolerance)} of a figure; empty if this script cannot read its scope."""
+    experiments = group_of(sweep, scope)
+    if not experiments:
+        return {}
+    group, judge = Group(sweep, experiments), scope.get("judge")
+    if name in ("polarization", "polarization_excess"):
+        apart, floor = group.polarization()
+        if name == "polarization":
+            return {"estimate": (apart, EXACT), "floor": (floor, RANDOM)}
+        return {"estimate": (apart - floor, RANDOM)}
+    value = {
+        "overconfidence": lambda: group.overconfidence(judge),
+        "confidence": lambda: group.confidence(judge),
+        "accuracy": lambda: group.accuracy(judge, scope.get("category")),
+        "swap_sensitivity": lambda: group.sensitivity(judge, "swap", scope.get("rival")),
+        "sham_sensitivity": lambda: group.sensitivity(judge, "sham", None),
+        "abstention_rate": lambda: group.abstention_rate(judge, scope.get("arm")),
+        "replicate_variance": lambda: group.replicate_variance(judge),
+        "control_error": lambda: group.control_error(judge),
+    }[name]()
+    return {"estimate": (value, EXACT)}
+
+
+def main(folder):
+    sweep = Sweep(folder)
+    with (folder / "figures" / "figures.csv").open(newline="", encoding="utf-8") as file:
+        figures = list(csv.DictReader(file))
+    agreeing, left, apart = Counter(), 0, []
+    for row in figures:
+        name = row["name"].removesuffix("_mixed")
+        if name not in FIGURES or not row["estimate"]:
+            continue
+        values = recomputed(sweep, name, json.loads(row["scope"]))
+        left += not values
+        for field, (value, tolerance) in values.items():
+            if not abs(value - float(row[field])) <= tolerance:  # also for a NaN
+                digits = 2 if tolerance == RANDOM else 4
+                published = f"{float(row[field]):.{digits}f}"
+                apart.append(
+                    f"{row['name']} {row['scope']}, {field}: {published}, here {value:.{digits}f}"
+                )
+            else:
+                agreeing[f"{row['name']}, {field}"] += 1
+    for name, count in sorted(agreeing.items()):
+        print(f"{name}: {count} agree")
+    for line in apart[:40]:
+        print(f"DIFFERS {line}")
+    print(f"{sum(agreeing.values())} values agree, {len(apart)} differ; {left} figures left out "
+          "(averages over facets, and settings that the scope does not name)")  # fmt: skip
+    return 1 if apart or not agreeing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent))

@@ -1,0 +1,182 @@
+"""`judge-gym sweep freeze`: what is frozen, and when an outcome may be called planned."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.frozen import FrozenPlan, frozen_file, load_frozen
+from judge_gym.design.plans import Standing
+from judge_gym.design.sweep import load_sweep
+from judge_gym.errors import ConfigError
+from judge_gym.lab.sweeps import register
+from judge_gym.settings import Settings
+from judge_gym.store import tables as t
+from judge_gym.store.results import planned
+from support.command_line import SWEEPS, CommandLine
+from support.study import corpus
+
+pytestmark = pytest.mark.slow
+
+SWEEP = """
+name: small
+plan: plan.yaml
+windows: {week: {country: Valmora, query: courts, source: {kind: corpus, path: corpus.jsonl}}}
+blocks:
+  - concept: fascism
+    window: week
+    model: [sim/calm-1, sim/high-1]
+    rubric: {shared: sim/calm-1}
+    replicates: 5
+budget: {max_calls: 500}
+"""
+PLAN = """
+name: small
+sweep: small
+description: Simulated judges.
+margins: [{hypothesis: H1, margin: 0.05, why: Less is noise.}]
+primary: [{hypothesis: H1, scope: {concept: fascism}}]
+confirmatory: [H1]
+"""
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    corpus(tmp_path, 4)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    file = tmp_path / "small.yaml"
+    file.write_text(SWEEP)
+    return file
+
+
+@pytest.fixture
+def typed(database: str, tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path, {"JUDGE_GYM_DATABASE_URL": database}, in_process=True)
+
+
+@pytest.fixture
+def frozen(typed: CommandLine, sweep_file: Path) -> FrozenPlan:
+    typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine()
+    return load_frozen(frozen_file(sweep_file))
+
+
+def run(database: str, sweep_file: Path, judged_at: datetime | None = None) -> Standing:
+    """Store the sweep as a run does, and a judgement of it; return what its outcomes are."""
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with Session(engine) as session, session.begin():
+        register(session, Settings(), load_sweep(sweep_file))
+    with Session(engine) as session, session.begin():
+        if not session.scalar(sa.select(sa.func.count()).select_from(t.Sample)):
+            session.add(_judgement(session, judged_at))
+        return planned(session, "small").standing
+
+
+def _judgement(session: Session, judged_at: datetime | None) -> t.Sample:
+    experiment = session.scalars(sa.select(t.Experiment)).first()
+    rubric = t.Rubric(
+        key="r", source="provided", owner_model="", owner_family="", concept="fascism",
+        country="Valmora", scale_size=experiment.scale_size, variant=0, status="ready",
+        stages=[{}] * experiment.scale_size,
+    )  # fmt: skip
+    item = t.Item(key="i", window_id=experiment.window_id, bundle_size=1)
+    session.add_all((rubric, item))
+    session.flush()
+    arm = t.Arm(
+        experiment_id=experiment.id, rubric_id=rubric.id, scale_size=rubric.scale_size, arm="own"
+    )
+    session.add(arm)
+    session.flush()
+    size = rubric.scale_size
+    return t.Sample(
+        arm_id=arm.id, item_id=item.id, replicate=0, scale_size=size, seed=1,
+        letters="ABCDEFGHIJ"[:size], display_order=list(range(1, size + 1)), status="scored",
+        stages=1, created_at=judged_at or datetime.now(UTC) + timedelta(seconds=5),
+    )  # fmt: skip
+
+
+def test_the_plan_has_what_a_reader_needs_to_hold_a_study_to_it(frozen: FrozenPlan) -> None:
+    assert frozen.design["judges"] == ["sim/calm-1", "sim/high-1"]
+    assert frozen.design["axes"] == {"rubric": ["shared by sim/calm-1"]}
+    assert frozen.design["replicates"] == [5]
+    assert [one["primary"] for one in frozen.estimands] == [[{"concept": "fascism"}]]
+    assert frozen.estimands[0]["margin"] == 0.05
+    assert "max_calls: 500" in frozen.stopping
+    assert frozen.exclusions
+    assert {row["hypothesis"] for row in frozen.power} == {"H1"}
+    assert frozen.judgements_before == 0
+
+
+def test_frozen_before_the_first_judgement_is_planned(
+    frozen: FrozenPlan, database: str, sweep_file: Path
+) -> None:
+    found = run(database, sweep_file)
+    assert (found.confirmatory, found.frozen) == (True, frozen.sha256)
+    assert frozen.sha256 in found.reason
+
+
+def test_an_edited_sweep_is_not_planned_and_says_what_changed(
+    frozen: FrozenPlan, typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    sweep_file.write_text(f"# a comment changes nothing\n{SWEEP}")
+    assert run(database, sweep_file).frozen == frozen.sha256
+    sweep_file.write_text(SWEEP.replace("replicates: 5", "replicates: 6"))
+    found = run(database, sweep_file)
+    assert (found.confirmatory, found.frozen) == (False, "")
+    assert "changed since: replicates: [5] became [6]" in found.reason
+    again = typed("sweep", "freeze", str(sweep_file))
+    assert (again.code, "replicates: [5] became [6]" in again.errors) == (3, True)
+    sweep_file.write_text(SWEEP)
+    (sweep_file.parent / "plan.yaml").write_text(PLAN.replace("0.05", "0.01"))
+    assert "margin" in run(database, sweep_file).reason
+    (sweep_file.parent / "plan.yaml").write_text(PLAN)
+    assert run(database, sweep_file).frozen == frozen.sha256
+
+
+def test_a_plan_frozen_after_data_is_not_planned(
+    typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    before = run(database, sweep_file, datetime(2026, 1, 1, tzinfo=UTC))
+    assert "planned" not in before.reason
+    ended = typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine()
+    assert "1 judgement exists already" in ended.output
+    found = run(database, sweep_file)
+    assert (found.confirmatory, found.frozen) == (False, "")
+    assert "when 1 of its judgements existed" in found.reason
+    # nor is one that says it was frozen earlier than this database first saw it
+    plan = load_frozen(frozen_file(sweep_file))
+    earlier = plan.model_copy(
+        update={"judgements_before": 0, "frozen_at": datetime(2025, 1, 1, tzinfo=UTC)}
+    )
+    frozen_file(sweep_file).write_text(earlier.sealed().text())
+    assert "when judging had begun" in run(database, sweep_file).reason
+
+
+def test_an_edited_or_missing_plan_is_not_planned(
+    frozen: FrozenPlan, database: str, sweep_file: Path
+) -> None:
+    assert run(database, sweep_file).frozen == frozen.sha256
+    file = frozen_file(sweep_file)
+    content = json.loads(file.read_text())
+    content["estimands"][0]["margin"] = 0.0
+    file.write_text(json.dumps(content))
+    with pytest.raises(ConfigError, match="changed after it was frozen"):
+        load_frozen(file)
+    assert "it was changed after it was frozen" in run(database, sweep_file).reason
+    file.unlink()
+    assert "is missing" in run(database, sweep_file).reason
+
+
+def test_freezing_again_changes_nothing(
+    frozen: FrozenPlan, typed: CommandLine, sweep_file: Path
+) -> None:
+    text = frozen_file(sweep_file).read_text()
+    assert "unchanged" in typed("sweep", "freeze", str(sweep_file)).fine().output
+    assert frozen_file(sweep_file).read_text() == text
+
+
+def test_a_sweep_without_a_plan_has_nothing_to_freeze(typed: CommandLine) -> None:
+    ended = typed("sweep", "freeze", str(SWEEPS / "quick.yaml"))
+    assert (ended.code, "add `plan: FILE`" in ended.errors) == (3, True)
