@@ -14,7 +14,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics docs house format notebooks lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -63,6 +63,9 @@ check: $(READY) ## Check style, types and the direction of imports
 
 bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspect AI (5 minutes)
 	@$(BIN)/python -m bench.gateway_vs_inspect
+
+bench-command: $(READY) ## Measure whole commands, cold, warm and done, beside Inspect AI (5 minutes)
+	@$(BIN)/python -m bench.whole_command
 
 bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
 	@$(BIN)/python -m bench.belief

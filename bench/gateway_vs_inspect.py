@@ -93,10 +93,10 @@ def make_inspect() -> None:
         ).returncode
     )
     if not there:
-        venv.create(INSPECT, with_pip=True, clear=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", "inspect-ai", "openai"], check=True
-        )
+        venv.create(INSPECT, clear=True)
+        uv = [str(Path(sys.executable).with_name("uv")), "pip", "install", "--quiet"]
+        compiled = ["--compile-bytecode", "--python", str(python)]  # as `make setup` does for ours
+        subprocess.run([*uv, *compiled, "inspect-ai", "openai"], check=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Tuned according to its documentation: the same number of connections and samples as the others, no
 display, no realtime log, a large log buffer. The measured part is one `eval`, after a warm-up with
-a single sample. Only the model is called; nothing is scored.
+a single sample unless `cold`. Only the model is called; nothing is scored.
 """
 
 import json
@@ -22,12 +22,13 @@ from bench.meter import Meter
 MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser}
 
 
-def main(prompts: Path) -> None:
+def main(prompts: Path, *, warm: bool = True) -> None:
     """Evaluate everything; needs BENCH_BASE_URL and BENCH_API_KEY."""
     bodies = [json.loads(line) for line in prompts.read_text().splitlines()]
-    first, rest = bodies[:1], bodies[1:]
+    first, rest = (bodies[:1], bodies[1:]) if warm else ([], bodies)
     with tempfile.TemporaryDirectory() as logs:
-        evaluate(first, logs)
+        if first:
+            evaluate(first, logs)
         meter = Meter()
         with meter:
             answered = evaluate(rest, logs)
@@ -64,4 +65,4 @@ def evaluate(bodies: list[dict[str, Any]], logs: str) -> int:
 
 if __name__ == "__main__":
     os.environ.setdefault("BENCH_API_KEY", "none")
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), warm="cold" not in sys.argv)

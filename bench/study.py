@@ -24,8 +24,18 @@ _SENTENCES = (
 )
 
 
-def write_sweep(folder: Path, judgements: int, models: tuple[str, ...] = ("sim/calm-1",)) -> Path:
-    """Write the sweep file and its corpus: a multiple of 100 judgements of each model."""
+def write_sweep(
+    folder: Path,
+    judgements: int,
+    models: tuple[str, ...] = ("sim/calm-1",),
+    *,
+    name: str = "bench",
+    **axes: object,
+) -> Path:
+    """Write the sweep file and its corpus: a multiple of 100 judgements of each model.
+
+    Sweeps of other `axes` have other experiments.
+    """
     rng = Random(1)
     articles = [
         {
@@ -40,7 +50,7 @@ def write_sweep(folder: Path, judgements: int, models: tuple[str, ...] = ("sim/c
     ]
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(article) + "\n" for article in articles))
-    file = folder / "sweep.yaml"
+    file = folder / f"{name}.yaml"
     window = {
         "query": "courts, press and elections",
         "country": "Valmora",
@@ -54,8 +64,9 @@ def write_sweep(folder: Path, judgements: int, models: tuple[str, ...] = ("sim/c
         "rubric": {"provided": str(RUBRIC)},
         "evidence_view": "raw",
         "replicates": judgements // DOCUMENTS // len(models),
+        **axes,
     }
-    sweep = {"name": "bench", "windows": {"valmora": window}, "blocks": [block]}
+    sweep = {"name": name, "windows": {"valmora": window}, "blocks": [block]}
     # JSON is YAML.
     file.write_text(json.dumps(sweep | {"utility_model": models[0]}))
     return file

@@ -53,7 +53,11 @@ def limits_of(providers: Providers) -> dict[str, int]:
 async def declare_limits() -> None:
     """Create or update the tag limit of every provider in the providers file; idempotent."""
     async with runtime() as current, get_client() as client:
+        stored = await client.read_global_concurrency_limits(limit=200)
+        declared = {(limit.name, limit.limit) for limit in stored}
         for name, slots in limits_of(current.providers).items():
+            if (name, slots) in declared:
+                continue
             try:
                 await client.upsert_global_concurrency_limit_by_name(name, slots)
             except ObjectAlreadyExists:  # another run created it after this one had looked

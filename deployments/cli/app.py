@@ -45,6 +45,7 @@ from deployments.cli.output import (
     errors,
     fail,
 )
+from judge_gym.collecting import collect_rarely
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
@@ -100,6 +101,7 @@ def main() -> NoReturn:
     """Run the command line; a known error prints its message and remedy."""
     from judge_gym.errors import JudgeGymError, first_line
 
+    collect_rarely()
     # Before numpy is imported: on small matrices threads slow it down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, Unpack
@@ -16,6 +17,8 @@ import typer
 from deployments.cli.output import TRY_AGAIN_LATER, console, errors, progress_lines
 from deployments.local.prefect_server import (
     api_url,
+    copy_template,
+    keep_template,
     new_password,
     password_for,
     prefect_server,
@@ -102,6 +105,15 @@ def database_engine() -> Iterator["Engine"]:
         engine.dispose()
 
 
+def is_database_new() -> bool:
+    """Return whether the database in force is an embedded one that does not exist yet."""
+    from judge_gym.settings import settings
+    from judge_gym.store.embedded_cluster import find
+
+    configured = settings()
+    return configured.database_url is None and find(configured.data_dir / "postgres") is None
+
+
 @contextmanager
 def database() -> Iterator["Session"]:
     """Open a transaction on the configured database."""
@@ -124,44 +136,98 @@ _REMEDY = "See {}; rerun the command, or set PREFECT_API_URL to a server of your
 
 
 @contextmanager
-def prefect_api(*modules: str) -> Iterator[None]:
+def prefect_api(
+    *modules: str, beside: Iterable[AbstractContextManager[object]] = ()
+) -> Iterator[None]:
     """Provide a Prefect API in the block; call `prepare_environment` first.
 
     Uses the user's server, or starts a temporary one. Raises `JudgeGymError` if the user's server
-    does not answer or refuses the password. Imports `modules` while the server starts, since both
-    take seconds. Prefect's own temporary server would start later, be imported into this process,
-    and survive when this process is killed.
+    does not answer or refuses the password. Imports `modules` and enters the contexts `beside`
+    while the server starts, since each takes seconds. Prefect's own temporary server would start
+    later, be imported into this process, and survive when this process is killed.
     """
-    from prefect.settings import (
-        PREFECT_API_AUTH_STRING,
-        PREFECT_API_URL,
-        get_current_settings,
-        temporary_settings,
-    )
-
     from judge_gym.settings import settings
 
-    configured = get_current_settings()
-    if configured.api.url:
-        asyncio.run(check_api(configured.api.url))
-        yield
-        return
+    home = own_home(settings().data_dir)
+    if home is None:  # only Prefect knows what the user has set
+        from prefect.settings import get_current_settings
+
+        configured = get_current_settings()
+        if configured.api.url:
+            with _entering(beside) as entered:
+                asyncio.run(check_api(configured.api.url))
+                _import_all(modules)
+                entered()
+                yield
+            return
+        home = configured.home
     port = free_port()
     url, password = api_url(port), new_password()
     # Not the terminal: when stopped while it writes, the server prints a long message.
     log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
-    configured.home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
+    is_new = copy_template(home)
     with (
-        (configured.home / _SERVERS_LOCK).open("a") as servers,
+        (home / _SERVERS_LOCK).open("a") as servers,
         prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
-        temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: password}),
+        _entering(beside) as entered,
     ):
-        for module in modules:
-            import_module(module)
-        longest_s = configured.server.ephemeral.startup_timeout_seconds
-        wait_healthy(process, url, longest_s, _REMEDY.format(log))
-        _free_slots_of_killed_runs(servers)
-        yield
+        from prefect.settings import (
+            PREFECT_API_AUTH_STRING,
+            PREFECT_API_URL,
+            get_current_settings,
+            temporary_settings,
+        )
+
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: password}):
+            _import_all(modules)
+            longest_s = get_current_settings().server.ephemeral.startup_timeout_seconds
+            wait_healthy(process, url, longest_s, _REMEDY.format(log))
+            if is_new:
+                keep_template(home)
+            _free_slots_of_killed_runs(servers)
+            entered()
+            yield
+
+
+def own_home(data_dir: Path) -> Path | None:
+    """Return Prefect's home if `prepare_environment` has set it; None if Prefect must be read.
+
+    Prefect also reads its settings from files of the working folder and of its home. Without any,
+    a temporary server can start before Prefect is imported.
+    """
+    home = (data_dir / "prefect").absolute()
+    variables = {name for name in os.environ if name.startswith(("PREFECT_API_", "PREFECT_PROF"))}
+    files = (Path(".env"), Path("prefect.toml"), home / "profiles.toml")
+    project = Path("pyproject.toml")
+    if (
+        os.environ.get("PREFECT_HOME") != str(home)
+        or variables
+        or any(file.exists() for file in files)
+        or (project.exists() and "[tool.prefect" in project.read_text(encoding="utf-8"))
+    ):
+        return None
+    return home
+
+
+def _import_all(modules: Iterable[str]) -> None:
+    for module in modules:
+        import_module(module)
+
+
+@contextmanager
+def _entering(
+    contexts: Iterable[AbstractContextManager[object]],
+) -> Iterator[Callable[[], None]]:
+    """Enter contexts in threads; yields what waits for them, and raises what they raised."""
+    with ExitStack() as stack, ThreadPoolExecutor() as threads:
+        entering = [threads.submit(stack.enter_context, context) for context in contexts]
+
+        def entered() -> None:
+            for context in entering:
+                context.result()
+
+        yield entered
 
 
 def _free_slots_of_killed_runs(servers: TextIO) -> None:
@@ -321,7 +387,7 @@ def run_flow(
     needs one. Call `prepare_environment` first.
     """
     module = f"flows.{name}"
-    with simulated, prefect_api(module), progress_lines():
+    with prefect_api(module, beside=[simulated]), progress_lines():
         from flows.endings import PartialFailure
         from flows.judged_items import PartlyJudgedError
 

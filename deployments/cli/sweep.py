@@ -14,6 +14,7 @@ import typer
 from deployments.cli.environment import (
     database,
     database_engine,
+    is_database_new,
     prefect_api,
     prepare_environment,
     result_of,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
+    from judge_gym.analysis.finished import Finished
     from judge_gym.design.sweep import Sweep
     from judge_gym.llm.providers import Provider
     from judge_gym.store.experiments import Leaving
@@ -80,23 +82,26 @@ def run_sweep(
     analysis was not among the parts. Raises `JudgeGymError` if the sweep cannot run or calls
     failed. Exits with code 75 if calls wait in batches.
     """
+    from judge_gym.design.frozen import frozen_file
     from judge_gym.design.sweep import load_sweep
     from judge_gym.settings import settings
 
     sweep = load_sweep(file)
     providers = providers_of(sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
-    with database() as session:
-        changes = [
-            *_changes(session, sweep, keep_templates=keep_templates),
-            *frozen_notes(session, sweep),
-        ]
-        confirm_leaving(leaving_of(session, sweep), yes=yes)
-    if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
-        console.print(
-            f"{title} Nothing was missing: no request was made; figures of analysis run {run_id}."
-        )
-        return run_id
+    changes: list[str] = []
+    # Nothing is stored in a new database, which is made while Prefect's server starts.
+    if not is_database_new() or frozen_file(sweep.path).exists():
+        with database() as session:
+            changes = [
+                *_changes(session, sweep, keep_templates=keep_templates),
+                *frozen_notes(session, sweep),
+            ]
+            confirm_leaving(leaving_of(session, sweep), yes=yes)
+        if not retry_failed and (done := _finished(sweep, only)) is not None:
+            figures = "" if done.run_id is None else f"; figures of analysis run {done.run_id}"
+            console.print(f"{title} Nothing was missing: no request was made{figures}.")
+            return done.run_id
     console.print(title)
     for change in changes:
         console.print(f"Warning: {change}", markup=False, soft_wrap=True)
@@ -104,7 +109,8 @@ def run_sweep(
         _approve(sweep, approved_by, only)
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
-    with simulator() if simulated else nullcontext(), prefect_api(*_IMPORTED):
+    beside = [database_engine(), simulator() if simulated else nullcontext()]
+    with prefect_api(*_IMPORTED, beside=beside):
         options = {"retry_failed": retry_failed, "only": list(only) if only else None}
         began = datetime.now(UTC)
         state = asyncio.run(_run(file, sweep, options))
@@ -171,13 +177,13 @@ def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
         )
 
 
-def _finished(sweep: "Sweep") -> int | None:
-    """Return the analysis run of a finished sweep, without importing Prefect."""
-    from judge_gym.analysis.finished import finished_run
+def _finished(sweep: "Sweep", only: Sequence[str] | None) -> "Finished | None":
+    """Return that a sweep, or `only` some parts of it, is finished, without importing Prefect."""
+    from judge_gym.analysis.finished import finished_parts
     from judge_gym.settings import settings
 
     with database_engine() as engine:
-        return finished_run(engine, settings(), sweep)
+        return finished_parts(engine, settings(), sweep, only or PARTS)
 
 
 async def _run(file: Path, sweep: "Sweep", options: dict[str, Any]) -> Any:

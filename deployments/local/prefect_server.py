@@ -6,15 +6,17 @@ the environment when it is imported, and every command imports this module.
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deployments.local.processes import HOST, supervised
+from judge_gym.collecting import collect_rarely
 from judge_gym.errors import JudgeGymError, StoreError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ HOSTS = (HOST, "localhost")
 REPORTS = "/reports"
 PLAIN = "deployments.local.prefect_server:plain"
 WITH_REPORTS = "deployments.local.prefect_server:with_reports"
+_DATABASE = "prefect.db"
 _PASSWORD_FILE = "prefect-password"
 _POLL_S = 0.1
 # `prefect server start` sets the same variable for the server it starts.
@@ -106,8 +109,54 @@ def prefect_database(judge_gym: str) -> str:
     return own.render_as_string(hide_password=False)
 
 
+def copy_template(home: Path) -> bool:
+    """Copy an empty, migrated database to Prefect's new home, if this environment has one.
+
+    Prefect's migrations of a new SQLite database take 4 s of CPU. Returns whether the database is
+    new and has to be migrated; `keep_template` keeps it then.
+    """
+    database, template = home / _DATABASE, _template()
+    if database.exists() or any(name in os.environ for name in _DATABASE_VARIABLES):
+        return False
+    try:
+        shutil.copyfile(template, database.with_suffix(".new"))
+    except OSError:
+        return True
+    database.with_suffix(".new").replace(database)
+    return False
+
+
+def keep_template(home: Path) -> None:
+    """Keep the database of a new home, before its first flow run, for other data folders.
+
+    It is kept in the environment of Python. Does nothing where that cannot be written.
+    """
+    import sqlite3
+    import tempfile
+
+    template = _template()
+    with suppress(OSError, sqlite3.Error):
+        template.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=template.parent) as folder:
+            copy = Path(folder) / _DATABASE
+            with (
+                closing(sqlite3.connect(home / _DATABASE)) as made,
+                closing(sqlite3.connect(copy)) as kept,
+            ):
+                made.backup(kept)
+            copy.replace(template)
+
+
+def _template() -> Path:
+    """Return where the template of this version of Prefect is, in the environment of Python."""
+    from importlib.metadata import version
+
+    return Path(sys.prefix) / "share" / "judge-gym" / f"prefect-{version('prefect')}.db"
+
+
 def plain() -> "FastAPI":
     """Return Prefect's application, restricted to host names of this machine."""
+    collect_rarely()
     from prefect.server.api.server import create_app
     from starlette.middleware.trustedhost import TrustedHostMiddleware
 

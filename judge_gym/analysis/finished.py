@@ -1,11 +1,22 @@
 """Whether a sweep is finished: nothing is missing, and its newest figures are of what there is."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import run_in_force
+from judge_gym.design.names import (
+    CRITIC,
+    EVIDENCE,
+    PARTS,
+    PROBE,
+    RUBRIC,
+    SCORING,
+    SWAP,
+    WORKFLOWS,
+)
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import JudgeGymError
@@ -18,6 +29,7 @@ from judge_gym.lab.swapping import plan_swaps
 from judge_gym.lab.sweeps import SweepRun, register, stored_plan
 from judge_gym.settings import Settings
 from judge_gym.store.experiments import experiments_by_tag, registered_plan
+from judge_gym.store.progress import sweep_progress
 from judge_gym.store.readability import (
     judgement_answers,
     mark_answers,
@@ -30,51 +42,95 @@ from judge_gym.store.samples import Missing
 from judge_gym.store.windows import missing_views, uncollected
 
 
+@dataclass(frozen=True)
+class Finished:
+    """Parts of a sweep in which nothing is missing."""
+
+    run_id: int | None
+    """The analysis run with the figures; None when the analysis is not among the parts."""
+
+
 def finished_run(engine: Engine, configured: Settings, sweep: Sweep) -> int | None:
-    """Return the analysis run with the figures of a finished sweep; None when in any doubt.
+    """Return the analysis run with the figures of a finished sweep; None when in any doubt."""
+    found = finished_parts(engine, configured, sweep)
+    return None if found is None else found.run_id
+
+
+def finished_parts(
+    engine: Engine, configured: Settings, sweep: Sweep, parts: Collection[str] = PARTS
+) -> Finished | None:
+    """Return that these parts of a sweep have nothing to do; None when in any doubt.
 
     The sweep is stored and W1 to W6 are planned by what the flows plan with, so what is missing
     is the same here as there. It stays so only when nothing is: else the flows do it again.
     """
+    analysed = "analysis" in parts
     with Session(engine) as session:
-        if latest_run(session, sweep.name) is None:
-            return None  # before anything is planned, which takes long for a large sweep
+        # Before anything is planned, which takes long for a large sweep.
+        if analysed and latest_run(session, sweep.name) is None:
+            return None
         if registered_plan(session, sweep.name) != stored_plan(sweep):
             return None
         try:
             registered = register(session, configured, sweep)
-            nothing_missing = _nothing_missing(session, configured, registered)
+            if _unfinished(session, registered, parts) or not _nothing_missing(
+                session, configured, registered, parts
+            ):
+                return None
         except JudgeGymError:
             return None  # the flow that meets it says so
-        run = run_in_force(session, sweep.name) if nothing_missing else None
-        if run is not None:
-            session.commit()
-    return run
+        run = run_in_force(session, sweep.name) if analysed else None
+        if analysed and run is None:
+            return None
+        session.commit()
+    return Finished(run)
 
 
-def _nothing_missing(session: Session, configured: Settings, run: SweepRun) -> bool:
-    """Whether W1 to W6 would find nothing to do and nothing to complain of."""
+def _unfinished(session: Session, run: SweepRun, parts: Collection[str]) -> bool:
+    """Whether counting the rows shows that something is missing, which takes no plan."""
+    ids = list(experiments_by_tag(session, run.tags))
+    progress = sweep_progress(session, ids, run.name)
+    planned = {part for part in WORKFLOWS if part in parts}
+    if run.swap is None:
+        planned -= {SWAP}
+    return any(
+        part.total is None or part.done < part.total
+        for name, part in progress.items()
+        if name in planned
+    )
+
+
+def _nothing_missing(
+    session: Session, configured: Settings, run: SweepRun, parts: Collection[str]
+) -> bool:
+    """Whether these parts would find nothing to do and nothing to complain of."""
     by_view = recipes_of_views(configured, run.utility_model)
     recipes: dict[str, str] = {view: by_view[view] for view in VIEWS[1:] if view in run.views}
-    if uncollected(session, run.windows):
-        return False
-    for view in VIEWS[1:]:
-        if view in recipes and any(
-            missing_views(session, window, view, recipes[view]) for window in run.windows
-        ):
+    if EVIDENCE in parts:
+        if uncollected(session, run.windows):
             return False
+        for view in VIEWS[1:]:
+            if view in recipes and any(
+                missing_views(session, window, view, recipes[view]) for window in run.windows
+            ):
+                return False
     experiments = experiments_by_tag(session, run.tags).values()
     sham = run.swap is not None and run.swap.sham
-    if any(missing_rubrics(session, experiments, sham=kind) for kind in {False, sham}):
+    if RUBRIC in parts and any(
+        missing_rubrics(session, experiments, sham=kind) for kind in {False, sham}
+    ):
         return False
-    missing, unusable = plan_scoring(session, run.tags, run.name)
-    if unusable or not _empty(missing):
+    if SCORING in parts:
+        missing, unusable = plan_scoring(session, run.tags, run.name)
+        if unusable or not _empty(missing):
+            return False
+    swaps = run.swap if SWAP in parts else None
+    if swaps is not None and not _empty(plan_swaps(session, run.tags, swaps, run.name)):
         return False
-    if run.swap is not None and not _empty(plan_swaps(session, run.tags, run.swap, run.name)):
+    if PROBE in parts and plan_probing(session, run.tags, run.name):
         return False
-    if plan_probing(session, run.tags, run.name):
-        return False
-    if run.score_critic and plan_marking(session, run.tags, run.score_critic, run.name):
+    critic = run.score_critic if CRITIC in parts else None
+    if critic and plan_marking(session, run.tags, critic, run.name):
         return False
     return not _too_few_readable(session, run, recipes)
 

@@ -43,11 +43,14 @@ def wilson(successes: float, trials: float) -> Interval:
     """
     if trials <= 0:
         raise ValueError("a proportion needs at least one trial")
-    from statsmodels.stats.proportion import proportion_confint  # takes seconds to import
-
-    lower, upper = proportion_confint(successes, trials, 1 - LEVEL, method="wilson")
+    # Not by statsmodels, which every command that shows a share would import for 0.7 s.
+    share, z = successes / trials, normal_quantile()
+    scale = 1 + z * z / trials
+    middle = (share + z * z / (2 * trials)) / scale
+    half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * (trials * trials))) / scale
     # At a share of 0 and of 1 an end is exact, where the formula leaves a rounding error.
-    return (lower if successes > 0 else 0.0), (upper if successes < trials else 1.0)
+    lower = max(0.0, middle - half) if successes > 0 else 0.0
+    return lower, min(1.0, middle + half) if successes < trials else 1.0
 
 
 def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:

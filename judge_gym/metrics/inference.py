@@ -102,11 +102,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
-    if not p_values:
-        return []
-    from statsmodels.stats.multitest import fdrcorrection  # takes seconds to import
-
-    return [float(p) for p in fdrcorrection(p_values)[1]]
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)
+    shares = np.arange(1, len(values) + 1) / len(values)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum.accumulate((values[order] / shares)[::-1])[::-1]
+    return [float(p) for p in np.minimum(adjusted, 1.0)]
 
 
 def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:

@@ -217,11 +217,15 @@ def _entropy(distribution: FloatArray) -> float:
 
 def _clipped_mean(mean: FloatArray, sd: float) -> FloatArray:
     """Return the mean of normal variables clipped to [0, 1] (censored at both ends)."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     if sd == 0:
         return np.clip(mean, 0.0, 1.0)
     low, high = -mean / sd, (1 - mean) / sd
-    inside = norm.cdf(high) - norm.cdf(low)
-    spread = sd * (norm.pdf(low) - norm.pdf(high))
-    return np.asarray(mean * inside + spread + norm.sf(high))
+    inside = ndtr(high) - ndtr(low)
+    spread = sd * (_normal_density(low) - _normal_density(high))
+    return np.asarray(mean * inside + spread + ndtr(-high))
+
+
+def _normal_density(values: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-(values**2) / 2) / np.sqrt(2 * np.pi))

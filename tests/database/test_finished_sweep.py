@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.finished import Finished, finished_parts, finished_run
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
@@ -114,6 +114,33 @@ def test_a_gap_or_other_figures_make_it_unfinished(
 ) -> None:
     change(engine, statement)
     assert found() is None
+
+
+@pytest.mark.parametrize(
+    ("part", "statement"),
+    [
+        (
+            "w3-scoring",
+            "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
+            "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'own')",
+        ),
+        ("w5-probe", "DELETE FROM probes WHERE replicate = 0"),
+        ("w1-evidence", "UPDATE windows SET collected_at = NULL"),
+    ],
+)
+def test_parts_are_finished_by_themselves(
+    engine: sa.Engine, tmp_path: Path, part: str, statement: str
+) -> None:
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    sweep = load_sweep(file)
+    change(engine, "DELETE FROM analysis_runs")
+    assert finished_parts(engine, Settings(), sweep) is None
+    assert finished_parts(engine, Settings(), sweep, [part]) == Finished(None)
+    change(engine, statement)
+    assert finished_parts(engine, Settings(), sweep, [part]) is None
+    others = {"w1-evidence", "w2-rubric", "w3-scoring"} - {part}
+    assert finished_parts(engine, Settings(), sweep, others) == Finished(None)
 
 
 def test_without_figures_of_all_its_judgements_the_analysis_is_pending(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from deployments.cli.results import MOST_LINES
+from deployments.cli.sweep import DEMO
 from judge_gym.planted.expected import accuracy, display_excess
 from judge_gym.planted.families import planted
 from judge_gym.seeds import canonical_json
@@ -28,6 +29,15 @@ def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
     assert demo.later_figures == demo.figures != []
     said = " Nothing was missing: no request was made; figures of analysis run 1."
     assert demo.second.output.replace(said, "") == demo.first.output
+
+
+@pytest.mark.parametrize("part", ["w3-scoring", "w5-probe"])
+def test_a_done_part_needs_no_prefect_server_and_makes_no_call(demo: Demo, part: str) -> None:
+    calls = demo.value("SELECT count(*) FROM llm_calls")
+    nobody = "http://127.0.0.1:9/api"  # a run that needed Prefect would fail
+    ended = demo.command("sweep", "run", DEMO, "--only", part, PREFECT_API_URL=nobody).fine()
+    assert "Nothing was missing: no request was made." in ended.output
+    assert demo.value("SELECT count(*) FROM llm_calls") == calls
 
 
 def test_the_headlines_and_the_next_steps_are_printed_and_the_report_written(demo: Demo) -> None:

@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 
 from judge_gym.metrics.estimate import (
+    LEVEL,
     NO_SPREAD,
     ONE_ITEM,
     Estimate,
@@ -183,3 +187,13 @@ def test_the_jackknife_of_a_mean_is_the_t_interval():
     blocks = jackknife_weights(1200)
     assert blocks.shape == (500, 1200)
     assert ((1 - blocks).sum(axis=0) == 1).all()
+
+
+@given(st.floats(0.01, 10_000), st.floats(0, 1))
+@settings(max_examples=200)
+def test_wilson_is_that_of_statsmodels_to_the_last_digit(trials, share):
+    successes = share * trials
+    lower, upper = proportion_confint(successes, trials, 1 - LEVEL, method="wilson")
+    found = wilson(successes, trials)
+    assert found[0] == (lower if successes > 0 else 0.0)
+    assert found[1] == (upper if successes < trials else 1.0)

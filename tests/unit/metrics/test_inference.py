@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.multitest import fdrcorrection, multipletests
 
 from judge_gym.metrics.accuracy import accuracy_by_pair
 from judge_gym.metrics.components import rating_scale
@@ -135,6 +135,7 @@ def test_corrections_follow_their_definitions_with_ties_and_at_the_ends(p):
     assert benjamini_hochberg(p) == pytest.approx(
         benjamini_hochberg_by_definition(p), rel=1e-12, abs=1e-300
     )
+    assert benjamini_hochberg(p) == (fdrcorrection(p)[1].tolist() if p else [])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
