@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from judge_gym.report.page import Report
+    from judge_gym.report.table import Table
 
 MOST_LINES = 40
 """Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
@@ -25,6 +26,8 @@ _LINES_BEFORE = 1
 """Lines those commands print first: the sweep's name, or that nothing was missing."""
 _MOST_CAUTIONS = 5
 _MOST_ROWS = 12
+_FEWEST_ROWS = 3
+"""Rows of a table that stay, however little room there is."""
 
 
 def show_results(
@@ -55,7 +58,7 @@ def show_results(
         _show_everything(report)
         _pairs([*places, ("Database", where), *steps])
     else:
-        show_headlines(report, [*places, *steps[:3]])
+        show_headlines(report, [*places, *steps[:2]])
 
 
 def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
@@ -69,14 +72,15 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         cautions.append(Text(f"- {more} more: add --all"))
     careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
     opened = [report.audit.in_terminal, report.audit.published_in_terminal] if report.audit else []
-    audited = Group(*(TerminalTable(one, report.marks_beside(one)) for one in opened if one))
-    room = MOST_LINES - _LINES_BEFORE - len(places)
-    room -= _height(opening) + _height(audited) + _height(careful)
+    room = MOST_LINES - _LINES_BEFORE - len(places) - _height(opening) - _height(careful)
+    audited = _fitted([one for one in opened if one], room, report)
+    room -= _height(audited)
     rows = report.summary.headlines
     settings = report.summary.settings
     choices = [
         headline_table(rows, settings),
         headline_table(rows, settings, most=1),
+        headline_table(rows, settings, most=0),
         shorter_table(rows, settings),
     ]
     if not choices[0].rows:
@@ -92,6 +96,23 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         last = Group()
     console.print(Group(opening, audited, fitting or last, careful))
     _pairs(places)
+
+
+def _fitted(tables: "Sequence[Table]", room: int, report: "Report") -> Group:
+    """Return tables without the last rows of the longest, where they need more lines than room."""
+    from judge_gym.report.table import TerminalTable
+
+    def drawn() -> Group:
+        return Group(*(TerminalTable(table, report.marks_beside(table)) for table in shown))
+
+    shown = list(tables)
+    while _height(drawn()) > room and any(len(table.rows) > _FEWEST_ROWS for table in shown):
+        place = max(range(len(shown)), key=lambda one: len(shown[one].rows))
+        rows, whole = shown[place].rows[:-1], len(tables[place].rows)
+        note = f"{whole - len(rows)} of {whole} rows are in the report alone."
+        notes = (*tables[place].notes, note)
+        shown[place] = replace(shown[place], rows=rows, notes=notes)
+    return drawn()
 
 
 def print_json(report: "Report", file: Path, *, everything: bool = False) -> None:
@@ -180,10 +201,10 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
         example = file.name if file else "quick.yaml"
         copied = f"mine/{DEPLOYMENTS.name}/sweeps/{example}"
         own_sweep = [
-            ("Your own sweep", f"{program} data examples mine, edit {copied}"),
             (
-                "Real models",
-                "set a provider's key and name its model in the copy; see docs/how-to/providers.md",
+                "Your own sweep",
+                f"{program} data examples mine, name your models in {copied}; see "
+                "docs/how-to/providers.md",
             ),
         ]
     return [

@@ -78,8 +78,8 @@ class Audit:
             return None
         best = {row.cells[0]: row for row in reversed(self.published.rows)}
         rows = tuple(row for row in self.published.rows if best[row.cells[0]] is row)
-        title = "As published: each judge's best wording"
-        return replace(self.published, title=title, rows=rows)
+        title = "Accuracy as published / computed from the recorded answers, %: best wordings"
+        return replace(self.published, title=title, explanation="", rows=rows)
 
     @property
     def in_terminal(self) -> Table:
@@ -96,7 +96,6 @@ class Audit:
             columns=(name, self.range_of_strips, *others),
             rows=rows,
             words=2,
-            notes=("A dot is a wording of the prompt (• several).", *self.table.notes),
         )
 
 
@@ -151,7 +150,7 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
         table,
         _plot(judges, table, _chance(data)),
         [_strip(of, low, high) if several else "" for of in values],
-        f"wordings, {low:.0f} to {high:.0f}%",
+        f"· wording, • several, {low:.0f} to {high:.0f}%",
         _published_table(rows),
     )
 
@@ -539,8 +538,8 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
         f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if several else ""
     )
     return (
-        f"Independent votes that the judges count as, since they err together: {_figures(found)}"
-        f"{within}, on the {_items(found)} items that all judges answered."
+        f"Independent votes, as judges err together: {_figures(found)}{within}, over "
+        f"{_items(found)} items."
     )
 
 

@@ -263,7 +263,14 @@ class Settings:
         return f"change on the 0-1 scale; no claim{shown}"
 
     def rows(self, most: int = _SINGLE) -> list[Row]:
-        """Return the largest effects, each with what changes, its figure and whether it moved."""
+        """Return the largest effects, each with what changes, its figure and whether it moved.
+
+        With `most` 0 it is one line that names the largest.
+        """
+        if self.effects and not most:
+            [change], largest = changes([self.effects[0].scope]), figure(self.effects[0])
+            said = f"{self.question}  {self.counts}; the largest: {change} {largest}"
+            return [Row((), heading=said)]
         heading = f"{self.question}  {self.note(most)}"
         return [
             Row((change, figure(row), _moved(row)), heading=heading)
@@ -505,9 +512,11 @@ def _cautions(
         )
     yield from facts.warnings
     yield from facts.calls.notes
-    explored = dict.fromkeys(f"{row.question} {row.explored}" for row in rows if row.explored)
+    explored = dict.fromkeys(
+        f"{_QUESTIONS[row.claim_key][2]} ({row.explored})" for row in rows if row.explored
+    )
     if explored:
-        yield f"Figures beyond the plan, which headlines leave out: {'. '.join(explored)}."
+        yield f"Not planned, so not in the headlines: {', '.join(explored)}."
     for row in rows:
         if row.conclusion == _UNTESTED and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."

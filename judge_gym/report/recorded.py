@@ -39,8 +39,8 @@ from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
 _MOST_COLUMNS = 12
-_MOST_PLACES, _FEW_PLACES = 10, 3
-"""Judgements without an answer that a caution names: all of few, a few of many."""
+_MOST_PLACES = 10
+"""Judgements without an answer that a caution names; of more it names the first."""
 LONGEST_VERDICT = 200
 """Characters shown of a verdict as written in the file."""
 _NOTHING = Table("", "", (), ())
@@ -185,10 +185,11 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             "are no judgements here. Write a row for each, or name them all if one judge gave them."
         )
     if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
-        yield (
-            f"{counted(len(places), 'empty answer')}, unreadable for the judge and no other: "
-            f"{_first(places, _MOST_PLACES if len(places) <= _MOST_PLACES else _FEW_PLACES)}."
-        )
+        count = counted(len(places), "empty answer")
+        if len(places) <= _MOST_PLACES:
+            yield f"{count}, unreadable for the judge and no other: {', '.join(places)}."
+        else:
+            yield f"{count} count as unreadable. The first: {places[0]}."
     if unread.unlabelled:
         yield (
             f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
