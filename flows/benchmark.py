@@ -6,11 +6,12 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import outlasting_outages
-from flows.forms import AtLeastOne, File, OrLeftOut
+from flows.forms import AtLeastOne, Definitions, File, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.judges.benchmarking import load_judges, load_set
+from judge_gym.judges.files import JudgeSource
 from tasks.events import emit_failure
 from tasks.judges import report_benchmark
 
@@ -23,6 +24,7 @@ async def benchmark(
     mapping: File,
     limit: OrLeftOut[AtLeastOne] = None,
     retry_failed: bool = False,
+    definitions: Definitions = None,
 ) -> State[Path]:
     """Judge what is still missing, then write the page; the state's data is its path.
 
@@ -35,15 +37,18 @@ async def benchmark(
         mapping: what its columns mean.
         limit: judge the first items only.
         retry_failed: retry what failed.
+        definitions: more judges, each as JSON with the keys of a judge file; relative paths in them
+            start from the folder JUDGE_GYM_HOME of the worker.
     """
+    sources: list[JudgeSource] = [*judges, *(definitions or ())]
     chosen = load_set(items, mapping, limit)
-    loaded = load_judges(judges, chosen)
+    loaded = load_judges(sources, chosen)
     async with locked_run("benchmarks", [chosen.benchmark.name]) as run:
         try:
             await judge_missing(run, loaded, chosen.items, retry_failed=retry_failed)
         except BudgetExceededError as stopped:
-            page = await report_benchmark(judges, items, mapping, limit)
+            page = await report_benchmark(sources, items, mapping, limit)
             raise PartlyJudgedError(stopped, page) from stopped
         if run.waits:
             return await run.state(retry_failed=False)
-        return await run.state(await report_benchmark(judges, items, mapping, limit))
+        return await run.state(await report_benchmark(sources, items, mapping, limit))

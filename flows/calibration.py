@@ -6,7 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import outlasting_outages
-from flows.forms import File
+from flows.forms import Definitions, File
 from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -19,7 +19,9 @@ from tasks.judges import report_calibration
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
 @outlasting_outages
-async def calibration(file: File, retry_failed: bool = False) -> State[Path]:
+async def calibration(
+    file: File, retry_failed: bool = False, judges: Definitions = None
+) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 
     The budget of a judge or of the perturber, set in its file, stops new work once it is used up;
@@ -28,10 +30,12 @@ async def calibration(file: File, retry_failed: bool = False) -> State[Path]:
     Args:
         file: the calibration file, as this process sees it.
         retry_failed: retry what failed.
+        judges: judges in place of those that the file names, each as JSON with the keys of a judge
+            file; relative paths in them start from the folder JUDGE_GYM_HOME of the worker.
     """
     design = load_calibration(file)
-    judges = load_judges(design)
-    originals = load_originals(design, judges)
+    loaded = load_judges(design, judges)
+    originals = load_originals(design, loaded)
     async with locked_run("calibrations", [design.name]) as run:
         try:
             await perturb_missing(run, originals.texts, design, retry_failed=retry_failed)
@@ -39,18 +43,18 @@ async def calibration(file: File, retry_failed: bool = False) -> State[Path]:
                 return await run.state(retry_failed=False)
             items = run.query(load_texts, design, originals).items
             await judge_missing(
-                run, judges, items, repeats=design.repeats, retry_failed=retry_failed
+                run, loaded, items, repeats=design.repeats, retry_failed=retry_failed
             )
         except BudgetExceededError as stopped:
             try:
-                page = await report_calibration(file)
+                page = await report_calibration(file, judges)
             except StoreError:  # nothing was judged
                 raise stopped from None
             raise PartlyJudgedError(stopped, page) from stopped
         if run.waits:
             return await run.state(retry_failed=False)
         try:
-            page = await report_calibration(file)
+            page = await report_calibration(file, judges)
         except StoreError:  # nothing was judged: the state says why
             state = await run.state()
             if state.name == "Completed":

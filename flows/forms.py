@@ -98,3 +98,5 @@ RunSettings = OrLeftOut[dict[str, Any]]
 """Settings of one run, by name."""
 Definition = OrLeftOut[dict[str, Any]]
 """What a file would say, as a JSON object."""
+Definitions = OrLeftOut[list[dict[str, Any]]]
+"""What several files would say, each as a JSON object."""

@@ -17,6 +17,7 @@ from flows.endings import REMEDY, PartialFailure, failing_in_words, outlasting_o
 from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
 from flows.running import lock
 from flows.sweep import run_sweep
+from judge_gym.counting import counted
 from judge_gym.design.study_file import MOST_CATCH_UP, StudyFile, load_study, sweep_of
 from judge_gym.design.window_files import Period, day_of, periods
 from judge_gym.errors import JudgeGymError
@@ -88,10 +89,11 @@ async def study(
                 save_point(session, loaded.name, period.start, period.end, run_id)
             added += 1
         page = await report_drift(file)
-    done = f"{added} of {len(due)} periods run; the others had a point."
     if failures:
-        failure = PartialFailure(failures)
-        return failure.state(f" {added} periods have a new point. The page: {page}.")
+        new = counted(added, "new point")
+        return PartialFailure(failures).state(f" {new}. The page: {page}.")
+    had = len(due) - added
+    done = f"{counted(added, 'new point')}, {had} of {counted(len(due), 'period')} had one before."
     return Completed(message=f"{done} The page: {page}.", data=page)
 
 

@@ -1,11 +1,13 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from prefect import Flow, flow
+from prefect import Flow, flow, tags
 from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 from prefect.states import Completed
 
 from flows.analysis import analysis
@@ -110,27 +112,38 @@ async def run_sweep(
             return end
         fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
         failures: list[PartialFailure] = []
-        for workflow, parameters in _workflows(run, only):
-            if fan_out is not None:
-                await fan_out.do(workflow, parameters)
-            state = await workflow(**parameters, return_state=True)
-            result = await state.aresult(raise_on_failure=False)
-            if isinstance(result, Waiting):
-                # What failed has been retried once.
-                return await run_again_later(current, result, retry_failed=False, **again)
-            if isinstance(result, PartialFailure):
-                failures.append(result)
-            elif isinstance(result, JudgeGymError):
-                raise caused_by(failures, result) from result
-            elif isinstance(result, BaseException):
-                raise result
-        analysed = only is None or "analysis" in only
-        run_id = await analysis(run.name) if analysed else None
+        with inherited_tags():
+            for workflow, parameters in _workflows(run, only):
+                if fan_out is not None:
+                    await fan_out.do(workflow, parameters)
+                state = await workflow(**parameters, return_state=True)
+                result = await state.aresult(raise_on_failure=False)
+                if isinstance(result, Waiting):
+                    # What failed has been retried once.
+                    return await run_again_later(current, result, retry_failed=False, **again)
+                if isinstance(result, PartialFailure):
+                    failures.append(result)
+                elif isinstance(result, JudgeGymError):
+                    raise caused_by(failures, result) from result
+                elif isinstance(result, BaseException):
+                    raise result
+            analysed = only is None or "analysis" in only
+            run_id = await analysis(run.name) if analysed else None
         with current.session() as session:
             stored = failed_work(session, run.name, only)
         if failures or stored:
             await tag_as_partial()
         return _end(failures, stored, run_id, only)
+
+
+@contextmanager
+def inherited_tags() -> Iterator[None]:
+    """Give flow runs that begin in the block the tags of this one.
+
+    So filters find them, and the automation for lost runs ends them when this process is gone.
+    """
+    with tags(*flow_run.tags):
+        yield
 
 
 def loaded_sweep(file: Path | None, definition: Mapping[str, Any] | None) -> Sweep:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
@@ -16,6 +17,7 @@ from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.files import JudgeSource
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import RECONSIDER, store_findings
@@ -60,14 +62,16 @@ async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[st
 
 
 @task(name="write-calibration", task_run_name="report on {file.name}", **WRITING)
-async def report_calibration(file: Path) -> Path:
+async def report_calibration(file: Path, judges: list[dict[str, Any]] | None = None) -> Path:
     """Write the page, the tables and the logbook entry of what is judged; returns the page."""
     async with runtime() as current:
-        return await asyncio.to_thread(_write_calibration, current, load_calibration(file))
+        return await asyncio.to_thread(_write_calibration, current, load_calibration(file), judges)
 
 
-def _write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
-    findings = read_findings(runtime, design)
+def _write_calibration(
+    runtime: Runtime, design: CalibrationDesign, judges: list[dict[str, Any]] | None
+) -> Path:
+    findings = read_findings(runtime, design, judges)
     store_checks(runtime, findings)
     folder = runtime.settings.reports_dir
     page = save_calibration(findings, folder)
@@ -77,7 +81,7 @@ def _write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
 
 @task(name="write-benchmark", task_run_name="report on {items.name}", **WRITING)
 async def report_benchmark(
-    judges: list[Path], items: Path, mapping: Path, limit: int | None
+    judges: list[JudgeSource], items: Path, mapping: Path, limit: int | None
 ) -> Path:
     """Write the page and the tables of what is judged; returns the page."""
     async with runtime() as current:
@@ -85,7 +89,7 @@ async def report_benchmark(
 
 
 def _write(
-    runtime: Runtime, judges: list[Path], items: Path, mapping: Path, limit: int | None
+    runtime: Runtime, judges: list[JudgeSource], items: Path, mapping: Path, limit: int | None
 ) -> Path:
     chosen = load_set(items, mapping, limit)
     with runtime.session() as session:

@@ -255,6 +255,8 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
         return True
     if {str(window) for window in chosen.windows} & set(_strings(parameters.get("windows"))):
         return True
+    if definition := parameters.get("definition"):
+        return bool(sweep == definition.get("name"))
     file = parameters.get("file")
     return file is not None and sweep == name_in(own_or_shipped(Path(str(file))))
 

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -51,6 +52,11 @@ def json_text(value: object) -> str:
     """Return a time, a path or a decimal as text."""
     text: str = json.loads(json.dumps(value, default=str))
     return text
+
+
+def slug(name: str) -> str:
+    """Return a name as a part of a file's name: letters, digits and hyphens, 60 at most."""
+    return re.sub("[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"
 
 
 def below_here(path: str) -> Path:

@@ -1,13 +1,14 @@
 """Tools that write or spend; each runs a command as a process."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-from deployments.mcp.answers import as_tool, below_here, bounded
+from deployments.mcp.answers import as_tool, below_here, bounded, slug
 from judge_gym.design.names import Part, Workflow
 from judge_gym.errors import ConfigError, JudgeGymError
 
@@ -18,6 +19,25 @@ _PROGRAM = (sys.executable, "-c", "from deployments.cli.app import main; main()"
 
 class CommandError(JudgeGymError):
     """A command failed; the message is its error output."""
+
+
+@as_tool
+def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[str, Any]:
+    """Check a sweep or a judge given as JSON and store it as a file; returns its path and name.
+
+    The keys are those of a sweep file or a judge file, and so are the errors. Relative paths start
+    from the server's folder, where the file is written. An equal definition is the same file. Pass
+    the path of a sweep to `plan_sweep` and `run_sweep`, that of a judge to the `judge` commands.
+    """
+    from judge_gym.design.config import given_tree
+    from judge_gym.design.sweep import given_sweep
+    from judge_gym.judges.files import judge_in
+    from judge_gym.seeds import canonical_json, digest
+
+    read = given_sweep(definition) if kind == "sweep" else judge_in(given_tree(definition))
+    path = below_here(f"{kind}-{slug(read.name)}-{digest(canonical_json(definition))[:8]}.json")
+    path.write_text(json.dumps(definition, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return {"file": path.name, "kind": kind, "name": read.name}
 
 
 @as_tool
@@ -85,7 +105,7 @@ def list_runs() -> list[dict[str, Any]]:
     return [run.described() for run in _runs]
 
 
-ADDING = (create_windows, create_experiments, analyse, export)
+ADDING = (define, create_windows, create_experiments, analyse, export)
 SPENDING = (run_sweep,)
 CHANGING = (retry, cancel)
 

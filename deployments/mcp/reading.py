@@ -34,6 +34,8 @@ def status(sweep: str) -> dict[str, Any]:
 def plan_sweep(file: str) -> dict[str, Any]:
     """Estimate the calls, tokens, cost and time of a sweep file. Makes no calls.
 
+    `define` returns such a file for a sweep as JSON.
+
     `to_do` is the maximum number of calls left; a cost of null is unknown.
     """
     from deployments.cli.environment import database

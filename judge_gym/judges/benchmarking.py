@@ -30,6 +30,7 @@ from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.files import JudgeSource, named
 from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
@@ -110,16 +111,17 @@ def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSe
     return BenchmarkSet(benchmark, entries, [_item(entry, corpus) for entry in entries])
 
 
-def load_judges(paths: Sequence[Path], chosen: BenchmarkSet) -> list[Judge]:
+def load_judges(sources: Sequence[JudgeSource], chosen: BenchmarkSet) -> list[Judge]:
     """Read judges; raises `ConfigError` for one that does not fit, and for two of one name."""
     judges: list[Judge] = []
-    for path in paths:
-        judge = load_judge(path)
+    for source in sources:
+        judge = load_judge(source)
         check_judge(judge, chosen)
         for other in judges:
             if judge.key == other.key or judge.name == other.name:
                 raise ConfigError(
-                    f"{path} is judge {judge.name!r}, and there is {other.name!r} already.",
+                    f"{named(source)} is judge {judge.name!r}, and there is {other.name!r} "
+                    "already.",
                     "Name each judge once, and give different ones different names.",
                 )
         judges.append(judge)

@@ -1,13 +1,16 @@
 """Judges in YAML files."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from judge_gym.design.config import (
     CORPUS_SUFFIXES,
+    DEFINITION,
     Node,
     corpus_suffix,
+    given_tree,
     read_model,
     read_tree,
     shown,
@@ -34,12 +37,26 @@ class _File(Frozen):
     judge: JudgeFile
 
 
-def load_judge(path: str | Path) -> AnyJudge:
-    """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value."""
-    path = Path(path)
+JudgeSource = Path | dict[str, Any]
+"""A judge file, or the judge as JSON, with the keys of a judge file."""
+
+
+def load_judge(source: str | JudgeSource) -> AnyJudge:
+    """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value.
+
+    Relative paths in a judge as JSON start from the working folder.
+    """
+    if isinstance(source, dict):
+        return judge_in(given_tree(source))
+    path = Path(source)
     if corpus_suffix(path) in CORPUS_SUFFIXES:
         raise ConfigError(f"{path} is a file of items.", "Name a judge file (YAML).")
     return _read(path, 0)
+
+
+def named(source: JudgeSource) -> str:
+    """Return the path of a judge file, or what a judge as JSON is called in errors."""
+    return str(DEFINITION if isinstance(source, dict) else source)
 
 
 def _read(path: Path, depth: int) -> AnyJudge:

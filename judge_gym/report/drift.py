@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from judge_gym.analysis.drift import Drift, Series
+from judge_gym.counting import counted
 from judge_gym.formats import figure, number, percent
 from judge_gym.report.files import ENVIRONMENT, csv_of, put_in_place
 from judge_gym.report.plots.svg import draw
@@ -60,18 +61,25 @@ def conclusion(drift: Drift) -> str:
             f"Too few points: {count} of {drift.study.baseline}. Control limits are drawn from "
             f"{drift.study.baseline} points on; until then nothing is said about drift."
         )
-    outside = [series for series in drift.series if series.outside]
-    judged = sum(len(series.later) for series in drift.series)
+    judged = [series for series in drift.series if series.limits and series.later]
     if not judged:
-        return "The baseline is complete; no later point was judged yet."
+        flat = any(series.has_baseline and series.limits is None for series in drift.series)
+        return (
+            "The points of the baseline do not vary, so there are no limits."
+            if flat
+            else "The baseline is complete; no later point was judged yet."
+        )
+    values = counted(sum(len(series.later) for series in judged), "later value")
+    outside = [series for series in judged if series.outside]
     if not outside:
-        return f"None of {judged} later values lies outside its control limits."
+        return f"None of {values} lies outside its control limits."
     named = "; ".join(
         f"{title_of(series)} ({', '.join(str(v.point.first_day) for v in series.outside)})"
         for series in outside
     )
     found = sum(len(series.outside) for series in outside)
-    return f"{found} of {judged} later values lie outside their control limits: {named}."
+    verb = "lies outside its" if found == 1 else "lie outside their"
+    return f"{found} of {values} {verb} control limits: {named}."
 
 
 def rule(drift: Drift) -> str:
@@ -133,7 +141,7 @@ def _state(series: Series, place: int) -> str:
 
 def _latest(series: Series) -> str:
     newest = series.values[-1]
-    return f"{figure(newest.row)} {series.unit}, week of {newest.point.first_day}"
+    return f"{figure(newest.row)} {series.unit}, from {newest.point.first_day}"
 
 
 def _chart_rows(series: Series) -> list[dict[str, object]]:

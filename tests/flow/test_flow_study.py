@@ -54,7 +54,7 @@ def test_a_week_is_run_once_and_missed_ones_are_made_up_for_in_order(
     asked = simulator.answered()
     # Late and again: nothing is asked, nothing is added.
     again = ran("2026-01-14T08:00:00+00:00", file, catch_up=0)
-    assert str(again.message).startswith("0 of 1 periods run")
+    assert str(again.message).startswith("0 new points, 1 of 1 period had one before.")
     assert (simulator.answered(), points(database)) == (asked, [one])
     # Two schedules were missed; the run after them does three weeks.
     after = ran("2026-02-02T08:00:00+00:00", file, catch_up=2)

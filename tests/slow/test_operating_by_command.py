@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from mcp import Client, StdioServerParameters
+from ruamel.yaml import YAML
 
 from judge_gym.store.read_only import READER, create_roles
 from support.command_line import COMMAND, REPOSITORY, CommandLine, Ended, sweep_text
@@ -173,6 +174,28 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
         assert "nothing to cancel" in await call("cancel", name="quick", confirm=True)
 
     place.with_client(work)
+
+
+def test_a_sweep_and_a_judge_are_defined_as_json_and_checked_as_files(place: Place) -> None:
+    read = YAML(typ="safe").load
+    defined = dict(read(place.command.folder / FILE)) | {"name": "by-an-agent"}
+    source = defined["windows"]["valmora"]["source"]
+    source["path"] = f"deployments/sweeps/{source['path']}"
+    judge = read(REPOSITORY / "deployments" / "judges" / "answers.yaml")
+    wrong = {**defined, "swaps": defined["swap"]}
+    sweep, again, of_judge, refused = place.ask(
+        ("define", {"kind": "sweep", "definition": defined}),
+        ("define", {"kind": "sweep", "definition": defined}),
+        ("define", {"kind": "judge", "definition": judge}),
+        ("define", {"kind": "sweep", "definition": wrong}),
+    )
+    file = value(sweep)["file"]
+    assert value(sweep) == value(again) == {"file": file, "kind": "sweep", "name": "by-an-agent"}
+    assert "definition, line " in error(refused)
+    assert "Did you mean swap?" in error(refused)
+    [plan] = place.ask(("plan_sweep", {"file": file}))
+    assert value(plan)["sweep"] == "by-an-agent"
+    place.command("judge", "check", value(of_judge)["file"]).fine()
 
 
 OF_A_SWEEP = "SELECT count(*) FROM samples JOIN sweeps USING (experiment_id) WHERE sweep = 'quick'"

@@ -31,6 +31,7 @@ from judge_gym.judges.calibrating.judging import (
     results_of,
 )
 from judge_gym.judges.calibrating.texts import Texts
+from judge_gym.judges.files import JudgeSource, named
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
 from judge_gym.runtime import Runtime
@@ -90,12 +91,14 @@ class CalibrationFindings:
         ]
 
 
-def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFindings:
+def read_findings(
+    runtime: Runtime, design: CalibrationDesign, sources: Sequence[JudgeSource] | None = None
+) -> CalibrationFindings:
     """Estimate a calibration from the judgements that are stored.
 
-    Raises `StoreError` when there are none.
+    `sources` are judges in place of those of the design. Raises `StoreError` when there are none.
     """
-    judges = load_judges(design)
+    judges = load_judges(design, sources)
     originals = load_originals(design, judges)
     with runtime.session() as session:
         texts = load_texts(session, design, originals)
@@ -111,8 +114,8 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
             for judge, of_judge in zip(judges, results, strict=True)
         ]
         stopped = [
-            _budget_stop(session, file, assessment, len(texts.items) * design.repeats)
-            for file, assessment in zip(design.judges, assessments, strict=True)
+            _budget_stop(session, source, assessment, len(texts.items) * design.repeats)
+            for source, assessment in zip(sources or design.judges, assessments, strict=True)
         ]
     if not any(assessment.statuses for assessment in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
@@ -132,9 +135,11 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
     )
 
 
-def _budget_stop(session: Session, file: Path, assessment: Assessment, expected: int) -> str:
+def _budget_stop(
+    session: Session, source: JudgeSource, assessment: Assessment, expected: int
+) -> str:
     """Return why the budget of a judge does not suffice for what is missing; empty if it does."""
-    missing = expected - assessment.statuses.total()
+    missing, file = expected - assessment.statuses.total(), Path(named(source))
     warnings = (
         budget_warning(
             session, replace(spender_of(leaf), file=file), missing * leaf.calls_per_item, None

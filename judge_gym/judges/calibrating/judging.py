@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -14,6 +13,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
+from judge_gym.judges.files import JudgeSource, named
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import lacking
 from judge_gym.judges.label_files import read_labels
@@ -33,12 +33,17 @@ class Asked:
     repeats: int = 1
 
 
-def load_judges(design: CalibrationDesign) -> list[Judge]:
-    """Read the judges; raises `ConfigError` for one that cannot be used or is there twice."""
-    judges: dict[str, Path] = {}
+def load_judges(
+    design: CalibrationDesign, sources: Sequence[JudgeSource] | None = None
+) -> list[Judge]:
+    """Read the judges of a design, or `sources` in their place.
+
+    Raises `ConfigError` for one that cannot be used or is there twice.
+    """
+    judges: dict[str, str] = {}
     loaded: list[Judge] = []
-    for path in design.judges:
-        judge = load_judge(path)
+    for source in sources or design.judges:
+        path, judge = named(source), load_judge(source)
         if judge.judges_pairs:
             raise ConfigError(
                 f"{path} is a judge of pairs, and calibration needs scores of single texts.",
