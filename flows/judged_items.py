@@ -7,7 +7,7 @@ from pathlib import Path
 from flows.running import Run, work_of
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges import Item, Judge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.judges.calibrating.texts import rewritings
@@ -51,7 +51,7 @@ async def judge_requests(
         work = work_of(
             run.runtime,
             judge_texts,
-            {leaf.model for leaf in judge.leaves if isinstance(leaf, ModelJudge)},
+            {model for leaf in judge.leaves for model in leaf.models},
             units,
             f"texts by {judge.name}",
             judge=judge,

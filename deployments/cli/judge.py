@@ -31,6 +31,7 @@ from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
+    from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.model_names import Answered
 
@@ -62,6 +63,7 @@ def check(
     import asyncio
 
     from judge_gym.judges import ModelJudge, load_judge, read_item_file
+    from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
@@ -76,7 +78,7 @@ def check(
     for leaf in judge.leaves:
         if leaf is not judge:
             console.print(f"\nMember {leaf.name}: {leaf.kind} by {leaf.answered_by}.", markup=False)
-        if isinstance(leaf, ModelJudge):
+        if isinstance(leaf, ModelJudge | DelegatedJudge):
             _show_prompts(leaf, texts[0])
         else:
             _show_input(texts[0])
@@ -170,13 +172,16 @@ def _stand_in(judge: "AnyJudge") -> "Item":
     return Item(id="stand-in", text="(the text)", second=second)
 
 
-def _show_prompts(judge: "ModelJudge", item: "Item") -> None:
+def _show_prompts(judge: "ModelJudge | DelegatedJudge", item: "Item") -> None:
+    from judge_gym.judges import ModelJudge
     from judge_gym.settings import settings
 
     for number, prompt in enumerate(judge.prompts(item, f"judge/{judge.key}/{item.key}/0"), 1):
         for message in prompt.messages:
             console.print(f"\n[bold]Prompt {number}, {message['role']}[/]")
             console.print(message["content"], markup=False, soft_wrap=True)
+    if not isinstance(judge, ModelJudge):
+        return
     from judge_gym.llm.pricing import price_of
     from judge_gym.llm.providers import load_providers
 
@@ -195,12 +200,9 @@ def _show_input(item: "Item") -> None:
 
 
 def _amount(judge: "AnyJudge", judgements: int) -> str:
-    from judge_gym.judges import ModelJudge
-
-    asked = [leaf for leaf in judge.leaves if isinstance(leaf, ModelJudge)]
-    if not asked:
+    calls = judgements * sum(leaf.calls_per_item for leaf in judge.leaves)
+    if not calls:
         return f"{counted(judgements, 'judgement')}."
-    calls = judgements * sum(leaf.calls_per_item for leaf in asked)
     at_most = "at most " if judge.kind == "routed" else ""
     return (
         f"{counted(judgements, 'judgement')}: {at_most}{counted(calls, 'call')}, "

@@ -49,8 +49,7 @@ def use_of_judge(runtime: Runtime, name: str, judging: Asked) -> Use:
 
 def models_of(judge: Judge) -> tuple[str, ...]:
     """Return the models that a judge asks; none for one of one's own."""
-    asked = (leaf.model for leaf in judge.leaves if isinstance(leaf, ModelJudge))
-    return tuple(dict.fromkeys(asked))
+    return tuple(dict.fromkeys(model for leaf in judge.leaves for model in leaf.models))
 
 
 def joined(models: Sequence[str]) -> str:

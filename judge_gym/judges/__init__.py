@@ -29,6 +29,8 @@ Kinds, and what their `score` is:
   1 for the first text (`Item.text`), 0 for the second (`Item.second`), 0.5 for a tie where ties
   are allowed; `subscores` has the same for each order, `as_given` and `swapped`. When the two
   orders disagree the status is `inconsistent`, and there is no score.
+- `EnsembleJudge`, `RoutedJudge`: several judges as one (see `composite`).
+- `panel.judge.PanelJudge`: a panel; its score is the arbiter's, `subscores` rater → its own.
 - `CallableJudge`, `HttpJudge`: a function or an endpoint of your own (see `own_judges`).
 
 Every result is a `JudgeResult` with a status: `scored`, `inconsistent`, `unparseable`, `refused` or

@@ -74,7 +74,22 @@ class Judge(Frozen):
     @property
     def answerers(self) -> tuple[str, ...]:
         """The models, functions or addresses that answer."""
-        return tuple(dict.fromkeys(leaf.answered_by for leaf in self.leaves))
+        names = (
+            name
+            for leaf in self.leaves
+            for name in ((self.answered_by,) if leaf is self else leaf.answerers)
+        )
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that it asks itself; none for one of one's own, or made of judges."""
+        return ()
+
+    @property
+    def calls_per_item(self) -> int:
+        """The most calls for one judgement of an item; an unparseable answer is retried once."""
+        return sum(one.calls_per_item for one in self.made_of)
 
     @property
     def called(self) -> str:

@@ -1,5 +1,6 @@
 """Judges in YAML files."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.composite import EnsembleFile, EnsembleJudge, RoutedFile, RoutedJudge
+from judge_gym.judges.delegated import DelegatedJudge, PanelJudgeFile
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
@@ -26,8 +28,8 @@ from judge_gym.judges.rubric_judge import RubricJudge
 from judge_gym.judges.sampling import check_applied
 
 SingleJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
-AnyJudge = SingleJudge | EnsembleJudge | RoutedJudge
-JudgeFile = SingleJudge | EnsembleFile | RoutedFile
+AnyJudge = SingleJudge | EnsembleJudge | RoutedJudge | DelegatedJudge
+JudgeFile = SingleJudge | EnsembleFile | RoutedFile | PanelJudgeFile
 """What a judge file may hold."""
 _DEEPEST = 5
 """How many files one below the other are read; more are taken for a circle."""
@@ -69,7 +71,13 @@ def judge_in(node: Node, depth: int = 0) -> AnyJudge:
     `depth` is how many files above it name it as a member.
     """
     read = read_model(_File, Node({"judge": node}, node.place)).judge
-    judge = _composite(read, node, depth) if isinstance(read, EnsembleFile | RoutedFile) else read
+    judge: AnyJudge
+    if isinstance(read, EnsembleFile | RoutedFile):
+        judge = _composite(read, node, depth)
+    elif isinstance(read, PanelJudgeFile):
+        judge = _panel(read, node, depth)
+    else:
+        judge = read
     if isinstance(judge, ModelJudge):
         if judge.is_simulated:
             _check_simulated(judge.model, node.items["model"])
@@ -84,11 +92,7 @@ def judge_in(node: Node, depth: int = 0) -> AnyJudge:
 
 def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJudge:
     """Return the judge of a file that names the files of its members."""
-    if depth == _DEEPEST:
-        raise node.place.problem(
-            f"is the {depth + 1}th judge of judges, one below the other",
-            "Name no judge that names this one, and at most five below each other.",
-        )
+    _check_depth(node, depth)
     if isinstance(file, EnsembleFile):
         named = node.items["members"].entries
     else:
@@ -103,13 +107,33 @@ def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJu
         raise ConfigError(f"{node.place.file} does not fit: {reason}.") from None
 
 
+def _check_depth(node: Node, depth: int) -> None:
+    if depth == _DEEPEST:
+        raise node.place.problem(
+            f"is the {depth + 1}th judge of judges, one below the other",
+            "Name no judge that names this one, and at most five below each other.",
+        )
+
+
+def _panel(file: PanelJudgeFile, node: Node, depth: int) -> DelegatedJudge:
+    """Return the judge of a file that names a panel's file."""
+    _check_depth(node, depth)
+    _path_of(node.items["panel"], "Name a panel's file (YAML).")
+    # Panels are a room above this one: it is loaded where a file asks for it.
+    maker = import_module("judge_gym.panel.judge")
+    judge: DelegatedJudge = maker.panel_judge(file, node.place.file, depth)
+    return judge
+
+
 def _member(node: Node, depth: int) -> AnyJudge:
+    return _read(_path_of(node, "Name a judge file (YAML)."), depth + 1)
+
+
+def _path_of(node: Node, remedy: str) -> Path:
     path = node.place.file.parent / str(node.value)
     if not path.is_file():
-        raise node.place.problem(
-            f"is {shown(node.value)}, and {path} is no file", "Name a judge file (YAML)."
-        )
-    return _read(path, depth + 1)
+        raise node.place.problem(f"is {shown(node.value)}, and {path} is no file", remedy)
+    return path
 
 
 def _check_simulated(model: str, node: Node) -> None:

@@ -194,9 +194,7 @@ def _recheck_day(
         last = newest_review_day(session, judge.record, _GATE_DAY)
         known = _known(session, judge, texts, repeats, last)
         newest = [
-            newest_configuration(session, leaf.answered_by)
-            for leaf in judge.leaves
-            if leaf.asks_model
+            newest_configuration(session, model) for leaf in judge.leaves for model in leaf.models
         ]
     unknown = [one for one in newest if one is not None and one not in known]
     if not unknown:

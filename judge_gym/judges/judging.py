@@ -25,6 +25,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.composite import CompositeJudge
+from judge_gym.judges.delegated import DelegatedJudge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
 from judge_gym.llm.hourly import HourlyBoundError
@@ -176,6 +177,11 @@ async def judge_missing(
         return Judged(counts, judge_id, ids)
     if isinstance(judge, OwnJudge):
         counts = await _by_custom(
+            runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
+        )
+        return Judged(counts, judge_id, ids)
+    if isinstance(judge, DelegatedJudge):
+        counts = await _by_delegation(
             runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
         )
         return Judged(counts, judge_id, ids)
@@ -364,6 +370,29 @@ async def _by_custom(
         return Counter()
     async with judge.opened() as ask:
         return Counter(await all_of(make(ask, unit) for unit in units))
+
+
+async def _by_delegation(
+    runtime: Runtime, judge: DelegatedJudge, judge_id: int, units: Sequence[Unit], at_once: int
+) -> Counter[str]:
+    turns = asyncio.Semaphore(at_once)
+
+    async def make(unit: Unit) -> str:
+        async with turns:
+            started = time.perf_counter()
+            made = await judge.judge_one(runtime, unit.item, unit.repeat, unit.review_day)
+            values = result_values(
+                judge_id,
+                unit,
+                made.reading,
+                call_ids=made.call_ids,
+                duration_s=time.perf_counter() - started,
+                simulated=made.simulated,
+            )
+            await asyncio.to_thread(store.save_result, runtime.engine, values)
+            return made.reading.status
+
+    return Counter(await all_of(make(unit) for unit in units))
 
 
 def result_values(

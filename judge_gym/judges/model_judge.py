@@ -118,6 +118,10 @@ class ModelJudge(Judge):
         return self.model
 
     @property
+    def models(self) -> tuple[str, ...]:
+        return (self.model,)
+
+    @property
     def asks_model(self) -> bool:
         return True
 
@@ -127,7 +131,6 @@ class ModelJudge(Judge):
 
     @property
     def calls_per_item(self) -> int:
-        """Calls for one judgement of an item; an unparseable answer is retried once."""
         return 1
 
     @property

@@ -10,6 +10,7 @@ from judge_gym.judges import Judge, ModelJudge, RoutedJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.delegated import DelegatedJudge
 from judge_gym.judges.judging import AGENT
 from judge_gym.llm.capabilities import taken_by, unsupported
 from judge_gym.llm.providers import Providers
@@ -66,6 +67,8 @@ def plan_judging(
         to_do = len(items) * repeats - done
         calls, used = to_do, None
         unapplied: tuple[str, ...] = ()
+        if isinstance(judge, DelegatedJudge):
+            calls = to_do * judge.calls_per_item
         if isinstance(judge, ModelJudge):
             examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
             prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]

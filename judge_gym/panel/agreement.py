@@ -5,11 +5,23 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from statistics import median
 
+from pydantic import Field
+
+from judge_gym.design.fields import Frozen
 from judge_gym.judges.scale import Scale
 from judge_gym.panel.state import Agreement, ItemAgreement, Level, Review
 
 _STRONG, _MODERATE = Fraction(1, 4), Fraction(1, 2)
 """Shares of the scale's width: on a scale from 1 to 5 spreads of 1 and of 2."""
+
+
+class Escalation(Frozen):
+    """When only some of the raters are asked."""
+
+    first: int = Field(ge=2)
+    """How many are asked in any case, in the order of the panel."""
+    within: int = Field(default=0, ge=0)
+    """Points that their overall scores may lie apart without the others being asked."""
 
 
 def agreement_of(scores: Sequence[int], scale: Scale) -> Agreement:

@@ -5,12 +5,14 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.judges.files import judge_in
 from judge_gym.judges.sampling import check_applied
-from judge_gym.panel.panel import Arbiter, Escalation, Panel, Rater
+from judge_gym.panel.agreement import Escalation
+from judge_gym.panel.panel import AnyRater, Arbiter, JudgeRater, Panel, Rater
 from judge_gym.panel.rubric import PanelRubric
 
 
@@ -24,7 +26,8 @@ class PanelFile(Frozen):
     rubric: Path
     """The file of the panel's rubric."""
     raters: tuple[Path, ...] = Field(min_length=1)
-    """The files of the raters, in the order in which they are asked."""
+    """The files of the raters, in the order in which they are asked. A judge file of single texts
+    with the rubric's scale may be one: it judges each item, and the document as one text."""
     arbiter: Arbiter
     """Who reconciles the reviews."""
     budget: Budget | None = None
@@ -33,18 +36,20 @@ class PanelFile(Frozen):
     """When the remaining raters are asked; without it all are."""
 
 
-def load_panel(path: Path) -> Panel:
+def load_panel(path: Path, depth: int = 0) -> Panel:
     """Read a panel, with the rubric and rater files it names, relative to it.
 
-    Raises `ConfigError` naming file, line, key and what is allowed.
+    `depth` is how many files above it name it, as in `judges.files.judge_in`. Raises `ConfigError`
+    naming file, line, key and what is allowed.
     """
     tree = read_tree(path)
     file, folder = read_model(PanelFile, tree), path.parent
     nodes = [read_tree(folder / rater_file) for rater_file in file.raters]
     rubric = read_model(PanelRubric, read_tree(folder / file.rubric))
-    raters = tuple(read_model(Rater, node) for node in nodes)
+    raters = tuple(_rater(node, depth) for node in nodes)
     for sampled, node in zip((file.arbiter, *raters), (tree.items["arbiter"], *nodes), strict=True):
-        check_applied(sampled, node)
+        if not isinstance(sampled, JudgeRater):
+            check_applied(sampled, node)
     try:
         return Panel(
             rubric=rubric,
@@ -57,3 +62,10 @@ def load_panel(path: Path) -> Panel:
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{path} does not fit: {reason}.") from None
+
+
+def _rater(node: Node, depth: int) -> AnyRater:
+    if "kind" not in node.items:
+        return read_model(Rater, node)
+    judge = judge_in(node, depth + 1)
+    return JudgeRater(label=judge.name, judge=judge)

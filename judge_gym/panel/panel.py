@@ -2,12 +2,16 @@
 
 from functools import cached_property
 from string import ascii_lowercase
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_serializer, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
+from judge_gym.judges import Judge
+from judge_gym.judges.scale import Scale
+from judge_gym.model_names import is_simulated_model
+from judge_gym.panel.agreement import Escalation
 from judge_gym.panel.rubric import PanelRubric
 from judge_gym.prompts import template_hash
 from judge_gym.records.panels import PanelRecord
@@ -71,14 +75,70 @@ class Rater(AskedModel):
     examples: tuple[Example, ...] = ()
     """Worked examples, in the order they are shown."""
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that it asks."""
+        return (self.model,)
 
-class Escalation(Frozen):
-    """When only some of the raters are asked."""
+    @property
+    def calls_per_item(self) -> int:
+        """Calls for one review, without a retry."""
+        return 1
 
-    first: int = Field(ge=2)
-    """How many are asked in any case, in the order of the panel."""
-    within: int = Field(default=0, ge=0)
-    """Points that their overall scores may lie apart without the others being asked."""
+    @property
+    def simulated(self) -> bool:
+        """Whether the simulator plays it."""
+        return is_simulated_model(self.model)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of it can change an answer."""
+        return self.model_dump(mode="json")
+
+
+class JudgeRater(Frozen):
+    """A judge of single texts as a rater: it judges each item, and the document as one text.
+
+    It keeps its own judgements and its own budget.
+    """
+
+    label: str
+    """The judge's name; the arbiter knows it by this."""
+    judge: InstanceOf[Judge]
+    examples: tuple[Example, ...] = Field(default=(), max_length=0)
+    """None: those of its judge are in the judge's own prompt."""
+
+    @model_serializer
+    def _dumped(self) -> dict[str, Any]:
+        return {"label": self.label, "judge": self.judge.key, "config": self.judge.config}
+
+    @property
+    def model(self) -> str:
+        """What answers: a model, a function or an address."""
+        return self.judge.answered_by
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that its judge asks."""
+        return tuple(dict.fromkeys(model for leaf in self.judge.leaves for model in leaf.models))
+
+    @property
+    def calls_per_item(self) -> int:
+        """Calls for the judgement of one text, without a retry."""
+        return self.judge.calls_per_item
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the simulator plays it."""
+        return self.judge.is_simulated
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of it can change an answer."""
+        return {"label": self.label, "judge": self.judge.key}
+
+
+AnyRater = Rater | JudgeRater
 
 
 class Panel(Frozen):
@@ -89,7 +149,7 @@ class Panel(Frozen):
     )
     """What people call it; no part of its identity."""
     rubric: PanelRubric
-    raters: tuple[Rater, ...]
+    raters: tuple[AnyRater, ...]
     """2 to 26 raters, in the order they are asked."""
     arbiter: Arbiter
     budget: Budget | None = None
@@ -100,7 +160,7 @@ class Panel(Frozen):
 
     @field_validator("raters")
     @classmethod
-    def _can_be_told_apart(cls, raters: tuple[Rater, ...]) -> tuple[Rater, ...]:
+    def _can_be_told_apart(cls, raters: tuple[AnyRater, ...]) -> tuple[AnyRater, ...]:
         if not 2 <= len(raters) <= MOST_RATERS:
             raise ValueError(f"a panel has 2 to {MOST_RATERS} raters, and this one {len(raters)}")
         if len({rater.label.lower() for rater in raters}) < len(raters):
@@ -111,6 +171,8 @@ class Panel(Frozen):
     def _examples_keep_to_the_scale(self) -> Self:
         scale = self.rubric.scale
         for rater in self.raters:
+            if isinstance(rater, JudgeRater):
+                _check_scale(rater.judge, scale)
             for score in (score for example in rater.examples for score in example.scores):
                 if not scale.lowest <= score <= scale.highest:
                     raise ValueError(
@@ -136,7 +198,7 @@ class Panel(Frozen):
     @property
     def models(self) -> set[str]:
         """Every model that it asks."""
-        return {self.arbiter.model, *(rater.model for rater in self.raters)}
+        return {self.arbiter.model, *(model for rater in self.raters for model in rater.models)}
 
     @property
     def record(self) -> PanelRecord:
@@ -147,5 +209,17 @@ class Panel(Frozen):
     def key(self) -> str:
         """16-digit identity: all that can change an answer."""
         config = self.model_dump(mode="json", exclude={"name", "budget", "escalate"})
+        config["raters"] = [rater.identity for rater in self.raters]
         templates = ("panel_rater", "panel_arbiter", "judge_again")
         return digest("panel", config, [template_hash(template) for template in templates])
+
+
+def _check_scale(judge: Judge, scale: Scale) -> None:
+    if judge.judges_pairs:
+        raise ValueError(f"judge {judge.name!r} compares pairs. Use a judge of single texts")
+    if judge.score_range != (scale.lowest, scale.highest):
+        lowest, highest = judge.score_range
+        raise ValueError(
+            f"judge {judge.name!r} has scores from {lowest:g} to {highest:g}, and the rubric from "
+            f"{scale.lowest} to {scale.highest}. Use a judge of the rubric's scale"
+        )

@@ -27,7 +27,7 @@ from judge_gym.llm.capabilities import taken_by
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import prompting as prompts
 from judge_gym.panel.document import PanelDocument
-from judge_gym.panel.panel import AskedModel, Panel
+from judge_gym.panel.panel import AskedModel, Panel, Rater
 from judge_gym.panel.state import Agreement, ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, continued, render
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
@@ -105,6 +105,7 @@ def rater_question(
 ) -> Question[Ended[Review]]:
     """Return the question to the rater with this index."""
     rater, scale = panel.raters[index], panel.rubric.scale
+    assert isinstance(rater, Rater), "a judge is asked by `panel.judge`"
     ids = [item.id for item in document.shown]
     form = _Form(
         agent="rater",

@@ -19,7 +19,7 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements
 from judge_gym.panel.document import PanelDocument
-from judge_gym.panel.panel import Panel
+from judge_gym.panel.panel import JudgeRater, Panel
 from judge_gym.panel.questions import Attempt, Ended
 from judge_gym.panel.state import (
     CONSENSUS,
@@ -79,6 +79,22 @@ async def run_panel(
             raise
 
 
+async def review_document(
+    runtime: Runtime, panel: Panel, document: PanelDocument, repeat: int, review_day: str
+) -> PanelState:
+    """Review a document as `run_panel` does, unwatched; a `repeat` or day has its own reviews.
+
+    It takes no lock: the judgement that it is a part of may be locked, and names share locks.
+    """
+    await check_panel(runtime, panel)
+    review = PanelProgress(runtime, panel, document, repeat, review_day)
+    try:
+        return await _LiveRun(runtime, panel, review, lambda _: None).go()
+    except asyncio.CancelledError:
+        review.cancelled()
+        raise
+
+
 async def check_panel(runtime: Runtime, panel: Panel) -> None:
     """Raise what would keep a panel from being asked at all; see `run_panel`."""
     await check_models(runtime, panel)
@@ -105,8 +121,22 @@ class PanelProgress:
     It makes no calls: whoever asks the questions gives it their ends.
     """
 
-    def __init__(self, runtime: Runtime, panel: Panel, document: PanelDocument) -> None:
-        self._runtime, self._panel, self._document = runtime, panel, document
+    def __init__(
+        self,
+        runtime: Runtime,
+        panel: Panel,
+        document: PanelDocument,
+        repeat: int = 0,
+        review_day: str = "",
+    ) -> None:
+        self._runtime, self._panel = runtime, panel
+        self._repeat, self._review_day = repeat, review_day
+        # Calls of the first review are as before there were others.
+        self._turn = f"{review_day}/{repeat}/" if repeat or review_day else ""
+        if self._turn:
+            named = f"{document.id[:40]}-{digest('turn', self._turn)}"
+            document = document.model_copy(update={"id": named})
+        self._document = document
         with runtime.session() as session:
             self._place = store.place_of(session, panel.record, document.record)
         self._before: Mapping[str, store.Before[StoredReview]] = {}
@@ -147,10 +177,33 @@ class PanelProgress:
         twin = panel.raters[:index].count(rater)
         attempt: Attempt[Review] = Attempt(
             f"{self.key}/{state.name}/{before.errors}",
-            f"{twin}/{before.errors}",
+            f"{self._turn}{twin}/{before.errors}",
             lambda ended: questions.review_row(self._place, state, before.attempts, ended),
         )
         return questions.rater_question(self._runtime, panel, index, self._document, attempt)
+
+    def is_judge(self, index: int) -> bool:
+        """Whether the rater with this index is a judge, which has no question of the panel."""
+        return isinstance(self._panel.raters[index], JudgeRater)
+
+    async def review_by_judge(self, index: int) -> Ended[Review]:
+        """Have the judge with this index judge the document, and store its review."""
+        from judge_gym.panel.judge import judged_review  # it runs panels, too
+
+        rater, before = self._panel.raters[index], self._rater_before(index)
+        assert isinstance(rater, JudgeRater)
+        ended = await judged_review(
+            self._runtime,
+            rater,
+            self._document,
+            repeat=self._repeat,
+            review_day=self._review_day,
+            retry_failed=before.errors > 0,
+        )
+        state = self.state.raters[index]
+        with self._runtime.session() as session:
+            store.save(session, questions.review_row(self._place, state, before.attempts, ended))
+        return ended
 
     def prepare_consensus(self) -> bool:
         """Prepare the consensus; returns whether there are enough reviews for one."""
@@ -184,7 +237,7 @@ class PanelProgress:
         review_ids = self._review_ids()
         attempt: Attempt[ArbiterVerdict] = Attempt(
             f"{self.key}/arbiter/{digest(reviews)}/{errors}",
-            f"0/{errors}",
+            f"{self._turn}0/{errors}",
             lambda ended: self._consensus_row(review_ids, ended),
         )
         return questions.arbiter_question(self._runtime, self._panel, raters, attempt)
@@ -303,7 +356,10 @@ class _LiveRun:
         await self._set_rater(index, phase, status="running")
         changes = self._review.stored_review(index)
         if changes is None:
-            ended = await self._ask(self._review.rater_question(index))
+            if self._review.is_judge(index):
+                ended = await self._review.review_by_judge(index)
+            else:
+                ended = await self._ask(self._review.rater_question(index))
             changes = ended.changes | {"review": ended.value}
         await self._set_rater(index, phase, **changes)
         rater = self._review.state.raters[index]
@@ -344,7 +400,7 @@ def first_state(panel: Panel, document: PanelDocument) -> PanelState:
                 name=name,
                 label=rater.label,
                 model=rater.model,
-                simulated=is_simulated_model(rater.model),
+                simulated=rater.simulated,
             )
             for name, rater in zip(panel.names, panel.raters, strict=True)
         ),

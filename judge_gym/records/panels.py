@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Tier = Literal["schema", "json", "text"]
-"""How a question was asked: with a JSON schema, in JSON mode, or as plain text."""
+Tier = Literal["schema", "json", "text", "judge"]
+"""How a question was asked: with a JSON schema, in JSON mode, as plain text, or by a judge."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ COMMENT ON COLUMN analysis.panel_scores.model IS 'The model that answered.';
 COMMENT ON COLUMN analysis.panel_scores.item IS 'The id of the item; empty for the document as a whole.';
 COMMENT ON COLUMN analysis.panel_scores.score IS 'A whole number on the scale of the panel''s rubric.';
 COMMENT ON COLUMN analysis.panel_scores.comment IS 'Text of the rater.';
-COMMENT ON COLUMN analysis.panel_scores.tier IS 'Format that gave the answer: schema, json or text.';
+COMMENT ON COLUMN analysis.panel_scores.tier IS 'Format that gave the answer: schema, json or text; judge for a judge as a rater.';
 COMMENT ON COLUMN analysis.panel_scores.latency_ms IS 'Milliseconds from the request to the answer, with all attempts.';
 COMMENT ON COLUMN analysis.panel_scores.call_ids IS 'Its rows of analysis.calls, as long as the ledger has them.';
 COMMENT ON COLUMN analysis.panel_scores.created_at IS 'When it was stored.';

@@ -14,8 +14,8 @@ import numpy as np
 from judge_gym.metrics import pooling
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
+from judge_gym.panel.agreement import Escalation
 from judge_gym.panel.evaluating.figures import FEWEST_DOCUMENTS, NOT_NEGATIVE, UNIT, Scored
-from judge_gym.panel.panel import Escalation
 
 FEWEST_ALIKE = 5
 """Documents with as much disagreement, below which one more is expected to gain what it gains on

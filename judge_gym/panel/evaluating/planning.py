@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from judge_gym.asking.estimating import estimate, per_call
-from judge_gym.gyms.use import Use
+from judge_gym.gyms.use import Use, use_of_judge
+from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.panel import prompting
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.evaluating.labelled import LabelledDocument
-from judge_gym.panel.panel import AskedModel, Panel
+from judge_gym.panel.judge import texts_of
+from judge_gym.panel.panel import AskedModel, JudgeRater, Panel
 from judge_gym.panel.state import ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
@@ -31,6 +33,10 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
     uses = []
     for name, rater in zip(panel.names, panel.raters, strict=True):
         left = [document for document in documents if (document.key, name) not in reviewed]
+        if isinstance(rater, JudgeRater):
+            texts = [item for document in left for item in texts_of(document)]
+            uses.append(use_of_judge(runtime, name, Asked(rater.judge, texts)))
+            continue
         prompts = [
             prompting.review_prompt(panel, rater, document, name) for document in _some(left)
         ]

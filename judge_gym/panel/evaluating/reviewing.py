@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge_gym.asking.budgeting import BudgetExceededError, remaining
+from judge_gym.asking.budgeting import BudgetExceededError, check_spent, remaining
 from judge_gym.asking.engine import any_batch_open, ask_all, collect_batches
 from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
@@ -94,9 +94,16 @@ async def _affordable(
     """
     if panel.budget is None:
         return most
-    raters = [review.rater_question(index).calls[0] for index in range(len(panel.raters))]
-    # The arbiter reads less than a rater, and is bounded like one.
-    calls = [*raters, raters[-1]]
+    raters = [
+        review.rater_question(index).calls[0]
+        for index in range(len(panel.raters))
+        if not review.is_judge(index)
+    ]
+    # The arbiter reads less than a rater, and is bounded like one; judges have own budgets.
+    calls = [*raters, *raters[-1:]]
+    if not calls:
+        await asyncio.to_thread(check_spent, runtime, spender_of_panel(panel))
+        return 1
     left = await asyncio.to_thread(remaining, runtime, spender_of_panel(panel), calls, waiting)
     return max(1, min(left, most))
 
@@ -106,13 +113,18 @@ async def _review(
 ) -> int:
     """Review these documents; returns how many wait in batches."""
     to_review: list[tuple[PanelProgress, int]] = []
+    by_judges: list[tuple[PanelProgress, int]] = []
     for review in group:
         review.load()
         for index in range(len(panel.raters)):
             if (stored := review.stored_review(index)) is not None:
                 review.change(raters=review.rater_changes(index, **stored))
             else:
-                to_review.append((review, index))
+                (by_judges if review.is_judge(index) else to_review).append((review, index))
+    for review, index in by_judges:
+        judged = await review.review_by_judge(index)
+        changes = judged.changes | {"review": judged.value}
+        review.change(raters=review.rater_changes(index, **changes))
     questions = (review.rater_question(index) for review, index in to_review)
     waiting: set[str] = set()
     for (review, index), end in zip(

@@ -34,7 +34,7 @@ class Judge(Base):
     __table_args__ = (
         one_of(
             "kind",
-            ("rubric", "binary", "pairwise", "callable", "http", "ensemble", "routed"),
+            ("rubric", "binary", "pairwise", "callable", "http", "ensemble", "routed", "panel"),
         ),
         Index("ix_judges_name", "name"),
     )

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
 
 PANEL_STATUSES = ("done", "error", "cancelled")
-TIERS = ("schema", "json", "text")
+TIERS = ("schema", "json", "text", "judge")
 LEVELS = ("strong", "moderate", "weak")
 
 

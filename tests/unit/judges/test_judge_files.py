@@ -57,7 +57,8 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
         (
             "kind: rubric\n",
             "",
-            "kind is missing. Give rubric, binary, pairwise, callable, http, ensemble or routed",
+            "kind is missing. Give rubric, binary, pairwise, callable, http, ensemble, routed or "
+            "panel",
         ),
         ("kind: rubric", "kind: rubrik", "kind is 'rubrik'. Did you mean rubric?"),
         ("model: sim/good-1\n", "", "model is missing"),

@@ -1,0 +1,61 @@
+"""Judges that a room above this one asks: a panel as a judge of texts.
+
+Their answers are rows of that room, too, and their calls stand in the ledger.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from judge_gym.design.fields import Frozen
+from judge_gym.judges.base import Judge
+from judge_gym.judges.gate_rule import GateRule
+from judge_gym.prompts import Prompt
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import Reading
+
+
+class PanelJudgeFile(Frozen):
+    """A panel as a judge of texts: its raters review the text, and its arbiter's score counts."""
+
+    kind: Literal["panel"] = "panel"
+    name: str = Field(min_length=1, max_length=100)
+    """What people call it; no part of its identity."""
+    panel: Path
+    """The panel's file, relative to this file."""
+    gate: GateRule | None = None
+    """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+
+
+@dataclass(frozen=True)
+class Delegated:
+    """What came of one judgement."""
+
+    reading: Reading
+    call_ids: tuple[int, ...]
+    simulated: bool
+
+
+class DelegatedJudge(Judge):
+    """A judge that asks its models itself."""
+
+    @property
+    def asks_model(self) -> bool:
+        return True
+
+    @property
+    def answered_by(self) -> str:
+        return " + ".join(self.answerers)
+
+    def prompts(self, item: Item, mark_from: str) -> tuple[Prompt, ...]:
+        """Render what its models are asked of one item, as far as that is known before answers.
+
+        `mark_from` is what the mark of the fences is drawn from.
+        """
+        raise NotImplementedError
+
+    async def judge_one(self, runtime: Any, item: Item, repeat: int, review_day: str) -> Delegated:
+        """Judge an item with the open `Runtime`; raises as `judging.judge_items` does."""
+        raise NotImplementedError

@@ -1,0 +1,204 @@
+"""A panel where a judge is taken, and a judge where a panel's rater is."""
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import InstanceOf
+
+from judge_gym.judges import Item, ModelJudge
+from judge_gym.judges.delegated import Delegated, DelegatedJudge, PanelJudgeFile
+from judge_gym.judges.judging import judge_items
+from judge_gym.judges.labels import label_on_scale
+from judge_gym.judges.scale import Scale
+from judge_gym.panel.document import (
+    LONGEST_DOCUMENT,
+    LONGEST_ITEM,
+    LONGEST_TITLE,
+    PanelDocument,
+    PanelItem,
+)
+from judge_gym.panel.files import load_panel
+from judge_gym.panel.panel import JudgeRater, Panel, Rater
+from judge_gym.panel.prompting import review_prompt
+from judge_gym.panel.questions import Ended
+from judge_gym.panel.running import review_document
+from judge_gym.panel.state import DONE, ItemReview, PanelState, Review
+from judge_gym.prompts import Prompt
+from judge_gym.records.items import Label
+from judge_gym.records.judgements import LONGEST_REASON, JudgeResult, Reading
+from judge_gym.runtime import Runtime
+
+_TITLE = "A text to judge"
+
+
+class PanelJudge(DelegatedJudge):
+    """A panel that judges a text as a document of one item; its score is the arbiter's.
+
+    `subscores` is rater → its overall score. A text is in parts of 10,000 characters; a context is
+    the document's title, or its first item where it is longer than one.
+    """
+
+    kind: Literal["panel"] = "panel"
+    panel: InstanceOf[Panel]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        # Whom a panel asks is no part of its own identity, and decides what the arbiter sees.
+        escalate = self.panel.escalate
+        return {
+            "kind": self.kind,
+            "panel": self.panel.key,
+            "escalate": escalate.model_dump() if escalate else None,
+        }
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        raters = [model for rater in self.panel.raters for model in rater.models]
+        return tuple(dict.fromkeys([*raters, self.panel.arbiter.model]))
+
+    @property
+    def answerers(self) -> tuple[str, ...]:
+        judges = [
+            one for rater in self.panel.raters if isinstance(rater, JudgeRater)
+            for one in rater.judge.answerers
+        ]  # fmt: skip
+        return tuple(dict.fromkeys([*self.models, *judges]))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(rater.label for rater in self.panel.raters)
+
+    @property
+    def scale(self) -> Scale:
+        """The rubric's scale."""
+        return self.panel.rubric.scale
+
+    @property
+    def calls_per_item(self) -> int:
+        return sum(rater.calls_per_item for rater in self.panel.raters) + 1
+
+    def prompts(self, item: Item, mark_from: str) -> tuple[Prompt, ...]:
+        document = as_document(item)
+        of_raters = (
+            review_prompt(self.panel, rater, document, mark_from)
+            for rater in self.panel.raters
+            if isinstance(rater, Rater)
+        )
+        of_judges = (
+            prompt
+            for rater in self.panel.raters
+            if isinstance(rater, JudgeRater)
+            for leaf in rater.judge.leaves
+            if isinstance(leaf, ModelJudge | DelegatedJudge)
+            for prompt in leaf.prompts(texts_of(document)[0], mark_from)
+        )
+        return (*of_raters, *of_judges)
+
+    def score_of(self, label: Label) -> float:
+        return label_on_scale(self.name, self.scale, label)
+
+    async def judge_one(
+        self, runtime: Runtime, item: Item, repeat: int, review_day: str
+    ) -> Delegated:
+        length = len(item.text) + len(item.context)
+        if length > LONGEST_DOCUMENT - LONGEST_TITLE:
+            failure = f"too_long: {length:,} characters, of which a panel is shown 50,000"
+            return Delegated(Reading("failed", failure=failure), (), item.simulated)
+        document = as_document(item)
+        state = await review_document(runtime, self.panel, document, repeat, review_day)
+        return Delegated(_reading(state), state.call_ids, state.simulated or item.simulated)
+
+
+def panel_judge(file: PanelJudgeFile, path: Path, depth: int) -> PanelJudge:
+    """Return the judge of a judge file; `depth` as in `judges.files.judge_in`."""
+    panel = load_panel(path.parent / file.panel, depth)
+    return PanelJudge(name=file.name, panel=panel, gate=file.gate)
+
+
+def as_document(item: Item) -> PanelDocument:
+    """Return a text as the document of a panel."""
+    context, title = item.context, _TITLE
+    if 0 < len(context) <= LONGEST_TITLE:
+        context, title = "", context
+    parts = {f"context-{n}": part for n, part in enumerate(_parts(context), 1)}
+    parts |= {f"text-{n}": part for n, part in enumerate(_parts(item.text), 1)}
+    items = tuple(PanelItem(id=name, text=part) for name, part in parts.items())
+    return PanelDocument(id="text", title=title, items=items)
+
+
+def _parts(text: str) -> list[str]:
+    parts = [text[at : at + LONGEST_ITEM] for at in range(0, len(text), LONGEST_ITEM)]
+    return [part for part in parts if part.strip()]
+
+
+def _reading(state: PanelState) -> Reading:
+    scores = {
+        rater.label: float(rater.review.overall_score) for rater in state.raters if rater.review
+    }
+    verdict = state.consensus.verdict
+    if state.phase == DONE and verdict is not None:
+        return Reading("scored", float(verdict.final_score), scores, None, verdict.rationale)
+    causes = [f"{rater.label}: {rater.error}" for rater in state.raters if rater.error]
+    failure = "; ".join([f"no_consensus: {state.error}", *causes])
+    return Reading("failed", None, scores, failure=failure[:LONGEST_REASON])
+
+
+def texts_of(document: PanelDocument) -> list[Item]:
+    """Return what a judge judges of a document: its items, then all of it as one text."""
+    shown = [Item(id=item.id, text=item.text, context=document.title) for item in document.shown]
+    whole = "\n\n".join(item.text for item in document.shown)
+    return [*shown, Item(id=document.id, text=whole, context=document.title)]
+
+
+async def judged_review(
+    runtime: Runtime,
+    rater: JudgeRater,
+    document: PanelDocument,
+    *,
+    repeat: int,
+    review_day: str,
+    retry_failed: bool,
+) -> Ended[Review]:
+    """Return a judge's review of a document: each item by itself, and all of it as one text.
+
+    Scores are rounded to the whole numbers of the panel's scale, halves up. One text without a
+    score leaves no review.
+    """
+    texts = texts_of(document)
+    results = await judge_items(
+        runtime,
+        rater.judge,
+        texts,
+        repeats=repeat + 1,
+        review_day=review_day,
+        retry_failed=retry_failed,
+    )
+    by_text = [results[n * (repeat + 1) + repeat] for n in range(len(texts))]
+    calls = tuple(dict.fromkeys(call for result in by_text for call in result.call_ids))
+    simulated = any(result.simulated for result in by_text)
+    lasted = [result.duration_s for result in by_text]
+    latency = None if None in lasted else 1000 * sum(filter(None, lasted))
+    for result in by_text:
+        if result.score is None:
+            why = f"{result.item}: {result.failure or result.status}"
+            return Ended("error", None, None, why[:LONGEST_REASON], latency, calls, simulated)
+    *items, overall = by_text
+    review = Review(
+        items=tuple(
+            ItemReview(id=result.item, score=_whole(result), comment=_comment(result))
+            for result in items
+        ),
+        overall_score=_whole(overall),
+        overall_comment=_comment(overall),
+    )
+    return Ended("done", review, "judge", None, latency, calls, simulated)
+
+
+def _whole(result: JudgeResult) -> int:
+    assert result.score is not None
+    return math.floor(result.score + 0.5)
+
+
+def _comment(result: JudgeResult) -> str:
+    return result.reason or f"Score {result.score:g}, without a reason."
