@@ -14,7 +14,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house format notebooks lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house schemas format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -76,6 +76,10 @@ docs: $(READY) ## Build the documentation site in site/; broken links and anchor
 
 house: $(READY) ## Print how the code is built: rings, drivers, sizes, long functions
 	@$(BIN)/python -m bench.house
+
+schemas: $(READY) ## Write the JSON Schemas that the examples name, after a change of their models
+	@$(BIN)/python -c 'from pathlib import Path; from deployments.cli.schemas import KINDS, text_of; \
+		[Path(f"deployments/schemas/{kind}.json").write_text(text_of(kind)) for kind in KINDS]'
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format

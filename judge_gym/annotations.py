@@ -42,7 +42,7 @@ class AnnotationColumns(Frozen):
 
     item: str = Field(default="item", min_length=1)
     """What was labelled: the item's key in the file that it was imported from, or its 16-digit
-    key (`judge-gym data schema items`)."""
+    key (`judge-gym data views items`)."""
     annotator: str = Field(default="annotator", min_length=1)
     """Who labelled it."""
     label: str = Field(default="label", min_length=1)

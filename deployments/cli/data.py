@@ -299,6 +299,31 @@ def examples(
 
 @app.command()
 def schema(
+    kind: Annotated[
+        str | None, typer.Argument(help="A kind of file.", show_default="list the kinds")
+    ] = None,
+) -> None:
+    """Print the JSON Schema of a kind of YAML file, or list the kinds.
+
+    Editors complete and check a file that names its schema, as the examples do.
+    """
+    from deployments.cli.schemas import KINDS, text_of
+    from judge_gym.errors import did_you_mean
+
+    if kind is None:
+        rows = ((name, about) for name, (about, _) in KINDS.items())
+        show_table("Kinds of files", ("kind", "describes"), rows)
+        return
+    if kind not in KINDS:
+        raise ConfigError(
+            f"{kind!r} is not a kind of file.",
+            f"{did_you_mean(kind, KINDS)}Use {', '.join(KINDS)}.",
+        )
+    typer.echo(text_of(kind), nl=False)
+
+
+@app.command()
+def views(
     view: Annotated[
         str | None, typer.Argument(help="A view's name.", show_default="all views")
     ] = None,

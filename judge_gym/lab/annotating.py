@@ -115,7 +115,7 @@ def _items(given: Annotations, sweep: str, known: dict[str, int]) -> dict[str, i
             raise DataFileError(
                 f"{given.file} line {row.line}: there is no item {row.item!r} in sweep {sweep}.",
                 f"{did_you_mean(row.item, known)}It has {counted(items_known, 'item')} under this "
-                "rubric; judge-gym data schema items says where their keys are.",
+                "rubric; judge-gym data views items says where their keys are.",
             )
         items[row.item] = item_id
     return items

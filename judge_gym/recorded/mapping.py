@@ -5,7 +5,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
@@ -118,6 +120,12 @@ class VerdictColumn(_Columns):
     @classmethod
     def _named(cls, given: Any) -> Any:
         return {"column": given} if isinstance(given, str) else given
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 Metric = Literal[

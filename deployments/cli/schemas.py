@@ -1,0 +1,143 @@
+"""JSON Schema of every kind of YAML file, for editors that complete and check them.
+
+The schemas come from the models that read the files. A sweep file has no model of its own: its
+blocks take a value or a list for each field of an experiment.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, TypeAdapter, create_model
+
+from judge_gym.annotations import AnnotationMapping
+from judge_gym.benchmarks.files import Benchmark
+from judge_gym.calibration.alignment_file import AlignmentFile
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.review_file import ReviewFile
+from judge_gym.design.actors import ActorMap
+from judge_gym.design.experiment import Experiment, Expertise
+from judge_gym.design.fields import Frozen
+from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan
+from judge_gym.design.rubric import Rubric
+from judge_gym.design.space import ControlledDraw, RandomDraw
+from judge_gym.design.study_file import StudyFile
+from judge_gym.design.sweep import KEYS, MOST_DRAWS, OnUnsupported
+from judge_gym.design.sweep_blocks import PER_SAMPLE, SINGLE
+from judge_gym.design.window import Window
+from judge_gym.design.window_files import RollingFile
+from judge_gym.gyms.files import AnyGym
+from judge_gym.judges.files import JudgeFile
+from judge_gym.panel import PanelDocument, PanelRubric, Rater
+from judge_gym.panel.files import PanelFile
+from judge_gym.recorded.mapping import Recorded
+
+Schema = dict[str, Any]
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_FILLED_IN = {"Window": ("name",), "CorpusSource": ("digest",), "BenchmarkSource": ("digest",),
+              "PairsSource": ("digest",)}  # fmt: skip
+"""Model → fields that are set when a file is read, and are not written in it."""
+
+
+class _Shared(Frozen):
+    shared: str
+    """The model that writes the rubric."""
+
+
+class _Provided(Frozen):
+    provided: str
+    """A rubric file, relative to this one."""
+
+
+class _Swapped(Frozen):
+    swapped: str
+    """A mapping file of names, relative to this one."""
+
+
+def _axis_type(name: str, annotation: Any) -> Any:
+    """Return the type of an axis as sweep files write it."""
+    from typing import Literal
+
+    written: Mapping[str, Any] = {
+        "window": str,
+        "rubric": Literal["own"] | _Shared | _Provided,
+        "actors": Literal["as_found"] | _Swapped,
+    }
+    return written.get(name, annotation)
+
+
+def _block(*, lists: bool) -> type[BaseModel]:
+    """Return the model of a block; a field is a value or, with `lists`, a list of them."""
+    fields: dict[str, Any] = {}
+    for name, field in Experiment.model_fields.items():
+        written: Any = Annotated[_axis_type(name, field.annotation), Field(), *field.metadata]
+        several = lists and name not in SINGLE
+        either = written | list[written] if several else written
+        fields[name] = (either, Field(default=None, description=field.description))
+    fields[PER_SAMPLE] = (bool, Field(default=False, description="A rubric for each replicate."))
+    return create_model("Block" if lists else "Defaults", __base__=Frozen, **fields)
+
+
+def _sweep() -> type[BaseModel]:
+    types: dict[str, Any] = {
+        "name": Annotated[str, Field(pattern=r"^[a-z0-9-]{1,80}$")],
+        "description": str,
+        "utility_model": str,
+        "windows": Annotated[dict[str, Window], Field(min_length=1)],
+        "families": dict[str, str],
+        "concepts": dict[str, Expertise],
+        "rubric_draws": Annotated[int, Field(ge=1, le=MOST_DRAWS)],
+        "defaults": _block(lists=False),
+        "blocks": Annotated[list[_block(lists=True)], Field(min_length=1)],  # type: ignore[misc]
+        "on_unsupported": OnUnsupported,
+        "swap": SwapPlan,
+        "score_critic": str,
+        "draw": RandomDraw | ControlledDraw,
+        "budget": Budget,
+        "approve_over_usd": Annotated[float, Field(ge=0)],
+        "plan": str,
+    }
+    fields: dict[str, Any] = {
+        name: (types[name], Field(default=... if "Required" in said else None, description=said))
+        for name, said in KEYS.items()
+    }
+    return create_model("Sweep", __base__=Frozen, **fields)
+
+
+KINDS: Mapping[str, tuple[str, Callable[[], Any]]] = {
+    "sweep": ("a set of experiments", _sweep),
+    "plan": ("an analysis plan of a sweep", lambda: AnalysisPlan),
+    "study": ("a sweep that runs again on a schedule", lambda: StudyFile),
+    "rubric": ("a rubric of stages", lambda: Rubric),
+    "actors": ("names that take each other's place", lambda: ActorMap),
+    "windows": ("windows collected on a schedule", lambda: RollingFile),
+    "judge": ("a product judge", lambda: JudgeFile),
+    "calibration": ("a calibration of judges", lambda: CalibrationDesign),
+    "alignment": ("an alignment of a judge with people", lambda: AlignmentFile),
+    "review": ("judges in use and their alternatives", lambda: ReviewFile),
+    "benchmark": ("the columns of a set with known answers", lambda: Benchmark),
+    "gym": ("candidates for a step of a pipeline", lambda: AnyGym),
+    "panel": ("a panel of raters with an arbiter", lambda: PanelFile),
+    "rater": ("a rater of a panel", lambda: Rater),
+    "panel-rubric": ("the rubric of a panel", lambda: PanelRubric),
+    "panel-document": ("a document for a panel", lambda: PanelDocument),
+    "recorded": ("the columns of recorded judgements", lambda: Recorded),
+    "annotations": ("the columns of people's labels", lambda: AnnotationMapping),
+}
+"""Kind of file → what it describes, and the type that reads it."""
+
+
+def text_of(kind: str) -> str:
+    """Return the schema of a kind of file as `judge-gym data schema` prints it."""
+    return json.dumps(schema_of(kind), indent=1) + "\n"
+
+
+def schema_of(kind: str) -> Schema:
+    """Return the JSON Schema (2020-12) of a kind of file."""
+    about, model = KINDS[kind]
+    schema = TypeAdapter(model()).json_schema()
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for name in _FILLED_IN.get(part.get("title", ""), ()):
+            part["properties"].pop(name, None)
+            part["required"] = [each for each in part.get("required", []) if each != name]
+    return {"$schema": DIALECT, **schema, "title": f"judge-gym: {about}"}
