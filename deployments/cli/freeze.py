@@ -140,6 +140,9 @@ def _lines(plan: "FrozenPlan", target: Path, file: Path) -> "Iterator[str]":
     yield f"SHA-256      {plan.sha256}"
     primary = sum(len(one["primary"]) for one in plan.estimands if one["confirmatory"])
     yield f"Planned      {counted(primary, 'primary outcome')}; every other figure is exploratory"
+    for row in plan.power:
+        if "reason" in row:
+            yield f"Warning: power is not estimated: {row['reason']}"
     if plan.judgements_before:
         judgements = counted(plan.judgements_before, "judgement")
         exist = "exists" if plan.judgements_before == 1 else "exist"

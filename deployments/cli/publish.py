@@ -114,6 +114,7 @@ def _as_json(found: "Replication") -> dict[str, object]:
         "damaged_files": dict(found.damaged),
         "figures": found.figures,
         "findings": found.findings,
+        "recomputed": found.recomputed,
         "differences": [asdict(difference) for difference in found.differences],
         "agrees": found.agrees,
     }
@@ -138,6 +139,9 @@ def _lines(found: "Replication") -> list[str]:
         if damaged
         else f"{files}: every digest agrees"
     )
+    if not found.recomputed:
+        why = "Figures were not recomputed: what they are computed from is not as published."
+        return [*lines, *_shortened(damaged, room), why]
     lines += _shortened(damaged, room // 2)
     rows = [_row(difference) for difference in found.differences]
     recomputed = (
@@ -149,7 +153,7 @@ def _lines(found: "Replication") -> list[str]:
         if rows
         else f"{recomputed}: all agree {within}"
     )
-    lines += _shortened(rows, MOST_LINES - len(lines) - 1)
+    lines += _shortened(rows, MOST_LINES - len(lines))
     return lines
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from judge_gym.design.config import read_text
+from judge_gym.design.frozen import frozen_file
 
 EVIDENCE = "evidence"
 _FOLDERS = {"provided": "rubrics", "swapped": "actors"}
@@ -19,7 +20,7 @@ _FOLDERS = {"provided": "rubrics", "swapped": "actors"}
 
 
 def portable_files(path: Path, definition: Mapping[str, Any], name: str) -> dict[str, str]:
-    """Return name → text of a sweep's file, and of its plan, rubrics and mappings of actors.
+    """Return name → text of a sweep's file, frozen plan, plan, rubrics and mappings of actors.
 
     The sweep's own comes first; one that was given as JSON becomes `<name>.yaml`. Evidence is not
     among them: its paths become `evidence/<the file's name>`. Comments stay.
@@ -40,6 +41,8 @@ def portable_files(path: Path, definition: Mapping[str, Any], name: str) -> dict
             source_of["path"] = f"{EVIDENCE}/{evidence_name(source_of['path'])}"
     written = io.StringIO()
     yaml.dump(content, written)
+    if frozen_file(path).is_file():
+        copies[frozen_file(path).name] = read_text(frozen_file(path))
     return {own: written.getvalue(), **copies}
 
 

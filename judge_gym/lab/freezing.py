@@ -19,6 +19,9 @@ from judge_gym.records.recipes import Recipe
 from judge_gym.seeds import sha256
 from judge_gym.store.results import registration_of
 
+_NO_DESIGN: Any = {"name": True, "shareable": True, "licence": True, "source": {"path"}}
+"""Fields of a window that change neither evidence nor figures."""
+
 
 def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """Return the design of a sweep as data: equal for files that ask and decide the same.
@@ -29,9 +32,7 @@ def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     points = sorted((experiment.key, experiment.replicates) for experiment in experiments)
     return {
         "windows": {
-            name: window.model_dump(
-                mode="json", exclude={"name": True, "licence": True, "source": {"path"}}
-            )
+            name: window.model_dump(mode="json", exclude=_NO_DESIGN)
             for name, window in sweep.windows.items()
         },
         "judges": sorted({experiment.model for experiment in experiments}),

@@ -63,11 +63,13 @@ class Replication:
     figures: int
     findings: int
     differences: Sequence[Difference]
+    recomputed: bool = True
+    """False where a file that the figures need is not as published."""
 
     @property
     def agrees(self) -> bool:
         """Whether every file is as published and every value was found again."""
-        return not self.damaged and not self.differences
+        return not self.damaged and not self.differences and self.recomputed
 
 
 @contextmanager
@@ -94,10 +96,14 @@ def clean_place() -> Iterator[Engine]:
 def replicate(folder: Path) -> Replication:
     """Check a package's digests and recompute its figures and findings.
 
-    Raises `StoreError` for a folder that is no package, or whose bundle cannot be read.
+    They are not recomputed from a bundle that is not as published. Raises `StoreError` for a
+    folder that is no package, or whose bundle cannot be read.
     """
     manifest = read_package(folder)
     damaged = damages(folder, manifest)
+    needed = (f"{BUNDLE}/", FIGURES.as_posix(), FINDINGS.as_posix())
+    if any(name.startswith(needed) for name in damaged):
+        return Replication(manifest, damaged, 0, 0, (), recomputed=False)
     published = read_rows(folder / FIGURES), read_rows(folder / FINDINGS)
     with clean_place() as engine:
         import_bundle(engine, folder / BUNDLE)

@@ -40,6 +40,19 @@ sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
+NO_NETWORK = """
+import sys
+def refuse(event, arguments):
+    on_this_machine = event == "socket.connect" and isinstance(arguments[1], (str, bytes))
+    if event in ("socket.connect", "socket.getaddrinfo") and not on_this_machine:
+        raise OSError(f"a connection to {arguments[1:]}")
+sys.addaudithook(refuse)
+sys.argv[0] = "judge-gym"
+from deployments.cli.app import main
+main()
+"""
+"""Connections to a Unix socket have a path; all others are refused."""
+
 
 @pytest.fixture(scope="module")
 def lab(postgres_server: str, migrated_template: str) -> Iterator[Lab]:
@@ -134,11 +147,49 @@ def reanalysis(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_reviewer_finds_every_figure_again(copy: Path) -> None:
+def replicated(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Type `judge-gym data replicate` in an empty folder, where no network can be reached."""
+    place = folder.parent / "empty"
+    place.mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-c", NO_NETWORK, "data", "replicate", folder, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=place,
+        check=False,
+    )
+
+
+def test_a_reviewer_finds_every_figure_again_without_a_network(copy: Path) -> None:
+    done = replicated(copy, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (found["agrees"], found["damaged_files"], found["differences"]) == (True, {}, [])
+    assert found["figures"] == read_package(copy).figures > 100
+    assert found["findings"] > 0
+    assert not list((copy.parent / "empty").iterdir())  # the database was elsewhere, and is gone
+
+
+def test_what_differs_takes_forty_lines_at_most(copy: Path) -> None:
+    table = parquet.read_table(copy / FIGURES)
+    rows = [
+        {**row, "estimate": None if row["estimate"] is None else row["estimate"] + 1}
+        for row in table.to_pylist()
+    ]
+    parquet.write_table(table.from_pylist(rows, schema=table.schema), copy / FIGURES)
+    resealed(copy)
+    done = replicated(copy)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert len(lines) == 40
+    assert "more: add --json" in lines[-1]
+
+
+def test_figures_are_not_recomputed_from_a_damaged_bundle(copy: Path) -> None:
+    csv_file(copy / BUNDLE, "samples").unlink()
     found = replicate(copy)
-    assert (found.agrees, found.damaged, found.differences) == (True, {}, [])
-    assert found.figures == read_package(copy).figures > 100
-    assert found.findings > 0
+    assert (found.agrees, found.recomputed) == (False, False)
+    assert found.damaged == {"bundle/samples.csv": "missing"}
 
 
 def test_the_script_agrees_without_judge_gym(copy: Path) -> None:
