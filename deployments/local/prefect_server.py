@@ -21,6 +21,7 @@ from judge_gym.errors import JudgeGymError, StoreError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 LOCK = "up.lock"
 """The file in a data folder that names the API of its last installation."""
@@ -154,30 +155,41 @@ def _template() -> Path:
     return Path(sys.prefix) / "share" / "judge-gym" / f"prefect-{version('prefect')}.db"
 
 
-def plain() -> "FastAPI":
+def plain() -> "ASGIApp":
     """Return Prefect's application, restricted to host names of this machine."""
-    collect_rarely()
-    from prefect.server.api.server import create_app
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-
-    app = create_app()
-    # Otherwise a web page whose host name resolves to loopback counts as Prefect's page.
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
-    return app
+    return _guarded(_application())
 
 
-def with_reports() -> "FastAPI":
+def with_reports() -> "ASGIApp":
     """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to."""
     from starlette.routing import Mount
     from starlette.staticfiles import StaticFiles
 
     from judge_gym.settings import settings
 
-    app = plain()
+    app = _application()
     folder = settings().reports_dir
     # First in the list, because Prefect's page matches every remaining path.
     app.router.routes.insert(0, Mount(REPORTS, StaticFiles(directory=folder, check_dir=False)))
-    return app
+    return _guarded(app)
+
+
+def _application() -> "FastAPI":
+    collect_rarely()
+    from prefect.server.api.server import create_app
+
+    return create_app()
+
+
+def _guarded(app: "FastAPI") -> "ASGIApp":
+    """Return an application that refuses other host names than those of this machine.
+
+    Otherwise a web page whose host name resolves to loopback counts as Prefect's page. It is around
+    the application, not in it: automations call the application itself, under a name of their own.
+    """
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    return TrustedHostMiddleware(app, allowed_hosts=list(HOSTS), www_redirect=False)
 
 
 def api_url(port: int) -> str:

@@ -35,7 +35,8 @@ def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[
     from judge_gym.seeds import canonical_json, digest
 
     read = given_sweep(definition) if kind == "sweep" else judge_in(given_tree(definition))
-    path = below_here(f"{kind}-{slug(read.name)}-{digest(canonical_json(definition))[:8]}.json")
+    path = below_here(f"{kind}-{slug(read.name)}-{digest(canonical_json(definition))[:8]}.yaml")
+    # JSON is YAML; other files that end in .json are read as items.
     path.write_text(json.dumps(definition, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return {"file": path.name, "kind": kind, "name": read.name}
 

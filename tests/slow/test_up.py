@@ -309,6 +309,18 @@ def test_a_schedule_that_is_switched_on_makes_runs(up: Installation) -> None:
     up.ask("PATCH", schedule, active=False)
 
 
+def test_a_killed_run_is_noticed_with_the_flow_runs_in_it(up: Installation) -> None:
+    run = up.judging("sweep/demo", 20)
+    within = {"parent_flow_run_id": {"any_": [run]}, "state": {"type": {"any_": ["RUNNING"]}}}
+    [part] = up.post("/flow_runs/filter", flow_runs=within)
+    assert {"judge-gym", "sweep"} <= set(part["tags"])
+    for process in process_of(up, run):
+        process.kill()
+    up.reaches(run, "CRASHED")
+    # By its missing heartbeats, after 90 s: its worker knows nothing of it.
+    up.reaches(part["id"], "CRASHED", seconds=240)
+
+
 def test_when_postgresql_is_killed_the_rest_stops_and_says_so(up: Installation) -> None:
     server = up.postgres()
     assert server is not None
