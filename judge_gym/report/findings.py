@@ -175,7 +175,7 @@ _LIES = {
 _VERBS = {
     "supported": ("supports it", "support it"),
     "refuted": ("refutes it", "refute it"),
-    "inconclusive": ("leaves it open", "leave it open"),
+    "inconclusive": ("is inconclusive", "are inconclusive"),
 }
 
 
@@ -216,16 +216,16 @@ def _several(findings: Sequence[FindingRow]) -> str:
     else:
         parts = [f"{n} {_VERBS[conclusion][n > 1]}" for conclusion, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-        verdict = f"comes out differently ({first.kind}): of {len(findings)} figures {split}"
+        verdict = f"has mixed results ({first.kind}): of {len(findings)} figures, {split}"
     labelled = zip(findings, distinct_labels(findings), strict=True)
     ordered = sorted(labelled, key=lambda pair: pair[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (
-        f"At one end {_phrase(first).format(figure(low))} ({lowest}), "
-        f"at the other it is {figure(high)} ({highest})"
+        f"At the lowest, {_phrase(first).format(figure(low))} ({lowest}); "
+        f"at the highest, it is {figure(high)} ({highest})"
     )
     bare = sum(finding.lower is None for finding in findings)
-    without = f"; {bare} of them without an interval, which decides nothing" if bare else ""
+    without = f"; {bare} of them {'has' if bare == 1 else 'have'} no interval" if bare else ""
     claims = {f"the claim is {_claimed(finding)}" for finding in findings}
     claim = f"; {claims.pop()}" if len(claims) == 1 else ""
     return f"{_name(first)} {verdict}{without}. {ends}{claim}."

@@ -359,8 +359,8 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     plot = Plot(
         "headlines",
         "The claims beside their margins",
-        "A 95% interval wholly beyond the shaded margin supports a claim; one that touches it is "
-        "inconclusive. Bits: 0 as by chance, 1 where verdicts share nothing.",
+        "A claim is supported if its 95% interval lies wholly beyond the shaded margin. In bits, 0 "
+        "is chance, and 1 is verdicts without overlap. A mark leads to the answers behind it.",
         TITLE,
         missing="no claim could be tested",
     )

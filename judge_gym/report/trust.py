@@ -56,7 +56,8 @@ def _share(rows: Iterable[ResultRow], metric: str, label: str, *, readable: bool
         judged[judge] += row.n
         found[judge] += (row.estimate or 0.0) * row.n
     worst, judge = max((found[judge] / judged[judge], judge) for judge in judged)
-    at_worst = f"; at worst {percent(1 - worst if readable else worst)} by {judge}" if worst else ""
+    end = f"lowest {percent(1 - worst)}" if readable else f"highest {percent(worst)}"
+    at_worst = f"; {end} ({judge})" if worst else ""
     digits = 1 if 0 < share < 1 else 0
     value = percent(1 - share if readable else share, digits)
     return Tile(label, value, f"of {total:,} judgements{at_worst}")
@@ -104,10 +105,10 @@ def _votes(rows: Iterable[ResultRow]) -> Tile:
     least = min(known, key=lambda row: row.estimate or 0.0)
     concept = f" on {least.scope['concept']}" if "concept" in least.scope else ""
     interval = (
-        f"[{number(least.lower, 1)}, {number(least.upper, 1)}]," if least.lower is not None else ""
+        f" [{number(least.lower, 1)}, {number(least.upper, 1)}]" if least.lower is not None else ""
     )
-    fewest = f"fewest of {counted(len(known), 'group')}" if len(known) > 1 else "of one group"
-    says = f"independent judges would do as well; {interval} {fewest}{concept}"
+    fewest = f"lowest of {counted(len(known), 'group')}" if len(known) > 1 else "of one group"
+    says = f"independent judges would tell as much{interval}; {fewest}{concept}"
     return Tile(label, number(least.estimate, 1), " ".join(says.split()))
 
 
@@ -124,7 +125,7 @@ def _power(claims: Iterable[Headline]) -> Tile:
             return Tile(
                 label,
                 number(_DETECTED * max(widths)),
-                "beyond the margin: so large an effect would support the first claim in 8 of 10 "
-                "such sweeps",
+                "beyond the margin: 8 of 10 such sweeps would support the first claim with an "
+                "effect of this size",
             )
     return Tile(label, ABSENT, "no claim has an interval")

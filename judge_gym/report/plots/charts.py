@@ -12,7 +12,7 @@ from judge_gym.formats import number, ranged
 from judge_gym.report.plots import charts_of_verdicts, style
 from judge_gym.report.plots.plot import Kind, Rows
 
-_ROW_HIGH, _TWO_LINES_HIGH = 26, 36
+_ROW_HIGH, _LINE_HIGH, _SPARE = 26, 16, 6
 _FOREST_WIDE, _HEADLINES_WIDE = 240, 260
 _SMALL_HIGH, _HISTOGRAM_WIDE, _CURVE_WIDE = 120, 300, 200
 
@@ -67,12 +67,14 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "refuted": {"shape": "cross", "filled": True, "color": style.RED},
     "inconclusive": {"shape": "circle", "filled": False, "color": style.SOFT},
 }
+_NARROW_LABELS, _NARROW_WIDE, _NARROW_LINE, _NARROW_HEADING = 125, 125, 17, 46
+"""The same on a phone, where the conclusion is told by shape and colour alone."""
 _CONCLUSION_BESIDE = 140
 """Pixels between the figure in words and the conclusion."""
 
 
-def headlines(rows: Rows) -> ChartType:
-    """Return the figures of each question below it, all on one axis.
+def headlines(rows: Rows, *, narrow: bool = False) -> ChartType:
+    """Return the figures of each question below it, all on one axis; `narrow` for a phone.
 
     Rows: `question` and `label` (rows of one question stand together, those of one label on one
     line), `estimate`, `lower` and `upper` (None without an interval), `near` and `far` (the ends
@@ -88,16 +90,22 @@ def headlines(rows: Rows) -> ChartType:
     domain = [min(ends) - 0.02, max(ends) + 0.02]
     groups = [(key, list(of)) for key, of in groupby(rows, key=lambda row: str(row["question"]))]
     parts = [
-        _question(question, of, domain, has_axis=place == len(groups))
+        _question(question, of, domain, has_axis=place == len(groups), narrow=narrow)
         for place, (question, of) in enumerate(groups, start=1)
     ]
     whole: ChartType = alt.vconcat(*parts, spacing=12).resolve_scale(x="shared")
     return whole
 
 
-def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool) -> ChartType:
-    short = style.short_names((row["label"] for row in rows), longest=_LONGEST_LABEL)
-    names = {label: fill(name, _LABEL_LINE) for label, name in short.items()}
+def _question(
+    question: str, rows: Rows, domain: list[float], *, has_axis: bool, narrow: bool
+) -> ChartType:
+    line = _NARROW_LINE if narrow else _LABEL_LINE
+    extent, wide = (_NARROW_LABELS, _NARROW_WIDE) if narrow else (_LABELS, _HEADLINES_WIDE)
+    longest = 3 * line if narrow else _LONGEST_LABEL
+    short = style.short_names((row["label"] for row in rows), longest=longest)
+    names = {label: fill(name, line) for label, name in short.items()}
+    more_lines = max(name.count("\n") for name in names.values())
     drawn = [{**row, "label": names[row["label"]]} for row in rows]
     base = style.chart(drawn).encode(
         y=alt.Y("label:N", sort=list(names.values()))
@@ -105,13 +113,17 @@ def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool)
             labelExpr=r"split(datum.label, '\n')",
             ticks=False,
             domain=False,
-            minExtent=_LABELS,
-            maxExtent=_LABELS,
+            minExtent=extent,
+            maxExtent=extent,
         )
         .title(None)
     )
     scale = alt.Scale(domain=domain, nice=False)
-    x = alt.X("estimate:Q", scale=scale).axis(labels=has_axis, ticks=has_axis).title(None)
+    x = (
+        alt.X("estimate:Q", scale=scale)
+        .axis(labels=has_axis, ticks=has_axis, tickCount=4 if narrow else alt.Undefined)
+        .title(None)
+    )
     heading = style.short_names([question], longest=_LONGEST_QUESTION)[question]
     zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
     intervals = base.transform_filter("isValid(datum.lower)")
@@ -135,14 +147,27 @@ def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool)
                 points.mark_point(size=80, opacity=1, **look),
             )
         ),
-        beside.encode(x=alt.value(_HEADLINES_WIDE + 12), text="said:N"),
-        beside.encode(x=alt.value(_HEADLINES_WIDE + _CONCLUSION_BESIDE), text="conclusion:N"),
+        beside.encode(x=alt.value(wide + 8), text="said:N"),
+        *(
+            ()
+            if narrow
+            else (beside.encode(x=alt.value(wide + _CONCLUSION_BESIDE), text="conclusion:N"),)
+        ),
     ).properties(
-        width=_HEADLINES_WIDE,
-        height=(_TWO_LINES_HIGH if any("\n" in name for name in names.values()) else _ROW_HIGH)
-        * len(names),
-        title=alt.Title(heading, anchor="start", frame="bounds", fontWeight="bold"),
+        width=wide,
+        height=(_ROW_HIGH + max(0, _LINE_HIGH * more_lines - _SPARE)) * len(names),
+        title=alt.Title(
+            fill(heading, _NARROW_HEADING).split("\n") if narrow else heading,
+            anchor="start",
+            frame="bounds",
+            fontWeight="bold",
+        ),
     )
+
+
+def narrow_headlines(rows: Rows) -> ChartType:
+    """Return `headlines` as narrow as a phone."""
+    return headlines(rows, narrow=True)
 
 
 def histogram(rows: Rows) -> ChartType:
@@ -309,6 +334,7 @@ CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "subsets": charts_of_verdicts.subsets,
     "forest": forest,
     "headlines": headlines,
+    "narrow_headlines": narrow_headlines,
     "histogram": histogram,
     "severity_curve": severity_curve,
     "specification_curve": specification_curve,

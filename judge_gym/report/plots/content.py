@@ -50,36 +50,37 @@ _MAP = Plot(
     "heat_map",
     "Polarization item by item",
     "A row is an item, a column two families; the number is how far they stand apart there (P, in "
-    "bits) with the cell's own floor P0 in brackets. A frame and ▲ mark what at most one in 20 "
-    "random deals of the cell's verdicts reaches, so read single marks with care: chance alone "
-    "marks one cell in 20.",
+    "bits), with the cell's own floor P0 in brackets. A frame and ▲ mark cells further apart than "
+    "19 of 20 random deals of their verdicts. Chance alone marks one cell in 20, so read single "
+    "marks with care. A cell leads to the answers.",
     "Polarization by pair",
     missing="nothing was judged",
 )
 _STATED = Plot(
     "reliability",
     "Stated against realised agreement",
-    "Across: the share of experts a judge expects to choose its verdict; up: the share of the "
-    "other judges' verdicts that were the same, with the 95% interval over items. On the dashed "
-    "line the two agree, below it the judge is too sure. The numbers on top count probes.",
+    "Horizontal: the share of experts that a judge expects to choose its verdict. Vertical: the "
+    "share of the other judges' verdicts that were the same, with the 95% interval over items. "
+    "Below the dashed line the judge is too sure. The numbers on top count probes.",
     "Confidence and overconfidence",
     missing="no judge was probed",
 )
 _SWAPS = Plot(
     "swaps",
     "Confidence under other rubrics",
-    "A thin line is an item, the diamonds are means over items with 95% intervals: a rival's "
-    "rubric says something where the right end moves and the sham, a second rubric of the judge's "
-    "own, at the left end does not.",
+    "A thin line is an item, the diamonds are means over items with 95% intervals. A rival's "
+    "rubric has an effect if the right end moves and the left end does not: the sham on the left "
+    "is a second rubric of the judge's own.",
     "Swap sensitivity",
     missing="no judge was probed under a rival's rubric and its own: the sweep has no swap",
 )
 _SHARES = Plot(
     "distributions",
     "What the judges said",
-    "A bar is all samples of a judge under its own arm: numbers are stages, a darker shade a "
-    "higher one; a set of stages counts in equal parts for each. What gave no verdict ends the "
-    "bar: abstained (hatched), unparseable (crossed), refused (dotted), failed (filled).",
+    "A bar is all samples of a judge under its own rubric. Numbers are stages, and a darker shade "
+    "is a higher one; a set of stages counts in equal parts for each. The bar ends with answers "
+    "without a verdict: abstained (hatched), unparseable (crossed), refused (dotted), failed "
+    "(filled).",
     "Abstention",
     missing="nothing was judged",
 )
@@ -105,9 +106,9 @@ _DISAGREEMENT = Plot(
 _AXES = Plot(
     "forest",
     "Effects of the design axes",
-    "A point is what one change of an axis does wherever it was changed alone, with its 95% "
-    "interval, the largest first; an interval across the dashed line leaves open whether there is "
-    "an effect. A hollow point has no interval.",
+    "A point is the mean effect of one change of an axis, where nothing else was changed, with its "
+    "95% interval. The largest come first. An interval across the dashed line may be no effect. A "
+    "hollow point has no interval.",
     "Axes over the grid",
     missing="no two experiments of a judge differ in one axis alone",
 )

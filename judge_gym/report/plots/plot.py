@@ -14,7 +14,8 @@ Rows = Sequence[Mapping[str, Any]]
 `frame.to_dict("records")`."""
 Kind = Literal[
     "heat_map", "reliability", "swaps", "distributions", "subsets", "forest", "headlines",
-    "histogram", "severity_curve", "specification_curve", "strips", "control_chart",
+    "narrow_headlines", "histogram", "severity_curve", "specification_curve", "strips",
+    "control_chart",
 ]  # fmt: skip
 """The kinds of charts; `charts.CHARTS` has the function that draws each."""
 

@@ -11,7 +11,7 @@ A page that is written again takes over the drawings whose rows have not changed
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape, unescape
 from pathlib import Path
@@ -57,6 +57,9 @@ _WIDTH = re.compile(r'width="([\d.]+)"')
 _DRAWN = re.compile(r'<svg [^>]*data-of="([0-9a-f]{64})".*?</svg>', re.DOTALL)
 
 
+_NARROW: Mapping[Kind, Kind] = {"headlines": "narrow_headlines"}
+
+
 @dataclass(frozen=True)
 class Drawing:
     """A panel as the page shows it; `svg` is an element."""
@@ -64,13 +67,21 @@ class Drawing:
     heading: str
     says: str
     svg: str
+    narrow: str = ""
+    """The same for a phone; empty where `svg` fits or can be scrolled."""
 
 
 def drawings(plot: Plot, older: Mapping[str, str]) -> Sequence[Drawing]:
     """Return the panels of a plot, drawn; `older` is what `drawn_before` found."""
     return [
-        Drawing(panel.heading, panel.says, _drawn(plot, panel, place, older))
+        Drawing(
+            panel.heading,
+            panel.says,
+            _drawn(plot, panel, place, older),
+            _drawn(replace(plot, kind=narrow), panel, f"narrow-{place}", older) if narrow else "",
+        )
         for place, panel in enumerate(plot.panels, start=1)
+        for narrow in [_NARROW.get(plot.kind)]
     ]
 
 
@@ -90,7 +101,7 @@ def draw(kind: Kind, rows: Rows, name: str, label: str) -> str:
     return inline_svg(chart, name, label)
 
 
-def _drawn(plot: Plot, panel: Panel, place: int, older: Mapping[str, str]) -> str:
+def _drawn(plot: Plot, panel: Panel, place: int | str, older: Mapping[str, str]) -> str:
     name = f"{_NOT_IN_NAMES.sub('-', plot.title.lower()).strip('-')}-plot-{place}"
     mark = "".join(f"{word}. " for word in plot.marks)
     label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))

@@ -70,7 +70,7 @@ def test_what_cannot_be_tested_comes_after_what_can(make_finding) -> None:
 def test_figures_of_one_judge_are_told_apart_by_their_rubrics(make_finding) -> None:
     findings = _two_rubrics(make_finding)
     [said] = sentences(findings)
-    assert "(acme/a-1 on order, own rubric), at the other" in said
+    assert "(acme/a-1 on order, own rubric); at the highest" in said
     assert "(acme/a-1 on order, rubric by acme/a-2)" in said
     rows = findings_table(findings, "").rows
     assert [row.cells[0] for row in rows] == [
@@ -104,17 +104,18 @@ def test_figures_that_disagree_decide_nothing_together(make_finding) -> None:
     ]
     [said] = sentences(findings)
     assert said == (
-        "H1, entrenchment, comes out differently (exploratory): of 3 figures 1 supports it, "
-        "1 refutes it and 1 leaves it open. At one end judge families stand -0.10 [-0.20, 0.00] "
-        "bits further apart than chance would show (acme/a-1 on order), at the other it is "
-        "0.30 [0.20, 0.40] (acme/a-2 on order); the claim is above the margin of 0.05."
+        "H1, entrenchment, has mixed results (exploratory): of 3 figures, 1 supports it, "
+        "1 refutes it and 1 is inconclusive. At the lowest, judge families stand "
+        "-0.10 [-0.20, 0.00] bits further apart than chance would show (acme/a-1 on order); at "
+        "the highest, it is 0.30 [0.20, 0.40] (acme/a-2 on order); the claim is above the margin "
+        "of 0.05."
     )
 
 
 def test_figures_that_agree_decide_together(make_finding) -> None:
     findings = [make_finding("refuted", value, (value, value)) for value in (0.0, 0.01, 0.02)]
     [said] = sentences(findings)
-    assert said.startswith("H1, entrenchment, is refuted in all 3 figures (exploratory). At one")
+    assert said.startswith("H1, entrenchment, is refuted in all 3 figures (exploratory). At the")
 
 
 def test_the_parts_of_a_benchmark_do_not_speak_for_the_whole(make_finding) -> None:
@@ -126,7 +127,7 @@ def test_the_parts_of_a_benchmark_do_not_speak_for_the_whole(make_finding) -> No
 def test_figures_without_an_interval_are_counted(make_finding) -> None:
     findings = [make_finding("inconclusive", 0.1), make_finding("inconclusive", 0.1, (0.0, 0.2))]
     [said] = sentences(findings)
-    assert "; 1 of them without an interval, which decides nothing. At one end" in said
+    assert "; 1 of them has no interval. At the lowest" in said
 
 
 def test_what_a_plan_confirms_is_told_apart_from_what_explores(make_finding) -> None:

@@ -29,7 +29,7 @@ def test_shares_are_weighted_by_judgements_and_name_the_worst_judge(make_row) ->
     rows.append(make_row("unparseable_rate", 1.0, scope={"judge": "a/a", "category": "x"}, n=300))
     value, says = tiles(rows)["Readable answers"]
     assert value == "95.0%"
-    assert says == "of 400 judgements; at worst 80% by b/b"
+    assert says == "of 400 judgements; lowest 80% (b/b)"
 
 
 def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
@@ -42,7 +42,7 @@ def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
             ("b/b", "raw", 0.15, 100),
         )
     ]
-    assert tiles(rows)["Readable answers"][1] == "of 300 judgements; at worst 85% by b/b"
+    assert tiles(rows)["Readable answers"][1] == "of 300 judgements; lowest 85% (b/b)"
 
 
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
@@ -69,7 +69,7 @@ def test_the_fewest_votes_are_shown_with_their_interval(make_row) -> None:
     ]
     value, says = tiles(rows)["Effective votes"]
     assert value == "1.9"
-    assert says.endswith("[1.4, 2.4], fewest of 2 groups on law")
+    assert says.endswith("[1.4, 2.4]; lowest of 2 groups on law")
 
 
 @pytest.mark.parametrize("label", ["Readable answers", "Abstained", "Drift", "Effective votes"])
