@@ -14,7 +14,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house schemas format notebooks lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -87,6 +87,9 @@ format: $(READY) ## Format the code
 notebooks: $(READY) ## Strip outputs and traces of the machine from notebooks, before a commit
 	@$(BIN)/nbstripout --keep-id --extra-keys "$(addprefix metadata.language_info.,version file_extension \
 		mimetype pygments_lexer nbconvert_exporter codemirror_mode)" $(NOTEBOOKS)
+
+fixtures: $(READY) ## Make the files of Inspect, promptfoo and AlpacaEval that the tests read, with the tools
+	@$(BIN)/python tests/support/foreign/make.py
 
 lock: $(READY) ## Take the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --group dev --extra serve --extra docs --extra docker \

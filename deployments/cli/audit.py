@@ -1,13 +1,27 @@
 """`judge-gym audit`: recorded judgements of others in, one page out, without a database."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit, Option
 
-from deployments.cli.options import AllowUnreadable, AsJson, RecordedFiles, RecordedMapping
+from deployments.cli.options import (
+    AllowUnreadable,
+    AsJson,
+    RecordedCriteria,
+    RecordedCuts,
+    RecordedFormat,
+    RecordedJudges,
+    RecordedMapping,
+    RecordedPaths,
+    RecordedTruth,
+    ShowMapping,
+)
 from deployments.cli.output import command, console
 from judge_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from deployments.cli.recorded import Reading
 
 Picture = Annotated[
     Path | None, Option(help="Draw the accuracy of judges of pairs into this SVG file.")
@@ -33,30 +47,59 @@ Keys = Annotated[
 
 
 def audit(
-    files: RecordedFiles,
-    mapping: RecordedMapping,
+    files: RecordedPaths,
+    mapping: RecordedMapping = None,
     picture: Picture = None,
     allow_unreadable: AllowUnreadable = False,
     keys: Keys = False,
     as_json: AsJson = False,
+    read_as: RecordedFormat = "",
+    judges: RecordedJudges = "",
+    scorer: RecordedCriteria = None,
+    truth: RecordedTruth = "",
+    cut: RecordedCuts = None,
+    show_mapping: ShowMapping = False,
 ) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
-    Prints accuracy, preference for place and length, independent votes and what depends on the
-    wording. For scores, a mapping has the keys name, concept, source, scale, judge_column, item
-    and verdicts; deployments/recorded/scores is an example.
+    Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, and CSV or JSONL with
+    the columns item, judge and score; other files by a mapping. Prints accuracy, preference for
+    place and length, independent votes and what depends on the wording.
     """
+    from deployments.cli.recorded import print_mappings, readings
+    from judge_gym.answers.readability import TooFewReadableError
+    from judge_gym.recorded.deriving import options_of
+
+    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
+    if show_mapping:
+        print_mappings(found)
+        return
+    if (picture or as_json) and len(found.read) > 1:
+        raise ConfigError(
+            f"--{'picture' if picture else 'json'} is of one audit, and the files hold "
+            f"{len(found.read)}.",
+            "Choose one with --scorer.",
+        )
+    for note in () if as_json else found.notes:
+        console.print(note, markup=False)
+    too_few = [_audit(one, picture, as_json) for one in found.read]
+    if (message := " ".join(filter(None, too_few))) and not allow_unreadable:
+        raise TooFewReadableError(
+            f"The page is written. {message}",
+            "Mend the file or its mapping, or add --allow-unreadable.",
+        )
+
+
+def _audit(reading: "Reading", picture: Path | None, as_json: bool) -> str:
+    """Audit one reading; returns which judges have too few readable answers, "" without any."""
     from deployments.cli.results import print_json, show_headlines
     from judge_gym.analysis.recorded import audited
-    from judge_gym.answers.readability import TooFewReadableError
-    from judge_gym.recorded.mapping import load_recorded
-    from judge_gym.recorded.reading import recorded_files
     from judge_gym.report.page import save_report
     from judge_gym.report.recorded import audit_report, save_picture
     from judge_gym.settings import settings
 
-    recorded, rubric = load_recorded(mapping)
-    found = audited(recorded_files(files, recorded), recorded, rubric)
+    recorded = reading.recorded
+    found = audited(reading.files, recorded, reading.rubric)
     report = audit_report(found, recorded)
     places = []
     if picture:
@@ -68,13 +111,9 @@ def audit(
         save_picture(report.audit.plot, recorded, picture)
         places = [("Picture", str(picture.resolve()))]
     file = save_report(report, settings().reports_dir, "audit")
-    stored = f"{command()} data import-verdicts, with the same files and mapping"
+    stored = f"{command()} data import-verdicts, with the same files and options"
     if as_json:
         print_json(report, file, everything=True)
     else:
         show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
-    if found.too_few and not allow_unreadable:
-        raise TooFewReadableError(
-            f"The page is written. {found.too_few.message}",
-            "Mend the file or its mapping, or add --allow-unreadable.",
-        )
+    return found.too_few.message if found.too_few else ""

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping, Yes
+from deployments.cli.options import (
+    AllowUnreadable,
+    RecordedCriteria,
+    RecordedCuts,
+    RecordedFormat,
+    RecordedJudges,
+    RecordedMapping,
+    RecordedPaths,
+    RecordedTruth,
+    Yes,
+)
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
@@ -78,32 +88,40 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
 
 @app.command()
 def import_verdicts(
-    files: RecordedFiles,
-    mapping: RecordedMapping,
+    files: RecordedPaths,
+    mapping: RecordedMapping = None,
     allow_unreadable: AllowUnreadable = False,
     yes: Yes = False,
+    read_as: RecordedFormat = "",
+    judges: RecordedJudges = "",
+    scorer: RecordedCriteria = None,
+    truth: RecordedTruth = "",
+    cut: RecordedCuts = None,
 ) -> None:
-    """Import judgements recorded elsewhere, from JSONL, JSON arrays or CSV.
+    """Import judgements recorded elsewhere, and mark them as imported.
 
-    Reads decisions or raw answers. They are marked as imported.
+    Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, CSV and JSONL.
     """
+    from deployments.cli.recorded import readings
     from deployments.cli.sweep import confirm_leaving
     from judge_gym.lab import importing
-    from judge_gym.recorded.mapping import load_recorded
-    from judge_gym.recorded.reading import recorded_files
+    from judge_gym.recorded.deriving import options_of
 
-    recorded, rubric = load_recorded(mapping)
+    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
+    for note in found.notes:
+        console.print(note, markup=False)
     with database() as session:
-        done = importing.import_verdicts(
-            session,
-            recorded_files(files, recorded),
-            recorded,
-            rubric,
-            allow_unreadable=allow_unreadable,
-            confirm=lambda left: confirm_leaving(left, yes=yes),
-        )
-    for line in _imported(recorded.name, done):
-        console.print(line, markup=False)
+        for one in found.read:
+            done = importing.import_verdicts(
+                session,
+                one.files,
+                one.recorded,
+                one.rubric,
+                allow_unreadable=allow_unreadable,
+                confirm=lambda left: confirm_leaving(left, yes=yes),
+            )
+            for line in _imported(one.recorded.name, done):
+                console.print(line, markup=False)
 
 
 def _imported(name: str, done: "Imported") -> "Iterator[str]":

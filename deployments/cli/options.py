@@ -58,17 +58,56 @@ OfFailure = Annotated[
         "--failure", metavar="CLASS", help="Only this failure class, as `sweep status` lists it."
     ),
 ]
-RecordedFiles = Annotated[
+RecordedPaths = Annotated[
     list[Path],
-    typer.Argument(help="Recorded files (JSONL, JSON, CSV), or a folder.", show_default=False),
+    typer.Argument(
+        help="Inspect logs, promptfoo or AlpacaEval results, CSV, JSONL; or a folder.",
+        show_default=False,
+    ),
 ]
 RecordedMapping = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--mapping",
         help="What its columns mean (YAML; deployments/recorded has examples).",
+        show_default="told by the format",
+    ),
+]
+RecordedFormat = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        help="Read as inspect, promptfoo, alpaca_eval or rows.",
+        show_default="told by the content",
+    ),
+]
+RecordedJudges = Annotated[
+    str,
+    typer.Option(
+        "--judges",
+        help="Of an Inspect log: models (answers) or scorers (grades).",
+        show_default="told by the content",
+    ),
+]
+RecordedCriteria = Annotated[
+    list[str] | None,
+    typer.Option("--scorer", help="Read only this scorer or metric; may be repeated."),
+]
+RecordedTruth = Annotated[
+    str,
+    typer.Option(
+        "--truth",
+        help="The known answer: a path such as metadata.human or vars.label.",
         show_default=False,
     ),
+]
+RecordedCuts = Annotated[
+    list[float] | None,
+    typer.Option("--cut", help="A score at which a new stage begins; may be repeated."),
+]
+ShowMapping = Annotated[
+    bool,
+    typer.Option("--show-mapping", help="Print the mapping that the format gives, and stop."),
 ]
 AllowUnreadable = Annotated[
     bool,

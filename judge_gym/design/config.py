@@ -63,15 +63,15 @@ def corpus_suffix(path: Path) -> str:
     return (path.with_suffix("") if compressed else path).suffix.lower()
 
 
-def corpus_files(path: Path) -> list[Path]:
+def corpus_files(path: Path, suffixes: tuple[str, ...] = CORPUS_SUFFIXES) -> list[Path]:
     """Return the corpus files of `path`, sorted: the file itself, or the files in a folder.
 
-    In a folder, hidden files and files without a suffix of `CORPUS_SUFFIXES` are skipped. Raises
+    In a folder, hidden files and files without one of the suffixes are skipped. Raises
     `ConfigError` if there is no corpus file.
     """
-    allowed = ", ".join(CORPUS_SUFFIXES)
+    allowed = ", ".join(suffixes)
     if path.is_file():
-        if corpus_suffix(path) not in CORPUS_SUFFIXES:
+        if corpus_suffix(path) not in suffixes:
             raise ConfigError(
                 f"{path} is not a corpus file.",
                 f"Use one of {allowed}, or one of them followed by {COMPRESSED}.",
@@ -79,7 +79,7 @@ def corpus_files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise ConfigError(f"{path} does not exist.", what_exists(path))
-    found = [file for file in path.rglob("*") if _is_corpus_file(file, path)]
+    found = [file for file in path.rglob("*") if _is_corpus_file(file, path, suffixes)]
     if not found:
         raise ConfigError(f"{path} holds no corpus file.", f"Put files with {allowed} there.")
     return sorted(found, key=lambda file: file.relative_to(path).as_posix())
@@ -94,16 +94,17 @@ def corpus_digest(path: Path) -> str:
     """
     files = corpus_files(path)
     if files == [path]:
-        return _sha256(path).hex()
-    return hashlib.sha256(b"".join(map(_sha256, files))).hexdigest()
+        return file_digest(path).hex()
+    return hashlib.sha256(b"".join(map(file_digest, files))).hexdigest()
 
 
-def _is_corpus_file(file: Path, folder: Path) -> bool:
+def _is_corpus_file(file: Path, folder: Path, suffixes: tuple[str, ...]) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return not hidden and corpus_suffix(file) in CORPUS_SUFFIXES and file.is_file()
+    return not hidden and corpus_suffix(file) in suffixes and file.is_file()
 
 
-def _sha256(file: Path) -> bytes:
+def file_digest(file: Path) -> bytes:
+    """Return the SHA-256 of a file's contents; raises `ConfigError` if it cannot be read."""
     try:
         with file.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").digest()

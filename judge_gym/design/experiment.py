@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from judge_gym.design.actors import ACTORS_FORMS, Actors
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.names import TaskType
-from judge_gym.design.rubric import Rubric, is_of_scores, pair_rubric, rubric_faults
+from judge_gym.design.rubric import Rubric, is_of_values, pair_rubric, rubric_faults
 from judge_gym.design.window import Window
 from judge_gym.model_names import is_recorded_model, is_simulated_model
 from judge_gym.seeds import digest
@@ -224,7 +224,7 @@ def _rubric_fits_scale(rubric: RubricSource, scale_size: int) -> str:
         return ""
     if rubric.rubric and (size := rubric.rubric.scale_size) != scale_size:
         return f"the provided rubric has {size} stages, so write scale_size: {size}"
-    if rubric.rubric is None or is_of_scores(rubric.rubric):
+    if rubric.rubric is None or is_of_values(rubric.rubric):
         return ""
     faults = rubric_faults(rubric.rubric, scale_size)
     return f"the provided rubric does not fit: {'; '.join(faults)}" if faults else ""

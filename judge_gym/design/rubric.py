@@ -1,7 +1,7 @@
 """Rubrics: stages with criteria, what makes one unusable, and rubrics in files."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -86,8 +86,25 @@ def score_rubric(lowest: int, highest: int) -> Rubric:
     )
 
 
-def is_of_scores(rubric: Rubric) -> bool:
-    """Whether a rubric is that of `score_rubric`; its middle is a score like the others."""
+def verdict_rubric(labels: Sequence[str]) -> Rubric:
+    """Return the stages of named verdicts, lowest first; those of a pair are `pair_rubric`."""
+    if tuple(labels) in ((FIRST, TIE, SECOND), (FIRST, SECOND)):
+        return pair_rubric(len(labels))
+    ends = f"{labels[0]} is the lowest verdict.", f"{labels[-1]} is the highest verdict."
+    return Rubric(
+        stages=tuple(
+            Stage(label=label, criteria=(f"The verdict is {label}.", *ends)) for label in labels
+        )
+    )
+
+
+def is_of_values(rubric: Rubric) -> bool:
+    """Whether the stages are scores or named verdicts; their middle is one like the others."""
+    labels = [stage.label for stage in rubric.stages]
+    return rubric == verdict_rubric(labels) or _is_of_scores(rubric)
+
+
+def _is_of_scores(rubric: Rubric) -> bool:
     ends = [stage.label for stage in (rubric.stages[0], rubric.stages[-1])]
     if not all(re.fullmatch(r"-?[0-9]+", label) for label in ends):
         return False

@@ -42,10 +42,17 @@ class Row:
     """Line of the file on which the record starts, from 1."""
     values: dict[str, Any]
     fault: str = ""
+    place: str = ""
+    """What the record is, in a file without lines, such as `sample 3, epoch 2`."""
+
+    @property
+    def where(self) -> str:
+        """Where the record is in its file."""
+        return self.place or f"line {self.line}"
 
     def error(self, file: Path, what: str, remedy: str = "") -> DataFileError:
         """Return an error that names the file and this line; long values are cut."""
-        return DataFileError(f"{file} line {self.line}: {what[:500]}.", remedy[:500])
+        return DataFileError(f"{file} {self.where}: {what[:500]}.", remedy[:500])
 
     def value(self, file: Path, column: str) -> Any:
         """Return the value of a column; raises `EvidenceError` if there is no such column."""
@@ -62,14 +69,14 @@ def read_rows(file: Path) -> Iterator[Row]:
     Raises `EvidenceError` when the file cannot be opened, decompressed or parsed any further.
     """
     try:
-        with _opened(file) as handle:
+        with opened(file) as handle:
             yield from _rows(corpus_suffix(file), file, handle)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataFileError(
             f"{file} cannot be decompressed: {error}.", "Download or compress it again."
         ) from error
     except OSError as error:
-        raise _unreadable(file, error) from error
+        raise unopened(file, error) from error
 
 
 def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
@@ -78,13 +85,15 @@ def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
     return _array_rows(file, handle) if suffix == ".json" else _json_rows(handle)
 
 
-def _opened(file: Path) -> BinaryIO:
+def opened(file: Path) -> BinaryIO:
+    """Open a file for reading, decompressed where its name ends in .gz."""
     if file.suffix.lower() == COMPRESSED:
         return cast(BinaryIO, gzip.open(file, "rb"))
     return file.open("rb")
 
 
-def _unreadable(file: Path, error: OSError) -> EvidenceError:
+def unopened(file: Path, error: OSError) -> EvidenceError:
+    """Return the error of a file that cannot be opened."""
     return DataFileError(f"{file} cannot be read: {error.strerror or error}.")
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.answers.forms import read_form
 from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
 from judge_gym.answers.text import ParseFailure
-from judge_gym.design.config import corpus_digest
+from judge_gym.design.config import file_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
@@ -205,7 +205,9 @@ def recorded_experiments(
 def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
     described = items_file(files, recorded)
-    contents = [corpus_digest(file) for file in (*files.paths, *([described] if described else ()))]
+    contents = [
+        file_digest(file).hex() for file in (*files.paths, *([described] if described else ()))
+    ]
     # Lengths of texts and labels of several people are for an audit, and not stored.
     unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(
@@ -328,6 +330,8 @@ def _judgement(
     if given.answer is not None:
         return read_judgement(experiment, shown, _answer(given.answer))
     if given.choice is None:
+        if given.verdict:
+            return Judgement("unparseable", failure=f"unlisted: {given.verdict[:200]!r}")
         return Judgement("unparseable", failure="empty: no judgement is recorded")
     if given.choice == "abstained":
         return Judgement("abstained", verdict_text=given.verdict[:500])

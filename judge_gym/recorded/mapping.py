@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
-from judge_gym.design.rubric import Rubric, load_rubric, score_rubric
+from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.columns import fault_of, names_in
 
@@ -177,6 +177,15 @@ class Recorded(_Columns):
     `decisions` and `truths`."""
     rubric: Path | None = None
     """The stages the verdicts are mapped to: a rubric file, relative to this one."""
+    stages: tuple[str, ...] = _added(())
+    """The verdicts by name, lowest first: in place of `rubric`. `decisions` and `truths` may add
+    other values for them."""
+    only: Annotated[
+        dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
+    ] = _added({})
+    """Column → its value, or its values, in the rows that are read; others are counted and left."""
+    format: Literal["rows", "inspect", "promptfoo", "alpaca_eval"] = _added("rows")
+    """The tool that wrote the files, whose judgements are the rows; rows of a file otherwise."""
     files: str = _added()
     """Which files of a folder hold the judgements, such as `*.jsonl`; all, if not given."""
     file_pattern: str = _added()
@@ -211,6 +220,8 @@ class Recorded(_Columns):
     decisions: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
     """Value of such a column → stage, stages, or abstained; stages as they were shown. An empty
     value is an answer that could not be read."""
+    unlisted: Literal["refused", "unreadable"] = _added("refused")
+    """What a decision that is none of these is: an error, or an answer that could not be read."""
     answers: tuple[VerdictColumn, ...] = ()
     """Columns of raw answers. They end in a verdict line and are parsed like a model's, unless
     `answer_forms` says how a verdict is written."""
@@ -252,14 +263,21 @@ class Recorded(_Columns):
 
     def _check_stages(self) -> None:
         """Raise `ValueError` unless it is said once which stages verdicts and labels stand for."""
-        if bool(self.rubric) == bool(self.scale):
+        if sum(map(bool, (self.rubric, self.scale, self.stages))) != 1:
             raise ValueError(
-                "give one of scale and rubric: scale: {lowest: 1, highest: 5} if judges gave "
-                "scores, or rubric: rubric.yaml, a file that describes the stages"
+                "give one of scale, stages and rubric: scale: {lowest: 1, highest: 5} if judges "
+                "gave scores, stages: [bad, good] if they gave names, or rubric: rubric.yaml, a "
+                "file that describes the stages"
             )
+        if self.stages and not (
+            2 <= len({name.strip().casefold() for name in self.stages} - {""}) == len(self.stages)
+            and len(self.stages) <= 10
+            and max(map(len, self.stages)) <= 200
+        ):
+            raise ValueError("stages has 2 to 10 different names of at most 200 characters")
         if self.decisions and not self.verdicts:
             raise ValueError("decisions is of verdicts, such as verdicts: [score], and has none")
-        if self.verdicts and not (self.decisions or self.scale):
+        if self.verdicts and not (self.decisions or self.scale or self.stages):
             raise ValueError(
                 'verdicts come with decisions, the stage of each value, such as decisions: {"bad": '
                 '1, "good": 2}; for scores give scale in place of rubric and decisions'
@@ -270,7 +288,7 @@ class Recorded(_Columns):
                 "truths is of item.truth or item.people, such as item: {key: id, truth: label}, "
                 "and has neither"
             )
-        if labelled and not (self.truths or self.scale):
+        if labelled and not (self.truths or self.scale or self.stages):
             raise ValueError(
                 "item.truth and item.people come with truths, the stage of each label, such as "
                 'truths: {"bad": 1, "good": 2}; for scores give scale in place of rubric and truths'
@@ -285,12 +303,16 @@ class Recorded(_Columns):
         return self.truths.get(written) or self._stage(written)
 
     def _stage(self, written: str) -> int | None:
+        if written in self.stages:
+            return self.stages.index(written) + 1
         return self.scale.stage(written) if self.scale else None
 
     def legal(self, name: Literal["decisions", "truths"]) -> str:
         """Return which values verdicts or labels may have, as a sentence."""
         values = ", ".join(map(repr, getattr(self, name)))
         stated = [f"`{name}` has {values}"] if values else []
+        if self.stages:
+            stated.append(f"`stages` has {', '.join(map(repr, self.stages))}")
         if self.scale:
             stated.append(f"the scale is {self.scale.lowest} to {self.scale.highest}")
         said = "; ".join(stated)
@@ -322,6 +344,7 @@ class Recorded(_Columns):
             *(name for one in self.verdicts for name in (one.column, one.answer)),
             *(one.column for one in self.answers),
             *self.counts,
+            *self.only,
         ]
         return [name for column in columns for name in names_in(column)]
 
@@ -369,14 +392,20 @@ def load_recorded(path: Path) -> tuple[Recorded, Rubric]:
 
 
 def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
-    if recorded.scale:
-        return score_rubric(recorded.scale.lowest, recorded.scale.highest)
-    assert recorded.rubric is not None
+    if recorded.rubric is None:
+        return stages_rubric(recorded)
     try:
         return load_rubric(path.parent / recorded.rubric)
     except ConfigError as error:
         at = tree.items["rubric"].place
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
+
+
+def stages_rubric(recorded: Recorded) -> Rubric:
+    """Return the rubric of a mapping that names its scale or its stages."""
+    if recorded.scale:
+        return score_rubric(recorded.scale.lowest, recorded.scale.highest)
+    return verdict_rubric(recorded.stages)
 
 
 def _check_stages(node: Node | None, choices: Mapping[str, Choice], scale_size: int) -> None:

@@ -5,7 +5,7 @@ Values only; `lab.importing` stores them.
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from judge_gym.recorded.columns import (
     root_of,
     text_at,
 )
+from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
 from judge_gym.seeds import sha256
 
@@ -110,6 +111,10 @@ class Unread:
     """Who judged → item and line of each judgement whose cell is empty."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
+    others: int = 0
+    """Rows that `only` leaves out."""
+    left: dict[Left, list[str]] = field(default_factory=dict)
+    """Why a file's records are no judgements → which they are."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,12 @@ class RecordedFiles:
 
     paths: tuple[Path, ...]
     folder: Path
+    contents: Mapping[Path, Content] = field(default_factory=dict)
+    """The records of files of other tools, read already."""
+
+    def rows(self, file: Path) -> Iterable[Row]:
+        """Return the records of one of the files."""
+        return self.contents[file].rows if file in self.contents else read_rows(file)
 
 
 def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
@@ -163,7 +174,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         lines: dict[str, int] = {}
-        for row in read_rows(file):
+        for row in files.rows(file):
             record = _Record(file, row, parts)
             with unknown:
                 reading.take(record)
@@ -175,6 +186,9 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                     "`repeats: true`.",
                 )
     unknown.fail()
+    for content in files.contents.values():
+        for why, names in content.left.items():
+            reading.unread.left.setdefault(why, []).extend(names)
     if not reading.windows:
         raise EvidenceError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
@@ -379,6 +393,10 @@ class _Reading:
         if record.row.fault:
             raise record.fault(record.row.fault)
         recorded = self._recorded
+        chosen = recorded.only.items()
+        if any(record.text(column) not in values_of(value) for column, value in chosen):
+            self.unread.others += 1
+            return
         name = record.text(recorded.window_column) or recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
         item = self._item(record)
@@ -403,9 +421,10 @@ class _Reading:
         judging, given = Judging(judge, wording), list(self._judgements(record, item.key))
         window.judgements.setdefault(judging, []).extend(given)
         if any(one.choice is None and one.answer is None for one in given):
-            place = f"{item.key} (line {record.row.line})"
+            place = f"{item.key} ({record.row.where})"
             self.unread.empty.setdefault(judging, []).append(place)
-        self._note_unread(record.row.values)
+        if recorded.format == "rows":
+            self._note_unread(record.row.values)
 
     def _note_unread(self, values: Mapping[str, Any]) -> None:
         """Note the columns and the entries of lists that the mapping does not name."""
@@ -484,6 +503,8 @@ class _Reading:
             return Given(item, reversed_order, behind=behind)
         choice = self._recorded.decision(written)
         if choice is None:
+            if self._recorded.unlisted == "unreadable":
+                return Given(item, reversed_order, verdict=written, behind=behind)
             raise record.unknown(
                 column.column,
                 f"{self._recorded.legal('decisions')} Leave a cell empty for an answer that could "
@@ -506,6 +527,11 @@ class _Reading:
         self._left -= judgements
         if self._left < 0:
             raise record.fault(f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
+
+
+def values_of(chosen: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of a column that `only` reads."""
+    return (chosen,) if isinstance(chosen, str) else chosen
 
 
 Stages = tuple[int, ...] | Literal["abstained"]

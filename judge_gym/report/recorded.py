@@ -12,6 +12,7 @@ from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
 from judge_gym.lab.importing import Repeats, sample_rows
+from judge_gym.recorded.content import Left
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import RecordedItem, Unread
 from judge_gym.report.audit import audit, picture
@@ -43,6 +44,15 @@ _MOST_PLACES = 10
 """Judgements without an answer that a caution names; of more it names the first."""
 LONGEST_VERDICT = 200
 """Characters shown of a verdict as written in the file."""
+_LEFT = {
+    Left.ERROR: ("sample", "ended with an error and without a judgement"),
+    Left.NOT_RUN: ("sample", "of an unfinished run, without a judgement"),
+    Left.INVALID: ("sample", "marked as invalid and left out"),
+    Left.NO_SCORE: ("score", "missing"),
+    Left.NOT_READ: ("score", "neither text nor a number, so not read"),
+    Left.OTHER_FILE: ("file", "of the folder not read"),
+}
+"""Why a record is no judgement → what it is, and the sentence."""
 _NOTHING = Table("", "", (), ())
 
 
@@ -195,6 +205,12 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
             f"{_first(unread.unlabelled, _MOST_PLACES)}. No accuracy is of them."
         )
+    for why, places in unread.left.items():
+        shown = "; ".join(places[:_FEW_PLACES])
+        more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
+        yield f"{counted(len(places), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
+    if unread.others:
+        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     if unread.columns:
         names = _first(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."

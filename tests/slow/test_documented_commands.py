@@ -56,6 +56,7 @@ def command(
     shutil.copytree(REPOSITORY / "deployments", folder / "deployments")
     shutil.copytree(folder / "deployments" / "sweeps", folder / "my-sweeps")
     (folder / "corpora").symlink_to(folder / "deployments" / "sweeps" / "corpora")
+    shutil.copytree(REPOSITORY / "tests" / "support" / "foreign" / "made", folder / "logs")
     shutil.copy(folder / "my-sweeps" / "quick.yaml", folder / "my-sweep.yaml")
     with temporary_database(postgres_server, migrated_template) as url:
         environment = {

@@ -1,0 +1,81 @@
+"""What a file of another tool holds: its judgements as rows, and what is none."""
+
+import json
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from judge_gym.errors import DataFileError
+from judge_gym.evidence.rows import MAX_ARRAY_BYTES, Row, opened
+
+
+class Left(StrEnum):
+    """Why a record of a file is no judgement."""
+
+    ERROR = "error"
+    """Its sample or test ended with an error."""
+    NOT_RUN = "not_run"
+    """The run ended before it: cancelled, failed or still going on."""
+    INVALID = "invalid"
+    """Somebody marked its sample as invalid."""
+    NO_SCORE = "no_score"
+    """A scorer of the file did not score it."""
+    NOT_READ = "not_read"
+    """A score that is neither text nor a number."""
+    OTHER_FILE = "other_file"
+    """A file of the folder in another format."""
+
+
+@dataclass
+class Content:
+    """The records of a file."""
+
+    rows: list[Row] = field(default_factory=list)
+    left: dict[Left, list[str]] = field(default_factory=dict)
+    """Why it is no judgement → what it is."""
+
+    def leave(self, why: Left, what: str) -> None:
+        """Note a record that is no judgement."""
+        self.left.setdefault(why, []).append(what)
+
+    def add(self, place: str, values: dict[str, Any]) -> None:
+        """Add a judgement."""
+        self.rows.append(Row(len(self.rows) + 1, values, place=place))
+
+
+def read_json(file: Path) -> Any:
+    """Return the value of a JSON file; raises `DataFileError` naming file, line and fault."""
+    with opened(file) as handle:
+        content = handle.read(MAX_ARRAY_BYTES + 1)
+    if len(content) > MAX_ARRAY_BYTES:
+        raise DataFileError(f"{file} is longer than {MAX_ARRAY_BYTES:,} bytes.", "Split it.")
+    return parsed(str(file), content)
+
+
+def parsed(where: str, content: bytes) -> Any:
+    """Return the value of JSON; raises `DataFileError` that begins with `where`."""
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = 1 + content.count(b"\n", 0, error.start)
+        raise DataFileError(f"{where} line {line}: not UTF-8.", DAMAGED) from error
+    except RecursionError as error:
+        raise DataFileError(f"{where}: JSON that is nested too deeply.", DAMAGED) from error
+    except ValueError as error:
+        raise DataFileError(f"{where}: not JSON: {error}.", DAMAGED) from error
+
+
+DAMAGED = "The file is damaged or incomplete: export or download it again."
+
+
+def written(value: object) -> str | None:
+    """Return a score as text: "" for one that is missing or NaN, None for a list or an object."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip() if isinstance(value, str | int | float) else None

@@ -1,0 +1,208 @@
+"""Which tool wrote a file, told by its content, and its judgements as rows."""
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from judge_gym.design.config import CORPUS_SUFFIXES, corpus_files, corpus_suffix
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError
+from judge_gym.evidence.rows import opened, read_rows, unopened
+from judge_gym.recorded.content import Content, Left
+from judge_gym.recorded.inspect_logs import HEADER, STARTED, read_inspect
+from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
+from judge_gym.recorded.reading import RecordedFiles
+
+Format = Literal["inspect", "promptfoo", "alpaca_eval", "rows"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+SUFFIXES = (*CORPUS_SUFFIXES, ".eval")
+READ = (
+    "Formats read: logs of Inspect (.eval or JSON), results of promptfoo (JSON or JSONL), "
+    "annotations of AlpacaEval (JSON), and CSV, JSONL or JSON with a row for each judgement."
+)
+_READERS: Mapping[Format, Callable[[Path], Content]] = {
+    "inspect": read_inspect,
+    "promptfoo": read_promptfoo,
+    "alpaca_eval": read_alpaca_eval,
+}
+_HEAD = 1 << 16
+Rows = list[dict[str, Any]]
+
+
+def format_of(file: Path) -> Format:
+    """Return the format of a file; raises `DataFileError` for one that is not read."""
+    try:
+        with opened(file) as handle:
+            head = handle.read(_HEAD)
+    except (OSError, EOFError) as error:
+        raise unopened(file, OSError(0, str(error))) from error
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+        if HEADER in names or STARTED in names:
+            return "inspect"
+        raise _unknown(file, "a zip file without header.json, so no log of Inspect")
+    if corpus_suffix(file) == ".eval" or b"\0" in head:
+        raise _unknown(file, "neither text nor a complete zip file")
+    text = head.decode("utf-8-sig", errors="replace").lstrip()
+    if not text:
+        raise _unknown(file, "an empty file")
+    if corpus_suffix(file) == ".csv":
+        return "rows"
+    if text[0] not in "{[":
+        raise _unknown(file, "neither JSON nor, by its name, CSV")
+    if text[0] == "{":
+        keys = _first_keys(text)
+        if {"eval", "status"} <= keys:
+            return "inspect"
+        if (
+            "evalId" in keys
+            or keys & {"testIdx", "gradingResult"}
+            or keys == {"version", "results"}
+        ):
+            return "promptfoo"
+    return _of_rows(file)
+
+
+def _of_rows(file: Path) -> Format:
+    first = next(iter(read_rows(file)), None)
+    if first is not None and {"preference", "output_1", "output_2"} <= set(first.values):
+        return "alpaca_eval"
+    return "rows"
+
+
+def _first_keys(text: str) -> set[str]:
+    """Return the first keys of an object of which only the beginning is there."""
+    decode, keys, start = json.JSONDecoder().raw_decode, set[str](), 1
+    try:
+        while True:
+            start += len(text[start:]) - len(text[start:].lstrip(" \t\r\n,"))
+            key, start = decode(text, start)
+            keys.add(key)
+            start = text.index(":", start) + 1
+            start += len(text[start:]) - len(text[start:].lstrip())
+            _, start = decode(text, start)
+    except (ValueError, RecursionError, TypeError):
+        return keys
+
+
+def _unknown(file: Path, what: str) -> DataFileError:
+    return DataFileError(f"{file} line 1: {what}.", READ)
+
+
+def load_files(paths: Sequence[Path], chosen: str = "") -> tuple[Format, RecordedFiles]:
+    """Return the format of files, and the files with their judgements.
+
+    `chosen` is a format that is taken as given. Of a folder, files of another format are named
+    in the content of the first. Raises `ConfigError` for files of several tools, `DataFileError`
+    for a file that cannot be read.
+    """
+    files = {
+        file.absolute(): path.is_dir() for path in paths for file in corpus_files(path, SUFFIXES)
+    }
+    if chosen and chosen not in FORMATS:
+        raise ConfigError(f"--format is {chosen!r}.", f"Use one of {', '.join(FORMATS)}.")
+    formats: dict[Path, Format] = {}
+    others: list[str] = []
+    for file, of_folder in files.items():
+        try:
+            formats[file] = chosen or format_of(file)
+        except EvidenceError as error:
+            if not of_folder or len(files) == 1:
+                raise
+            others.append(f"{file.name}: {error.message}")
+    tools = sorted(set(formats.values()) - {"rows"})
+    if len(tools) > 1:
+        named = {tool: next(f.name for f, of in formats.items() if of == tool) for tool in tools}
+        listed = ", ".join(f"{name} ({tool})" for tool, name in named.items())
+        raise ConfigError(f"Files of several tools: {listed}.", "Read each by itself.")
+    kind = tools[0] if tools else "rows"
+    chosen_files = [file for file, of in formats.items() if of == kind]
+    others += [
+        f"{file.name}: not {kind}" for file, of in formats.items() if of != kind and files[file]
+    ]
+    if wrong := [file for file, of in formats.items() if of != kind and not files[file]]:
+        raise ConfigError(f"{wrong[0]} is not a file of {kind}, as others are.", READ)
+    if not chosen_files:
+        raise DataFileError(f"{paths[0]}: no file that is read: {others[0]}", READ)
+    return kind, _files(paths, chosen_files, kind, others)
+
+
+def _files(
+    paths: Sequence[Path], files: Sequence[Path], kind: Format, others: Sequence[str]
+) -> RecordedFiles:
+    folder = Path(os.path.commonpath([file.parent for file in files]))
+    if len(paths) == 1 and paths[0].is_dir():
+        folder = paths[0].absolute()
+    contents = {file: _content(file, kind) for file in files}
+    if kind in _FINISH:
+        _FINISH[kind]([row.values for content in contents.values() for row in content.rows])
+    if others:
+        contents[files[0]].left[Left.OTHER_FILE] = list(others)
+    return RecordedFiles(tuple(files), folder, contents)
+
+
+def _content(file: Path, kind: Format) -> Content:
+    if kind in _READERS:
+        try:
+            return _READERS[kind](file)
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
+            raise DataFileError(
+                f"{file}: not as {kind} writes it: {error}.", f"{READ} Force one with --format."
+            ) from error
+    content = Content()
+    for row in read_rows(file):
+        if row.fault:
+            raise row.error(file, row.fault, READ)
+        content.rows.append(row)
+    return content
+
+
+def _finish_inspect(rows: Rows) -> None:
+    """Add names: of the score, of its judge, and of what was judged."""
+    for row in rows:
+        row["name"] = row["scorer"] + (row["criterion"] and f".{row['criterion']}")
+        row["judge"] = row["scorer"] + (row["grader"] and f" by {row['grader']}")
+        row["judged"] = "\n\n".join(filter(None, (row["input"], row["output"])))
+    _name_items(rows, ("task", "sample"), ("model", "output"), "sample")
+
+
+def _finish_promptfoo(rows: Rows) -> None:
+    for row in rows:
+        row["criterion"] = row["criterion"] or "checks"
+        row["asked"] = repr(sorted(row["vars"].items()))
+    _name_items(rows, ("asked",), ("prompt", "model", "output"), "test")
+
+
+def _finish_alpaca_eval(rows: Rows) -> None:
+    pairs: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        pair = tuple(row[key] for key in ("instruction", "output_1", "output_2", "generators"))
+        row["item"] = pairs.setdefault(pair, f"pair {len(pairs) + 1}")
+        row["text"] = "\n\n".join(filter(None, pair[:3]))
+
+
+def _name_items(rows: Rows, same: Sequence[str], differing: Sequence[str], name: str) -> None:
+    """Name what was judged: records with one output are repeats, others are other items.
+
+    An epoch in which a model answered anew is another text, so that its score is no repeat of a
+    judge.
+    """
+    outputs: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
+    for row in rows:
+        known = outputs.setdefault(tuple(row[column] for column in same), {})
+        known.setdefault(tuple(row[column] for column in differing), row[name])
+    for row in rows:
+        known = outputs[tuple(row[column] for column in same)]
+        output = tuple(row[column] for column in differing)
+        first = next(iter(known.values()))
+        row["item"] = first if len(known) == 1 else f"{first} · {list(known).index(output) + 1}"
+
+
+_FINISH: Mapping[Format, Callable[[Rows], None]] = {
+    "inspect": _finish_inspect,
+    "promptfoo": _finish_promptfoo,
+    "alpaca_eval": _finish_alpaca_eval,
+}

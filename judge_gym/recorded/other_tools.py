@@ -1,0 +1,166 @@
+"""Results of promptfoo and annotations of AlpacaEval: a row for each judgement."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from judge_gym.design.config import corpus_suffix
+from judge_gym.design.rubric import FIRST, SECOND, TIE
+from judge_gym.errors import DataFileError
+from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
+
+_ERROR = 2
+"""The reason of promptfoo for a test that failed by an error, not by an assertion."""
+
+
+def read_promptfoo(file: Path) -> Content:
+    """Return the assertions of a results file (JSON, or a result a line); raises `DataFileError`.
+
+    A grader that gave no readable answer is an unreadable judgement, which promptfoo counts as a
+    failed assertion.
+    """
+    content = Content()
+    for number, result in enumerate(_results(file), start=1):
+        if not isinstance(result, dict):
+            raise DataFileError(f"{file} result {number}: not an object.", "Export it again.")
+        test = str(result.get("testIdx", number - 1))
+        provider = result.get("provider") or {}
+        model = str(provider.get("label") or provider.get("id") or "") if provider else ""
+        place = f"result {number} (test {test}, {model})"
+        grading = result.get("gradingResult") or {}
+        assertions = grading.get("componentResults") or []
+        if not assertions:
+            error = str(result.get("error") or "no assertion")[:200]
+            why = Left.ERROR if result.get("error") else Left.NO_SCORE
+            content.leave(why, f"{file.name}: {place}: {error}")
+            continue
+        prompt = result.get("prompt") or {}
+        shared = {
+            "tool": "promptfoo",
+            "file": file.name,
+            "test": test,
+            "model": model,
+            "prompt": str(prompt.get("label") or prompt.get("raw") or ""),
+            "input": str(prompt.get("raw") or ""),
+            "output": _text((result.get("response") or {}).get("output")),
+            "description": str((result.get("testCase") or {}).get("description") or ""),
+            "vars": result.get("vars") or {},
+        }
+        _add_assertions(content, place, shared, assertions)
+    return content
+
+
+def _results(file: Path) -> Iterable[Any]:
+    if corpus_suffix(file) != ".json":
+        return (_values(file, row) for row in read_rows(file))
+    value = read_json(file)
+    results = value.get("results") if isinstance(value, dict) else None
+    if isinstance(results, dict):
+        results = results.get("results")
+    if not isinstance(results, list):
+        raise DataFileError(f"{file}: no results of promptfoo: it has no list `results`.", DAMAGED)
+    return results
+
+
+def _add_assertions(
+    content: Content, place: str, shared: Mapping[str, Any], assertions: Iterable[Mapping[str, Any]]
+) -> None:
+    seen: Counter[tuple[str, str, str]] = Counter()
+    rows = []
+    checks: dict[str, str] = {}
+    for result in assertions:
+        assertion = result.get("assertion") or {}
+        kind = str(assertion.get("type") or "assertion")
+        metadata = result.get("metadata") or {}
+        grader = _provider(assertion.get("provider"))
+        graded = grader or "renderedGradingPrompt" in metadata or metadata.get("graderError")
+        criterion = str(assertion.get("metric") or (assertion.get("value") if graded else "") or "")
+        judge = grader or kind
+        seen[kind, criterion, judge] += 1
+        if (times := seen[kind, criterion, judge]) > 1:
+            judge = f"{judge} ({times})"
+        readable = not metadata.get("graderError")
+        rows.append(
+            {
+                **shared,
+                "assertion": kind,
+                "criterion": criterion,
+                "judge": judge,
+                "graded": "true" if graded else "false",
+                "pass": (written(bool(result.get("pass"))) or "") if readable else "",
+                "score": (written(result.get("score")) or "") if readable else "",
+                "reason": str(result.get("reason") or ""),
+            }
+        )
+        checks[criterion or kind] = rows[-1]["pass"]
+    for row in rows:
+        content.add(place, {**row, "checks": checks})
+
+
+def _provider(provider: Any) -> str:
+    """Return the model of an assertion; promptfoo writes its id, or the id with its settings."""
+    if isinstance(provider, dict):
+        inner = provider.get("text")
+        return _provider(inner) if inner else str(provider.get("label") or provider.get("id") or "")
+    return str(provider or "")
+
+
+def _text(output: Any) -> str:
+    return output if isinstance(output, str) else "" if output is None else str(output)
+
+
+def read_alpaca_eval(file: Path) -> Content:
+    """Return the preferences of an annotations file; raises `DataFileError` for one of no kind.
+
+    A preference is 1, 2, 1.5 for a tie, or between 1 and 2 where it is weighted by probabilities.
+    """
+    content = Content()
+    for row in read_rows(file):
+        values = _values(file, row)
+        given = written(values.get("preference"))
+        value = float(given) if given and given.replace(".", "", 1).isdecimal() else None
+        if given is None or (given and (value is None or not (value == 0 or 1 <= value <= 2))):
+            raise row.error(
+                file, f"preference is {values.get('preference')!r}", "It is 1, 2, or between them."
+            )
+        switched = values.get("is_switched_outputs")
+        generators = [str(values.get(f"generator_{place}") or "") for place in (1, 2)]
+        content.add(
+            row.where,
+            {
+                "tool": "alpaca_eval",
+                "file": file.name,
+                "judge": str(values.get("annotator") or values.get("annotator_index") or ""),
+                "choice": _choice(value),
+                "weighted": "true" if value not in (None, 0, 1, 1.5, 2) else "false",
+                "preference": given,
+                "swapped": "" if switched is None else written(bool(switched)),
+                "instruction": str(values.get("instruction") or ""),
+                "output_1": str(values.get("output_1") or ""),
+                "output_2": str(values.get("output_2") or ""),
+                "generators": " vs ".join(generators) if any(generators) else "",
+                "answer": _raw(values),
+            },
+        )
+    return content
+
+
+def _choice(preference: float | None) -> str:
+    """Return the stage of a preference; before version 0.2 a tie was 0."""
+    if preference is None:
+        return ""
+    if preference in (0, 1.5):
+        return TIE
+    return FIRST if preference < 1.5 else SECOND
+
+
+def _raw(values: Mapping[str, Any]) -> str:
+    return _text(values.get("preference_raw_completion") or values.get("raw_completion"))
+
+
+def _values(file: Path, row: Row) -> dict[str, Any]:
+    if row.fault:
+        raise row.error(file, row.fault, "Export it again.")
+    return row.values
