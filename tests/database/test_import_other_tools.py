@@ -49,10 +49,14 @@ def test_an_import_has_the_figures_of_an_audit(
     run_id = analysis.analyse(engine, recorded.name)
     with Session(engine) as session:
         stored = {
-            (row.metric, str(row.scope)): (row.estimate, row.lower, row.n)
+            (row.metric, frozenset(row.scope.items())): (row.estimate, row.lower, row.n)
             for row in load_results(session, run_id)
         }
     rows = [row for row in audited(files, recorded, rubric).rows if row.estimate is not None]
     assert rows
     for row in rows:
-        assert stored[row.metric, str(row.scope)] == (row.estimate, row.lower, row.n), row
+        assert stored[row.metric, frozenset(row.scope.items())] == (
+            row.estimate,
+            row.lower,
+            row.n,
+        ), row
