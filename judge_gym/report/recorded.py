@@ -40,7 +40,7 @@ from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
 _MOST_COLUMNS = 12
-_MOST_PLACES = 10
+_MOST_PLACES, _FEW_PLACES = 10, 3
 """Judgements without an answer that a caution names; of more it names the first."""
 LONGEST_VERDICT = 200
 """Characters shown of a verdict as written in the file."""
