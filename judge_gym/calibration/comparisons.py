@@ -62,9 +62,10 @@ def between_checks(
 def _alike(
     judges: Sequence[str], points: FloatArray, margins: Margins, rng: np.random.Generator
 ) -> Check:
+    scored = [name for name, own in zip(judges, points.T, strict=True) if not np.isnan(own).all()]
     return claimed(
         "alpha",
-        f"the scores of {', '.join(judges)} can stand in for each other",
+        f"the scores of {', '.join(scored) or 'these judges'} can stand in for each other",
         score_alpha(points, rng),
         Claim(Direction.ABOVE, margins.alpha),
         "Keep one judge throughout: scores of these cannot be compared with each other.",

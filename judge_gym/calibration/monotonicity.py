@@ -173,7 +173,7 @@ def _untested(effect: Effect) -> tuple[str, str]:
         scored = (
             f"of {counted(effect.changed, 'changed text')} none has a score beside its original"
         )
-        return scored, "Rerun the command to judge what failed."
+        return scored, "See why answers have no score: the check that they can be read says so."
     if effect.not_applicable:
         because = f"it could be applied to none of {counted(effect.not_applicable, 'item')}"
         return because, "Use texts that this perturbation can change, or leave it out."

@@ -235,7 +235,9 @@ def readable_check(scored: IntArray, expected: IntArray, answers: Answers, least
     return replace(check, reason=f"{check.reason} ({answers})") if kinds else check
 
 
-def agreement_check(labels: FloatArray, judged: FloatArray, least: float, near: float) -> Check:
+def agreement_check(
+    labels: FloatArray, judged: FloatArray, least: float, near: float, *, verdicts: bool = False
+) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
 
     By Lin's concordance, which is 0 for a judge that does not depend on the text. Ten labels are
@@ -255,8 +257,13 @@ def agreement_check(labels: FloatArray, judged: FloatArray, least: float, near: 
         undecided=_more_labels(agreement, claim),
     )
     if len(hits):
-        within = f"{int(hits.sum())} of {len(hits)} scores within {plain(near)} points"
-        check = replace(check, reason=f"concordance {check.reason}; {within} of their label")
+        met_by = (
+            "verdicts as labelled"
+            if verdicts
+            else f"scores within {plain(near)} points of their label"
+        )
+        counts = f"{int(hits.sum())} of {len(hits)} {met_by}"
+        check = replace(check, reason=f"concordance {check.reason}; {counts}")
     if agreement.estimate is None:
         # Of a judge without a score, other labels would say no more.
         action = _OTHER_LABELS if len(hits) else ""

@@ -367,7 +367,8 @@ class _Reading(Generic[R]):
             raise _fault(file, row, f"{column} is empty")
         raise _fault(
             file, row, f"there is no {column!r}",
-            f"{_listed(row.values)} Map one with fields: {{{name}: COLUMN}}.",
+            f"{_listed(row.values)} Map one with fields: {{{name}: COLUMN}} in the file that names "
+            f"it, or on the command line with --fields {name}=COLUMN.",
         )  # fmt: skip
 
 

@@ -157,9 +157,10 @@ def newest_of(path: Path, rows: Sequence[Annotation]) -> Annotation:
         rows = newest
     first, other = rows[0], next(row for row in rows if row.labels != rows[0].labels)
     criterion = f", criterion {first.criterion!r}" if first.criterion else ""
+    same = "" if first.item == other.item else f", which has the same text as {other.item!r}"
     raise DataFileError(
         f"{path} line {other.line}: label is {text_of(other)!r}, and line {first.line} has "
-        f"{text_of(first)!r} by {first.annotator!r} of item {first.item!r}{criterion}.",
+        f"{text_of(first)!r} by {first.annotator!r} of item {first.item!r}{same}{criterion}.",
         "Remove one of the rows, or give both a time: then the newest label counts.",
     )
 
@@ -249,7 +250,8 @@ class _Reading:
             raise row.error(
                 self._path, f"there is no column {name!r}",
                 f"{did_you_mean(name, list(row.values))}The columns are {there}. "
-                f"Map one with fields: {{{name}: COLUMN}}.",
+                f"Map one with --label-fields {name}=COLUMN, or in a file with "
+                f"label_fields: {{{name}: COLUMN}}.",
             )  # fmt: skip
         if column is not None:
             self.used[name] = column

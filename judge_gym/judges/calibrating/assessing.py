@@ -193,7 +193,15 @@ def _checks(
     checks = (
         _readable(judge, [results[key] for key in results], rule.readable),
         *(
-            [agreement_check(labelled.expert, labelled.judge, rule.agreement, margins.near)]
+            [
+                agreement_check(
+                    labelled.expert,
+                    labelled.judge,
+                    rule.agreement,
+                    margins.near,
+                    verdicts=bool(judge.verdict_scores),
+                )
+            ]
             if has_labels
             else []
         ),

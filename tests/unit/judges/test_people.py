@@ -129,6 +129,15 @@ def test_a_row_that_does_not_fit_is_named(tmp_path: Path, content: str, words: l
         assert word in said
 
 
+def test_labels_of_two_rows_with_one_text_that_differ_name_both_items(tmp_path: Path) -> None:
+    items = tmp_path / "twice.csv"
+    items.write_text("id,text\nk0,One text.\nk9,One text.\n")
+    file = tmp_path / "labels.csv"
+    file.write_text("item,annotator,label\nk0,ann,2\nk9,ann,1\n")
+    with pytest.raises(JudgeGymError, match="item 'k0', which has the same text as 'k9'"):
+        read_item_file(items).with_labels(read_labels(file), [RUBRIC])
+
+
 def test_columns_are_mapped_and_a_wrong_mapping_is_an_error(tmp_path: Path) -> None:
     content = "Ticket,Rater,Grade\nt1,ann,4\n"
     fields = {"item": "Ticket", "annotator": "Rater", "label": "Grade"}
