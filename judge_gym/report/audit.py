@@ -196,7 +196,8 @@ def _row(judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]]) -
             _ranged(judge.first),
             _ranged(judge.same),
             *([_figures(far.get(judge.name, []))] if far else []),
-        )
+        ),
+        about=behind([judge.whole.scope]),
     )
 
 

@@ -165,7 +165,7 @@ def test_it_is_shown_and_written_marked_and_escaped(
         assert said in told
     assert "24 of 24 documents are in these figures." in told
     assert evaluation.answer in " ".join(told.split())
-    assert evaluation.answer.startswith("Less error than the best of these raters: mean, ")
+    assert evaluation.answer.startswith("Less error than the best single rater: mean, ")
     assert evaluation.cheapest is not None
     assert f"errors included: {evaluation.cheapest.name}." in told
     rows, scores = list(figure_rows(evaluation)), list(score_rows(evaluation))

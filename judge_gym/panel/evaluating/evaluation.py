@@ -109,13 +109,17 @@ class Evaluation:
         text = " ".join(
             f"{heading}: {', '.join(names)}."
             for heading, names in (
-                ("Less error than the best of these raters", better),
-                ("More error than the best of these raters", worse),
-                ("Not decided by these documents", still_open),
+                ("Less error than the best single rater", better),
+                ("More error than the best single rater", worse),
+                ("Inconclusive", still_open),
             )
             if names
         )
-        return f"{text} By 95% intervals, each by itself." if better or worse else text
+        return (
+            f"{text} Judged by 95% intervals, not corrected for several comparisons."
+            if better or worse
+            else text
+        )
 
     @property
     def cheapest(self) -> PolicyFigures | None:
