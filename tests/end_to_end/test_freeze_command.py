@@ -17,6 +17,7 @@ from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from judge_gym.store.results import planned
 from support.command_line import SWEEPS, CommandLine
+from support.postgres import temporary_database
 from support.study import corpus
 
 pytestmark = pytest.mark.slow
@@ -43,13 +44,30 @@ confirmatory: [H1]
 """
 
 
-@pytest.fixture
-def sweep_file(tmp_path: Path) -> Path:
-    corpus(tmp_path, 4)
-    (tmp_path / "plan.yaml").write_text(PLAN)
-    file = tmp_path / "small.yaml"
+def written(folder: Path) -> Path:
+    """Write the sweep's file and those that it names."""
+    corpus(folder, 4)
+    (folder / "plan.yaml").write_text(PLAN)
+    file = folder / "small.yaml"
     file.write_text(SWEEP)
     return file
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def frozen_text(
+    postgres_server: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """The plan of the sweep, frozen once: its power takes seconds to simulate."""
+    file = written(tmp_path_factory.mktemp("frozen"))
+    with temporary_database(postgres_server, migrated_template) as url:
+        command = CommandLine(file.parent, {"JUDGE_GYM_DATABASE_URL": url}, in_process=True)
+        command("sweep", "freeze", str(file), "--seeds", "20").fine()
+    return frozen_file(file).read_text()
 
 
 @pytest.fixture
@@ -58,8 +76,8 @@ def typed(database: str, tmp_path: Path) -> CommandLine:
 
 
 @pytest.fixture
-def frozen(typed: CommandLine, sweep_file: Path) -> FrozenPlan:
-    typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine()
+def frozen(frozen_text: str, sweep_file: Path) -> FrozenPlan:
+    frozen_file(sweep_file).write_text(frozen_text)
     return load_frozen(frozen_file(sweep_file))
 
 
