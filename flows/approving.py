@@ -12,13 +12,13 @@ from prefect.runtime import deployment, flow_run
 from prefect.states import Cancelled
 from pydantic import Field
 
-from flows.forms import OrLeftOut
+from flows.forms import OrLeftOut, WithoutNull
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.approving import SpendingPlan, lowest, plan_spending, save_decision
 from judge_gym.report.approval import plan_markdown, plan_sentence
 from judge_gym.runtime import Runtime
-from judge_gym.seeds import digest
+from judge_gym.store.decisions import decisions_in
 
 ApproveOver = OrLeftOut[Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 """US dollars, in a form that may leave them empty."""
@@ -44,6 +44,14 @@ class Approval(RunInput):
     reason: Annotated[
         str, Field(max_length=2000, description="Why, in your words. It is recorded.")
     ] = ""
+    up_to_usd: Annotated[
+        float | None,
+        WithoutNull(),
+        Field(
+            ge=0,
+            description="US dollars that you approve from now on; the expected cost if left out.",
+        ),
+    ] = None
 
 
 async def refused(
@@ -61,30 +69,44 @@ async def refused(
     bound = lowest(over_usd, sweep.approve_over_usd)
     if bound is None:
         return None
-    plan = await asyncio.to_thread(_plan, runtime, sweep, bound, only)
-    if not plan.needs_approval:
-        return None
-    if deployment.id is None:
-        raise ApprovalRequiredError(
-            f"{plan_sentence(plan)} Nothing was spent.",
-            "Read `judge-gym sweep plan` and pass --approved-by NAME, or run it as a deployment, "
-            "where the page asks.",
-        )
-    # Of the same plan, the answer that was given before; another plan is shown anew.
-    key = f"approval-{digest('approval', plan.details)}"
+    while True:
+        plan = await asyncio.to_thread(_plan, runtime, sweep, bound, only)
+        if not plan.needs_approval:
+            return None
+        if deployment.id is None:
+            raise ApprovalRequiredError(
+                f"{plan_sentence(plan)} Nothing was spent.",
+                "Read `judge-gym sweep plan` and pass --approved-by NAME, or run it as a "
+                "deployment, where the page asks.",
+            )
+        answer = await _answer(runtime, plan)
+        if answer.decision == "refuse":
+            why = f": {answer.reason}" if answer.reason else ""
+            return Cancelled(
+                message=f"Refused by {answer.name}{why}. Nothing was spent. {plan_sentence(plan)}"
+            )
+        get_run_logger().info("Approved by %s. %s", answer.name, plan_sentence(plan))
+
+
+async def _answer(runtime: Runtime, plan: SpendingPlan) -> Approval:
+    """Return a person's answer about a plan, and store it; suspends the run until there is one."""
+    run_id = str(flow_run.id)
+    with runtime.session() as session:
+        number = decisions_in(session, run_id) + 1
     form = Approval.with_initial_data(description=plan_markdown(plan))
-    answer = await asuspend_flow_run(wait_for_input=form, key=key)
+    # The estimate may have moved since the form was shown, so the key does not depend on it.
+    answer = await asuspend_flow_run(wait_for_input=form, key=f"approval-{number}")
     with runtime.session() as session:
         save_decision(
-            session, plan, answer.decision, answer.name, answer.reason, flow_run=str(flow_run.id)
+            session,
+            plan,
+            answer.decision,
+            answer.name,
+            answer.reason,
+            answer.up_to_usd,
+            flow_run=run_id,
         )
-    if answer.decision == "approve":
-        get_run_logger().info("Approved by %s. %s", answer.name, plan_sentence(plan))
-        return None
-    why = f": {answer.reason}" if answer.reason else ""
-    return Cancelled(
-        message=f"Refused by {answer.name}{why}. Nothing was spent. {plan_sentence(plan)}"
-    )
+    return answer
 
 
 def _plan(

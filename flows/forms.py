@@ -77,7 +77,7 @@ class _WithoutDefault(dict[str, Any]):
             super().__setitem__(key, value)
 
 
-class _WithoutNull:
+class WithoutNull:
     """Leaves null out of a type's schema, or Prefect's form asks whether it is to be "None"."""
 
     def __get_pydantic_json_schema__(
@@ -87,7 +87,7 @@ class _WithoutNull:
         return _WithoutDefault(next(option for option in shown if option != {"type": "null"}))
 
 
-OrLeftOut = Annotated[T | None, _WithoutNull()]
+OrLeftOut = Annotated[T | None, WithoutNull()]
 """What a form may leave empty; it is None then."""
 File = Annotated[Path, AfterValidator(own_or_shipped)]
 """A file of the run's folder, or a shipped example such as deployments/sweeps/demo.yaml."""

@@ -61,7 +61,6 @@ class SpendingPlan:
             "calls": self.calls,
             "cost_usd": self.left_usd,
             "spent_usd": self.spent_usd,
-            "approved_usd": self.spent_usd + self.left_usd,
             "unpriced": list(self.unpriced),
             "approve_over_usd": self.over_usd,
         }
@@ -101,7 +100,13 @@ def save_decision(
     decision: SpendingDecision,
     person: str,
     reason: str = "",
+    up_to_usd: float | None = None,
     **where: str,
 ) -> None:
-    """Store a decision about a plan; `where` says where it was made, such as the flow run."""
-    save_spending(session, plan.sweep, decision, person, reason, plan.details | where)
+    """Store a decision about a plan; `where` says where it was made, such as the flow run.
+
+    An approval covers `up_to_usd` US dollars from now on, by default the expected cost.
+    """
+    left = plan.left_usd if up_to_usd is None else up_to_usd
+    details = plan.details | {"approved_usd": plan.spent_usd + left} | where
+    save_spending(session, plan.sweep, decision, person, reason, details)

@@ -70,6 +70,12 @@ def approved(session: Session, sweep: str) -> Approved:
     )
 
 
+def decisions_in(session: Session, flow_run: str) -> int:
+    """Return how many decisions were made in a flow run."""
+    made = t.Decision.details["flow_run"].astext == flow_run
+    return session.scalar(sa.select(sa.func.count()).where(made)) or 0
+
+
 def save_review(
     session: Session,
     review: str,

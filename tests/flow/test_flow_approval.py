@@ -77,7 +77,7 @@ class Deployed:
 
         return asyncio.run(work())
 
-    def answer(self, **given: str) -> str:
+    def answer(self, **given: Any) -> str:
         """Submit the form as Prefect's page does; the server's answer to it."""
 
         async def send() -> str:
@@ -172,6 +172,19 @@ def test_a_run_without_a_page_says_what_it_would_cost(file: Path, simulator: Sim
     assert "Sweep billed is expected to cost" in error.message
     assert "--approved-by NAME" in error.remedy
     assert simulator.answered() == before
+
+
+def test_a_sum_that_does_not_suffice_is_asked_about_again(file: Path, database: str) -> None:
+    run = Deployed(file=str(file), approve_over_usd=0.01)
+    assert run.work().is_paused()
+    assert run.answer(decision="approve", name="Ada", up_to_usd=0.1) == "ACCEPT"
+    assert run.work().is_paused()
+    assert run.answer(decision="approve", name="Ben", up_to_usd=50) == "ACCEPT"
+    assert run.work().is_completed()
+    assert {row[2] for row in decisions(database)} == {"Ada", "Ben"}
+    # What is left was approved with room, so more of it needs nobody.
+    file.write_text(file.read_text().replace("replicates: 1", "replicates: 3"))
+    assert Deployed(file=str(file), approve_over_usd=0.01).work().is_completed()
 
 
 def test_a_command_names_who_approves(place: pytest.MonkeyPatch, file: Path, database: str) -> None:
