@@ -44,8 +44,21 @@ def export_bundle(
         list[str] | None,
         typer.Option(help="An experiment's tag or number; may be repeated.", show_default=False),
     ] = None,
+    written: Annotated[
+        str, typer.Option("--format", help="tables (CSV and Parquet) or inspect (.eval logs).")
+    ] = "tables",
+    judge: Annotated[
+        str | None,
+        typer.Option(help="With --format inspect: a judge's name or key.", show_default=False),
+    ] = None,
 ) -> None:
-    """Export a sweep or experiments, with all they need, to CSV and Parquet."""
+    """Export a sweep or experiments, with all they need, to CSV and Parquet.
+
+    With --format inspect, write the judgements of a sweep or of a judge as logs of Inspect.
+    """
+    if written != "tables" or judge:
+        _export_logs(to, sweep, judge, bool(experiment), written)
+        return
     from judge_gym.store.bundles import export
     from judge_gym.store.experiments import experiment_tag
 
@@ -62,6 +75,21 @@ def export_bundle(
         markup=False,
     )
     console.print(f"To import them elsewhere: {command()} data import {to}", markup=False)
+
+
+def _export_logs(
+    to: Path, sweep: str | None, judge: str | None, experiments: bool, written: str
+) -> None:
+    """Write judgements as logs of Inspect."""
+    from judge_gym.analysis.inspect_logs import export_judge, export_sweep
+
+    if written != "inspect":
+        raise ConfigError(f"--format is {written!r}.", "Use tables, or inspect (with --judge).")
+    if (sweep is None) == (judge is None) or experiments:
+        raise ConfigError("Name either a sweep or a judge (--judge NAME) for --format inspect.")
+    with database():
+        files = export_sweep(name_of(sweep), to) if sweep else export_judge(judge or "", to)
+    console.print(f"Exported {counted(len(files), 'log')} of Inspect to {to}.", markup=False)
 
 
 @app.command("import")
