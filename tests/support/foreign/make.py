@@ -24,7 +24,8 @@ MADE = HERE / "made"
 PACKAGES = {
     "inspect": ["inspect-ai==0.3.285"],
     "alpaca_eval": ["alpaca-eval==0.6.6", "setuptools<80"],
-    "deepeval": ["deepeval==4.3.1"],
+    # Beside judge-gym itself, as users install them.
+    "elsewhere": ["inspect-ai==0.3.285", "deepeval==4.3.1"],
 }
 PROMPTFOO = "promptfoo@0.121.20"
 TESTS = ("eggs", "tea", "soup")

@@ -1,0 +1,41 @@
+"""Judges as components of other tools: an Inspect scorer, a DeepEval metric, a plain function."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.judges import Judge
+from judge_gym.records.judgements import JudgeResult
+
+
+class NotScoredError(JudgeGymError):
+    """A judge gave no score; nothing takes its place."""
+
+
+def judge_of(judge: Judge | str | Path) -> Judge:
+    """Return a judge, or the one of a file; raises `ConfigError` for one of pairs."""
+    return judge if isinstance(judge, Judge) else Judge.from_file(judge)
+
+
+def unscored(result: JudgeResult) -> str:
+    """Return why a result has no score."""
+    return result.failure or result.status
+
+
+def scoring_function(judge: Judge | str | Path) -> Callable[..., float]:
+    """Return a function `score(text, context="")` of a judge, on the judge's scale.
+
+    It raises `NotScoredError` where the judge gives no score.
+    """
+    chosen = judge_of(judge)
+
+    def score(text: str, context: str = "") -> float:
+        result = chosen.score(text, context=context)
+        if result.score is None:
+            raise NotScoredError(
+                f"{chosen.called} gave no score: {unscored(result)}.",
+                "Judge the text again with judge-gym judge score --retry-failed.",
+            )
+        return result.score
+
+    return score

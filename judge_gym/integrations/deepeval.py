@@ -1,0 +1,56 @@
+"""A judge as a metric of DeepEval; needs deepeval in the same environment."""
+
+from pathlib import Path
+from typing import Any
+
+from judge_gym.errors import ConfigError
+from judge_gym.integrations import NotScoredError, judge_of, unscored
+from judge_gym.judges import Item, Judge
+from judge_gym.judges.base import run_now
+
+try:
+    from deepeval.metrics import BaseMetric
+except ImportError as error:
+    raise ConfigError(
+        "judge_gym.integrations.deepeval needs DeepEval, which is not installed.",
+        "Install it beside judge-gym: pip install deepeval",
+    ) from error
+
+
+class JudgeMetric(BaseMetric):  # type: ignore[misc, unused-ignore]
+    """The score of a judge of a test case's actual output, with its input as context.
+
+    The score is from 0 to 1: the share of the judge's scale. `threshold` is on it, too. Where the
+    judge gives no score, `measure` raises `NotScoredError`.
+    """
+
+    def __init__(self, judge: Judge | str | Path, threshold: float = 0.5) -> None:
+        self.judge, self.threshold, self.async_mode = judge_of(judge), threshold, True
+        self.score: float | None = None
+        self.reason: str | None = None
+        self.success: bool | None = None
+
+    def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
+        """Return the score of a test case."""
+        return run_now(self.a_measure(test_case, *args, **kwargs))
+
+    async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
+        """Return the score as `measure` does, in async code."""
+        del args, kwargs
+        item = Item(id="text", text=test_case.actual_output, context=str(test_case.input or ""))
+        result = await self.judge.ascore(item)
+        if result.score is None:
+            self.error = unscored(result)
+            raise NotScoredError(f"{self.judge.called} gave no score: {self.error}.", "")
+        lowest, highest = self.judge.score_range
+        self.score = (result.score - lowest) / (highest - lowest)
+        self.reason, self.success = result.reason, self.score >= self.threshold
+        return self.score
+
+    def is_successful(self) -> bool:
+        """Whether the last score reached the threshold."""
+        return bool(self.success)
+
+    @property
+    def __name__(self) -> str:
+        return f"judge-gym: {self.judge.name}"

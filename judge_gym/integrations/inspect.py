@@ -1,0 +1,42 @@
+"""A judge as a scorer of Inspect; needs inspect-ai in the same environment."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from judge_gym.errors import ConfigError
+from judge_gym.integrations import judge_of, unscored
+from judge_gym.judges import Item, Judge
+
+try:
+    from inspect_ai.scorer import Score, mean, scorer, stderr
+except ImportError as error:
+    raise ConfigError(
+        "judge_gym.integrations.inspect needs Inspect, which is not installed.",
+        "Install it beside judge-gym: pip install inspect-ai",
+    ) from error
+
+
+@scorer(metrics=[mean(), stderr()])
+def judge_scorer(judge: Judge | str | Path) -> Any:
+    """Return a scorer whose judge reads a sample's output, with its input as context.
+
+    The value is on the judge's scale. Without a score it is NaN, a missing score to Inspect, and
+    the explanation says why.
+    """
+    chosen = judge_of(judge)
+
+    async def score(state: Any, target: Any) -> Any:
+        del target
+        item = Item(id="text", text=state.output.completion, context=state.input_text)
+        result = await chosen.ascore(item)
+        if result.score is None:
+            return Score(value=math.nan, explanation=unscored(result))
+        return Score(
+            value=result.score,
+            answer=result.verdict,
+            explanation=result.reason,
+            metadata={"judge": result.judge, "subscores": result.subscores},
+        )
+
+    return score

@@ -1,0 +1,86 @@
+"""Judges and logs inside other tools: the real libraries, in an environment of their own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command_line import REPOSITORY
+from support.foreign import make
+from support.postgres import temporary_database
+from support.simulation import Simulator
+
+pytestmark = pytest.mark.slow
+EXAMPLES = REPOSITORY / "deployments" / "integrations"
+READ = """
+import math, sys
+from inspect_ai.log import list_eval_logs, read_eval_log
+for file in list_eval_logs(sys.argv[1]):
+    log = read_eval_log(file)
+    values = [sample.scores["score"].value for sample in log.samples]
+    scored = [value for value in values if not math.isnan(value)]
+    print(log.status, log.eval.model, len(values), len(scored), log.eval.config.epochs)
+"""
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Path:
+    try:
+        return make.python("elsewhere", "-e", str(REPOSITORY))
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"inspect-ai and deepeval cannot be installed here: {error}")
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    ended = subprocess.run(
+        list(map(str, command)), cwd=REPOSITORY, capture_output=True, text=True, check=False,
+        env={"PATH": "/usr/bin:/bin", "HOME": environment.pop("home", "/tmp"), **make.QUIET,
+             **environment},
+    )  # fmt: skip
+    assert ended.returncode == 0, f"{ended.stdout}\n{ended.stderr}"
+    return ended.stdout
+
+
+def test_a_judge_is_a_component_of_other_tools(
+    interpreter: Path,
+    postgres_server: str,
+    migrated_template: str,
+    simulator: Simulator,
+    tmp_path: Path,
+) -> None:
+    with temporary_database(postgres_server, migrated_template) as url:
+        settings = {
+            "JUDGE_GYM_DATABASE_URL": url,
+            "JUDGE_GYM_SIMULATOR_URL": simulator.url,
+            "JUDGE_GYM_DATA_DIR": str(tmp_path),
+            "home": str(tmp_path),
+        }
+        lines = run(sys.executable, EXAMPLES / "plain_function.py", **settings).splitlines()
+        first = float(lines[0].split()[0])
+        # The text is the same, but has a context: another item, on the scale of 0 to 100.
+        assert 0 <= first <= 100
+        shown = run(interpreter, EXAMPLES / "deepeval_metric.py", **settings)
+        assert "passed: " in shown
+        assert 0 <= float(shown.split("score ")[1].split(",")[0]) <= 1
+        program = (
+            "import sys; sys.path.insert(0, sys.argv[1])\n"
+            "from inspect_ai import eval\n"
+            "from inspect_ai.model import ModelOutput, ModelUsage, get_model\n"
+            "from inspect_scorer import notes\n"
+            "said = ModelOutput.from_content('mockllm/model', 'Bread rose by 4% in May.')\n"
+            "said.usage = ModelUsage()\n"
+            "model = get_model('mockllm/model', custom_outputs=[said])\n"
+            "[log] = eval(notes(), model=model, log_dir=sys.argv[2], display='none')\n"
+            "[score] = log.samples[0].scores.values()\n"
+            "print(log.status, 0 <= score.value <= 100, sorted(score.metadata['subscores'])[:2])\n"
+        )
+        shown = run(interpreter, "-c", program, EXAMPLES, tmp_path / "logs", **settings)
+        assert "success True ['accuracy', 'actionable']" in shown
+        # What the judge gave is stored, and goes out as a log that Inspect reads.
+        command = Path(sys.executable).parent / "judge-gym"
+        export = ("data", "export", "--format", "inspect", "--to", tmp_path / "out")
+        run(command, *export, "--judge", "notes", **settings)
+        assert run(interpreter, "-c", READ, tmp_path / "out").split() == [
+            "success", "sim/good-1", "4", "4", "1",
+        ]  # fmt: skip
