@@ -7,7 +7,7 @@ from inspect_ai.solver import generate
 from judge_gym.integrations.inspect import judge_scorer
 
 
-@task
+@task  # type: ignore[untyped-decorator, unused-ignore]
 def notes() -> Task:
     samples = [Sample(input="Write a note on the price of bread.")]
     scorer = judge_scorer("deployments/judges/notes.yaml")

@@ -17,7 +17,7 @@ except ImportError as error:
     ) from error
 
 
-@scorer(metrics=[mean(), stderr()])
+@scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator, unused-ignore]
 def judge_scorer(judge: Judge | str | Path) -> Any:
     """Return a scorer whose judge reads a sample's output, with its input as context.
 
