@@ -27,7 +27,7 @@ from pydantic import BaseModel, Field
 from ruamel.yaml import YAML
 
 from deployments.bootstrap import Step, outcome
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.shipped import DEPLOYMENTS
 
 PREFECT_FILE = DEPLOYMENTS / "prefect.yaml"
@@ -91,17 +91,20 @@ class Edit:
         return f"deployment {self.deployment}: {'; '.join(differences)}"
 
 
-async def deploy_all(*, overwrite: bool = False) -> list[Step]:
+async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[Step]:
     """Deploy every flow; returns a step for each deployment, and for each edit that was kept.
 
-    Edits on the server since the last deployment are kept and listed, unless `overwrite`. Raises
-    `JudgeGymError` if Prefect refuses a deployment.
+    With `image`, flows run in its containers: one with a tag is used as it is, one without is
+    built in the current folder and pushed first. Edits on the server since the last deployment are
+    kept and listed, unless `overwrite`. Raises `JudgeGymError` if Prefect refuses a deployment.
     """
     described = _described_in_file()
+    if image:
+        described = in_containers(described, image)
     async with get_client() as client:
         before = await _deployments(client)
         edits = [] if overwrite else await _edits_of(before, described)
-        _prefect_deploy(_with_edits(described, edits))
+        _prefect_deploy(_with_edits(described, edits), image)
         await _refuse_unknown_parameters(client)
         after = await _deployments(client)
     await _store_digests(after, edits)
@@ -118,16 +121,43 @@ def _described_in_file() -> dict[str, Any]:
     return dict(YAML(typ="safe").load(PREFECT_FILE))
 
 
-def _prefect_deploy(described: dict[str, Any]) -> None:
-    environment = os.environ | {"PREFECT_API_URL": get_current_settings().api.url or ""}
+def in_containers(described: Mapping[str, Any], image: str) -> dict[str, Any]:
+    """Return the content of prefect.yaml with every deployment in the Docker work pool.
+
+    Raises `ConfigError` for an image without a tag outside a checkout, where it cannot be built.
+    """
+    docker = deepcopy(described["definitions"]["docker"])
+    if tag := _tag(image):
+        docker = {"work_pool": docker["work_pool"], "version": tag}
+        docker["work_pool"]["job_variables"]["image"] = image
+    elif not Path("Dockerfile").exists():
+        raise ConfigError(
+            f"The image {image} has no tag, and there is no Dockerfile here to build it.",
+            "Name a built image with its tag, or run the command in a checkout.",
+        )
+    return {**described, "deployments": [{**one, **docker} for one in described["deployments"]]}
+
+
+def _tag(image: str) -> str:
+    """Return the tag of NAME:TAG; the host of NAME may have a port."""
+    return image.rpartition("/")[2].partition(":")[2]
+
+
+def _prefect_deploy(described: dict[str, Any], image: str = "") -> None:
+    environment = os.environ | {
+        "PREFECT_API_URL": get_current_settings().api.url or "",
+        "JUDGE_GYM_IMAGE": image,
+    }
     # If unset, it is filled in where the flow runs, which may be another machine.
     environment.pop("JUDGE_GYM_HOME", None)
     # Not in the user's folder: its modules could replace those that Prefect imports.
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, PREFECT_FILE.name).write_text(json.dumps(described), encoding="utf-8")
+        file = Path(folder, PREFECT_FILE.name)
+        file.write_text(json.dumps(described), encoding="utf-8")
+        builds = image and not _tag(image)
         done = subprocess.run(
-            _COMMAND,
-            cwd=folder,
+            [*_COMMAND, "--prefect-file", str(file)],
+            cwd=None if builds else folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

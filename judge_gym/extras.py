@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from judge_gym.errors import ConfigError
 
-_MODULES = {"serve": ("mcp", "ag_ui")}
+_MODULES = {"serve": ("mcp", "ag_ui"), "docker": ("prefect_docker",)}
 
 
 def require(extra: str) -> None:

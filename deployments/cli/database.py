@@ -82,6 +82,13 @@ def init(
         ),
     ] = False,
     overwrite: Overwrite = False,
+    image: Annotated[
+        str,
+        typer.Option(
+            help="Run flows in containers of this image; without a tag it is built and pushed.",
+            show_default="processes of a worker",
+        ),
+    ] = "",
 ) -> None:
     """Migrate the database and deploy the flows to your Prefect server.
 
@@ -105,19 +112,27 @@ def init(
             "Set it to your Prefect server, or start one on this machine with `judge-gym up`.",
         )
     with prefect_api():
-        show_steps(asyncio.run(made_ready(secrets=secrets, overwrite=overwrite)))
+        show_steps(asyncio.run(made_ready(secrets=secrets, overwrite=overwrite, image=image)))
 
 
-async def made_ready(*, secrets: bool = False, overwrite: bool = False) -> "list[Step]":
+async def made_ready(
+    *, secrets: bool = False, overwrite: bool = False, image: str = ""
+) -> "list[Step]":
     """Create what deployments need on the configured Prefect server, and deploy."""
+    from prefect.client.orchestration import get_client
+
     from deployments.bootstrap import bootstrap
+    from deployments.containers import prepare
     from deployments.deploying import deploy_all
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
     steps = await bootstrap(providers, secrets=secrets, overwrite=overwrite)
-    return steps + await deploy_all(overwrite=overwrite)
+    if image:
+        async with get_client() as client:
+            steps += await prepare(client)
+    return steps + await deploy_all(overwrite=overwrite, image=image)
 
 
 def show_steps(steps: "list[Step]") -> None:

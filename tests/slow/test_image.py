@@ -31,6 +31,22 @@ pytestmark = pytest.mark.slow
 # Layers are not kept here, and the cache of this machine spares the downloads.
 LEFT_OUT = (" --no-cache ", " --compile-bytecode ")
 PASSWORD = "judge-gym:two"
+# What a Docker worker fills into the work pool's template for a container.
+OF_A_CONTAINER = """
+import asyncio
+from prefect.client.orchestration import get_client
+from prefect_docker.worker import DockerWorkerJobConfiguration
+
+async def main():
+    async with get_client() as client:
+        pool = await client.read_work_pool("judge-gym-docker")
+        job = await DockerWorkerJobConfiguration.from_template_and_values(
+            pool.base_job_template, {"image": "judge-gym:0f1e2d"}, client=client
+        )
+        print(job.env["JUDGE_GYM_DATABASE_URL"], job.command)
+
+asyncio.run(main())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +129,21 @@ class Services:
         own = self.described["services"][name].get("environment", {})
         return CommandLine(self.folder).variables() | self.variables | own
 
-    def runs(self, name: str) -> None:
-        """Run a service to its end."""
-        words = self.words(self.described["services"][name]["command"])
+    def runs(self, name: str, *more: str) -> None:
+        """Run a service to its end, with more arguments."""
+        self._output(name, [*self.described["services"][name]["command"], *more])
+
+    def prints(self, name: str, script: str) -> str:
+        """What a script prints in the environment of a service."""
+        return self._output(name, ["python", "-c", script])
+
+    def _output(self, name: str, words: list[str]) -> str:
+        command = self.words(words)
         done = subprocess.run(
-            words, cwd=self.folder, env=self.environ(name), capture_output=True, text=True
+            command, cwd=self.folder, env=self.environ(name), capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     @contextmanager
     def healthy(self, name: str) -> Iterator[None]:
@@ -195,6 +219,13 @@ def test_the_services_of_compose_start_in_order_and_run_a_deployment(services: S
             server = Server(client["PREFECT_API_URL"])
             assert server.answer("GET", "/flows/count", password="").status_code == 401
             server.reaches(server.run("windows/daily"), "COMPLETED")
+        services.runs("init", "--image", "registry.example:5000/judge-gym:0f1e2d")
+        deployed = server.get("/deployments/name/sweep/default")
+        resolved = services.prints("init", OF_A_CONTAINER)
+    assert deployed["version"] == "0f1e2d"
+    assert deployed["work_pool_name"] == "judge-gym-docker"
+    assert deployed["job_variables"] == {"image": "registry.example:5000/judge-gym:0f1e2d"}
+    assert resolved.split() == [client["JUDGE_GYM_DATABASE_URL"], "None"]
     engine = sa.create_engine(client["JUDGE_GYM_DATABASE_URL"], poolclass=sa.NullPool)
     with engine.connect() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM windows").scalar() > 0

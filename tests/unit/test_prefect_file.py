@@ -12,6 +12,9 @@ from prefect.utilities.callables import parameter_schema
 from prefect.utilities.schema_tools import validate
 from ruamel.yaml import YAML
 
+from deployments.containers import job_template
+from deployments.deploying import in_containers
+
 REPOSITORY = Path(__file__).parents[2]
 WORKERS = Path(prefect.__file__).parent / (
     "server/api/collections_data/views/aggregate-worker-metadata.json"
@@ -42,7 +45,7 @@ def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, A
     assert all(one["active"] is False and one["timezone"] for one in schedules)
 
 
-@pytest.mark.parametrize("kind", ["process", "docker", "kubernetes"])
+@pytest.mark.parametrize("kind", ["process", "docker"])
 def test_every_way_to_run_uses_job_variables_that_its_worker_has(
     file: dict[str, Any], kind: str
 ) -> None:
@@ -51,12 +54,33 @@ def test_every_way_to_run_uses_job_variables_that_its_worker_has(
     ]
     [worker] = [one for one in workers if one["type"] == kind]
     known = worker["default_base_job_configuration"]["variables"]["properties"]
-    given = file["definitions"][kind]["job_variables"]
+    described = file["definitions"][kind]
+    given = described.get("work_pool", described)["job_variables"]
     assert given.keys() <= known.keys()
-    for name, value in given.items():
-        legal = known[name].get("enum")
-        assert legal is None or value in legal
-    assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_an_image_has_the_commit_as_its_tag_and_version(file: dict[str, Any]) -> None:
+    docker = in_containers(file, "registry.example:5000/judge-gym")["deployments"][0]
+    steps = [step for part in (docker["build"], docker["push"]) for step in part]
+    names = [next(iter(step)) for step in steps]
+    for name in names:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(module), function))
+    assert docker["version"] == steps[2][names[2]]["tag"] == "{{ commit.stdout }}"
+    assert docker["work_pool"]["job_variables"]["image"] == "{{ image.image }}"
+    built = in_containers(file, "registry.example:5000/judge-gym:0f1e2d")["deployments"][0]
+    assert built["version"] == "0f1e2d"
+    assert "build" not in built
+
+
+def test_runs_in_containers_choose_neither_command_nor_mounts() -> None:
+    template = job_template()
+    chosen = template["variables"]["properties"].keys()
+    assert not {"command", "volumes", "privileged", "container_create_kwargs"} & chosen
+    assert template["variables"]["additionalProperties"] is False
+    secrets = template["variables"]["properties"]["env"]["default"]
+    reference = "{{ prefect.blocks.secret.judge-gym-database-url }}"
+    assert secrets == {"JUDGE_GYM_DATABASE_URL": reference}
 
 
 def schema_of(deployment: dict[str, Any]) -> dict[str, Any]:
