@@ -14,7 +14,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-processes bench-million bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -66,6 +66,12 @@ bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspe
 
 bench-command: $(READY) ## Measure whole commands, cold, warm and done, beside Inspect AI (5 minutes)
 	@$(BIN)/python -m bench.whole_command
+
+bench-processes: $(READY) ## Measure `sweep run --processes` with 1, 2 and 4 processes (5 minutes)
+	@$(BIN)/python -m bench.processes
+
+bench-million: $(READY) ## Measure plan, figures and report of 10⁶ recorded judgements (15 minutes)
+	@$(BIN)/python -m bench.million
 
 bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
 	@$(BIN)/python -m bench.belief

@@ -122,7 +122,7 @@ def main() -> None:
             migrate.upgrade(url)
             engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
             with engine.connect() as connection:
-                _load(connection, items)
+                load(connection, items)
                 rows = [_explained(connection, *one, asked.plans) for one in QUERIES.items()]
         finally:
             embedded.remove(folder)
@@ -130,7 +130,8 @@ def main() -> None:
     show(f"The views at {asked.samples:,} samples", columns, rows)
 
 
-def _load(connection: sa.Connection, items: int) -> None:
+def load(connection: sa.Connection, items: int) -> None:
+    """Generate the rows of this many items on a migrated database, and its statistics."""
     script = LOAD.format(items=items, replicates=REPLICATES, experiments=EXPERIMENTS)
     connection.exec_driver_sql(script, execution_options={"no_parameters": True})
     connection.exec_driver_sql("VACUUM ANALYZE")

@@ -53,14 +53,17 @@ _of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDiction
 
 @asynccontextmanager
 async def runtime(
-    layers: Layers = (), keys_elsewhere: KeySource | None = None
+    layers: Layers = (),
+    keys_elsewhere: KeySource | None = None,
+    configured: Settings | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open the runtime of this event loop, or share the one already open.
 
-    `layers` are settings of this run, `keys_elsewhere` gives keys that the environment lacks;
-    whoever shares the runtime has them too.
+    `layers` are settings of this run, `configured` is all of them as another process has read
+    them, `keys_elsewhere` gives keys that the environment lacks; whoever shares the runtime has
+    them too.
     """
-    configured = settings_of_run(layers) if layers else None
+    configured = settings_of_run(layers) if layers else configured
     shared = _of_loop.setdefault(asyncio.get_running_loop(), _Shared())
     shared.users += 1
     try:

@@ -12,6 +12,7 @@ from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.store.windows import load_window
 from tasks.events import emit_collected
 from tasks.policy import WRITING
+from tasks.processes import done
 from tasks.runtime import runtime
 
 
@@ -40,7 +41,7 @@ async def make_views(
     """Make one view of these documents; returns counts by status."""
     async with runtime() as current:
         spender = _spender(current, budget)
-        return dict(await evidence.make_views(current, view, units, model, spender))
+        return dict(await done(current, evidence.make_views, view, units, model, spender))
 
 
 @task(name="write-rubrics", **WRITING)
@@ -57,14 +58,14 @@ async def write_rubrics(
 async def judge(units: list[SampleUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these judgements; returns counts by sample status."""
     async with runtime() as current:
-        return dict(await judging.judge(current, units, _spender(current, budget)))
+        return dict(await done(current, judging.judge, units, _spender(current, budget)))
 
 
 @task(name="probe", **WRITING)
 async def probe(units: list[ProbeUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these probes; returns counts by probe status."""
     async with runtime() as current:
-        return dict(await probing.probe(current, units, _spender(current, budget)))
+        return dict(await done(current, probing.probe, units, _spender(current, budget)))
 
 
 @task(name="mark-reasoning", **WRITING)
@@ -74,7 +75,7 @@ async def mark_reasoning(
     """Have the reasoning of these samples marked; returns counts by status."""
     async with runtime() as current:
         spender = _spender(current, budget)
-        return dict(await score_critics.mark_reasoning(current, units, critic_model, spender))
+        return dict(await done(current, score_critics.mark_reasoning, units, critic_model, spender))
 
 
 def _spender(runtime: Runtime, budget: SweepBudget | None) -> Spender | None:

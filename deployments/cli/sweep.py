@@ -75,6 +75,7 @@ def run_sweep(
     yes: bool = True,
     keep_templates: bool = False,
     approved_by: str = "",
+    processes: int = 1,
 ) -> int | None:
     """Run the flow of a sweep, or only some parts; return the id of the analysis run.
 
@@ -111,9 +112,14 @@ def run_sweep(
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
     beside = [database_engine(), simulator() if simulated else nullcontext()]
     with prefect_api(*_IMPORTED, beside=beside):
-        options = {"retry_failed": retry_failed, "only": list(only) if only else None}
+        options: dict[str, Any] = {
+            "retry_failed": retry_failed,
+            "only": list(only) if only else None,
+        }
+        if processes > 1:  # each needs a chunk to do
+            options["settings"] = {"workers": max(settings().workers, processes)}
         began = datetime.now(UTC)
-        state = asyncio.run(_run(file, sweep, options))
+        state = asyncio.run(_run(file, sweep, options, processes))
         batched = [provider.name for provider in providers if provider.batch]
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
@@ -186,10 +192,11 @@ def _finished(sweep: "Sweep", only: Sequence[str] | None) -> "Finished | None":
         return finished_parts(engine, settings(), sweep, only or PARTS)
 
 
-async def _run(file: Path, sweep: "Sweep", options: dict[str, Any]) -> Any:
+async def _run(file: Path, sweep: "Sweep", options: dict[str, Any], processes: int) -> Any:
     from flows.sweep import sweep as sweep_flow
     from judge_gym.settings import settings
     from judge_gym.store.engine import connect
+    from tasks.processes import worker_processes
 
     # The flow opens its own engine, with the settings of the run.
     engine = await asyncio.to_thread(connect, settings())
@@ -200,7 +207,8 @@ async def _run(file: Path, sweep: "Sweep", options: dict[str, Any]) -> Any:
             if console.is_terminal
             else progress_lines(f"sweep {sweep.name}")
         ):
-            return await sweep_flow(file, **options, return_state=True)
+            async with worker_processes(processes):
+                return await sweep_flow(file, **options, return_state=True)
     finally:
         engine.dispose()
 
@@ -376,6 +384,10 @@ def run(
             metavar="NAME", help="Who approves a cost over approve_over_usd.", show_default=False
         ),
     ] = "",
+    processes: Annotated[
+        int,
+        typer.Option(min=1, max=64, help="Processes that make the calls, to use more cores."),
+    ] = 1,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print Prefect's log.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -402,6 +414,7 @@ def run(
             yes=yes,
             keep_templates=keep_templates,
             approved_by=approved_by,
+            processes=processes,
         )
     if run_id is not None:
         show_results(run_id, next_file=file, everything=everything, as_json=as_json)
