@@ -101,7 +101,9 @@ def run_sweep(
             confirm_leaving(leaving_of(session, sweep), yes=yes)
         if not retry_failed and (done := _finished(sweep, only)) is not None:
             figures = "" if done.run_id is None else f"; figures of analysis run {done.run_id}"
-            console.print(f"{title} Nothing was missing: no request was made{figures}.")
+            console.print(
+                f"{title} Nothing was missing: no request was made{figures}.", soft_wrap=True
+            )
             return done.run_id
     console.print(title)
     for change in changes:
