@@ -10,7 +10,8 @@ from pathlib import Path
 
 SQL = Path(str(files("judge_gym"))) / "sql"
 """Migrations, views and roles."""
-DEPLOYMENTS = Path(str(files("deployments")))
+# Not of "deployments": in a folder with examples, that may be the user's own folder.
+DEPLOYMENTS = Path(str(files("deployments.cli"))).parent
 """The folder with the providers file, prefect.yaml and the examples."""
 _EXAMPLES = DEPLOYMENTS.name
 _NOT_EXAMPLES = ("__pycache__", "cli", "local", "mcp")

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 WIDTH_WITHOUT_TERMINAL = 120
 """Width in columns of output to a file or a pipe; rich would use 80."""
 
-BAD_INPUT = 3
-"""The exit code when a file, a setting or an argument cannot be used."""
+BAD_INPUT = 2
+"""The exit code when a file, a setting, an option or an argument cannot be used."""
 BUDGET_USED_UP = 4
 """The exit code when a budget stopped the work."""
-CANNOT_TELL = 5
+CANNOT_TELL = 3
 """The exit code when no threshold is missed, but the data cannot tell whether all are met."""
 TRY_AGAIN_LATER = 75
 """The exit code while calls wait, in batches or for a bound per hour: EX_TEMPFAIL of sysexits.h."""
 EXIT_CODES = (
-    "Exit codes: 0 success, 1 an error or failed calls, 2 unknown option, "
-    f"{BAD_INPUT} bad input, {BUDGET_USED_UP} budget used up, {CANNOT_TELL} cannot tell, "
+    f"Exit codes: 0 success, 1 an error or failed calls, {BAD_INPUT} bad input, "
+    f"{CANNOT_TELL} cannot tell, {BUDGET_USED_UP} budget used up, "
     f"{TRY_AGAIN_LATER} rerun later (batches, bounds per hour), 130 Ctrl-C. "
     "docs/reference/exit-codes.md explains them."
 )

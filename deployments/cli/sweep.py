@@ -395,7 +395,7 @@ def run(
 ) -> None:
     """Run or resume a sweep; only missing calls are made.
 
-    Exit codes: 1 failed calls, 3 bad input, 4 budget used up, 75 calls wait in batches or for a
+    Exit codes: 1 failed calls, 2 bad input, 4 budget used up, 75 calls wait in batches or for a
     bound per hour. Rerun the command to resume.
     """
     from deployments.cli.results import show_results

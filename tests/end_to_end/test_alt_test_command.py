@@ -44,7 +44,7 @@ def test_a_mistake_is_one_line(command: CommandLine) -> None:
     (command.folder / "mapping.yaml").write_text(MAPPING)
     (command.folder / "people.csv").write_text("item,annotator,kind,label\ni1,ann,robot,yes\n")
     wrong = command("analyse", "alt-test", "people.csv", "--mapping", "mapping.yaml")
-    assert wrong.code == 3
+    assert wrong.code == 2
     assert "people.csv line 2: kind is 'robot'" in wrong.errors
     assert "Traceback" not in wrong.errors
 
@@ -55,7 +55,7 @@ def test_a_mistaken_set_can_be_deleted(command: CommandLine) -> None:
     command("data", "import-annotations", "people.csv", "--mapping", "mapping.yaml").fine()
     delete = ("data", "delete-annotations", "people")
     refused = command(*delete)
-    assert refused.code == 3
+    assert refused.code == 2
     assert "120" in refused.output
     assert "no labels of sweep quick" in command(*delete, "--sweep", "quick", "--yes").errors
     assert "Deleted 120 rows" in command(*delete, "--yes").fine().output

@@ -56,7 +56,7 @@ CASES = {
         ("openai/gpt-5-mini does not apply temperature 0", "on_unsupported: mark"),
         environment={"OPENAI_API_KEY": "none"},
         changes=(("    evidence_view: raw\n", "    evidence_view: raw\n    temperature: 0\n"),),
-        code=3,
+        code=2,
     ),
     "key-of-another": Case(
         OPENAIS,
@@ -92,7 +92,7 @@ CASES = {
         "local/judge-1",
         ("LOCAL_BASE_URL is not an address", "begins with http:// or https://"),
         environment={"LOCAL_BASE_URL": "127.0.0.1:8000/v1"},
-        code=3,
+        code=2,
     ),
     "nobody-there": Case(
         "local/judge-1",
@@ -111,7 +111,7 @@ CASES = {
         "openai/gpt-4",
         ("openai/gpt-4 takes prompts of at most 8,192 tokens", "the shortest of the next 4"),
         environment=LONG | {"OPENAI_API_KEY": "none"},
-        code=3,
+        code=2,
     ),
     "too-long-as-told": Case(
         "local/judge-1",

@@ -21,7 +21,7 @@ def test_a_sweep_goes_from_one_database_to_another(
 
 def test_a_mistake_is_one_line(command: CommandLine) -> None:
     unclear = command("data", "export", "--to", "bundle")
-    assert unclear.code == 3
+    assert unclear.code == 2
     assert "--experiment TAG" in unclear.errors
     empty = command("data", "import", ".")
     assert (empty.code, "no bundle" in empty.errors) == (1, True)

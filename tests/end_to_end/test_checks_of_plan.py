@@ -51,7 +51,7 @@ def test_a_file_without_a_readable_row_is_an_error(
     corpus = command.folder / "corpus.jsonl"
     corpus.write_text(corpus.read_text().replace('"text": "", ', ""))
     refused = command("sweep", "plan", file)
-    assert refused.code == 3
+    assert refused.code == 2
     assert f"Window valmora: {corpus}: no row can be read" in refused.errors
 
 
@@ -63,7 +63,7 @@ def test_a_model_without_a_provider_is_placed(command: CommandLine, model: str) 
     line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if model in text)
     for action in ("plan", "run"):
         refused = command("sweep", action, file)
-        assert refused.code == 3
+        assert refused.code == 2
         assert f"{file}, line {line}: blocks[0].model: Model {model!r}" in refused.errors
 
 
@@ -95,7 +95,7 @@ def test_a_price_is_needed_before_the_run_and_only_for_calls(command: CommandLin
     file.write_text(raw.replace("evidence_view: raw", "evidence_view: neutralized"))
     for action in ("plan", "run"):
         refused = command("sweep", action, file, OPENAI_API_KEY="none")
-        assert refused.code == 3
+        assert refused.code == 2
         assert f"the price of {unpriced} is in no list" in refused.errors
 
 

@@ -123,10 +123,10 @@ def test_what_cannot_be_used_is_one_line(command: CommandLine, tmp_path: Path) -
     file = tmp_path / "judge.yaml"
     file.write_text("kind: rubric\nname: x\nmodel: sim/good-1\ntask: t\ncriteria: []\n")
     ended = command("judge", "check", file)
-    assert ended.code == 3
+    assert ended.code == 2
     assert f"{file}, line 5: criteria is an empty list." in ended.errors
     ended = command("judge", "score", JUDGES / "notes.yaml", "--items", JUDGES / "answers.jsonl")
-    assert ended.code == 3
+    assert ended.code == 2
     assert "Item 'boat' has a second text" in ended.errors
     assert len(ended.errors.strip().splitlines()) == 2
 

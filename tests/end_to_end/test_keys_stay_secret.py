@@ -181,7 +181,7 @@ def test_a_search_finds_every_form(tmp_path: Path) -> None:
 
 def test_without_a_key_one_line_says_where_it_may_be(place: CommandLine, database: str) -> None:
     ended, sent = run_sweep(place, answers())
-    assert ended.code == 3
+    assert ended.code == 2
     assert "The key for provider vault is not set." in ended.errors
     assert (
         "VAULT_API_KEY, or save the key as the Prefect Secret block vault-api-key" in ended.errors

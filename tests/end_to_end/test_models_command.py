@@ -35,7 +35,7 @@ def test_unknown_providers_and_patterns_name_the_closest(command: CommandLine) -
         (("check", "nobody/m"), "Add a table [nobody]"),
     ):
         refused = command("models", *asked)
-        assert (refused.code, remedy in refused.errors) == (3, True), refused.errors
+        assert (refused.code, remedy in refused.errors) == (2, True), refused.errors
 
 
 def test_a_simulated_model_is_checked_without_confirmation(command: CommandLine) -> None:
@@ -60,12 +60,12 @@ def test_an_answer_without_the_json_asked_for_fails_the_check(command: CommandLi
 
 def test_a_misspelt_name_is_told_before_spending(command: CommandLine) -> None:
     refused = command("models", "check", "anthropic/claude-sonet-4-6")
-    assert refused.code == 3
+    assert refused.code == 2
     assert "Did you mean claude-sonnet-4-6?" in refused.errors
 
 
 def test_real_calls_need_confirmation_after_their_cost(command: CommandLine) -> None:
     refused = command("models", "check", "openai/gpt-4.1")
-    assert refused.code == 3
+    assert refused.code == 2
     assert "at most 0.00107 USD" in refused.errors
     assert "--yes" in refused.errors

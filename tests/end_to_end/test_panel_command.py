@@ -81,7 +81,7 @@ def test_what_cannot_be_reviewed_and_who_failed_is_one_line(
     file = command.folder / "document.json"
     file.write_text('{"id": "d", "title": "t", "items": []}')
     ended = command("panel", "run", file)
-    assert ended.code == 3
+    assert ended.code == 2
     assert "document.json, line 1: items does not fit: a document has 1 to 50" in ended.errors
     file.write_text(json.dumps({"id": "d", "title": "t", "items": [{"id": "a", "text": "Go."}]}))
     simulator.use_faults({"kind": "empty", "role": "rater"})

@@ -78,7 +78,7 @@ def test_without_its_key_nothing_of_a_real_sweep_is_asked(
     file = command.folder / "mine.yaml"
     file.write_text(REAL_MODELS.replace("CORPUS", str(corpus)))
     ended = command("sweep", "run", file)
-    assert ended.code == 3
+    assert ended.code == 2
     assert "OPENAI_API_KEY" in ended.errors
     assert "Traceback" not in ended.output + ended.errors
     assert value_of(database, "SELECT count(*) FROM llm_calls") == 0

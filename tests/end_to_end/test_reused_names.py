@@ -41,7 +41,7 @@ def test_a_run_that_takes_calls_out_of_a_sweep_needs_a_confirmation(command: Com
     assert "4 judgements leave" in " ".join(plan.split())
     for verb in ("run", "create"):
         refused = command("sweep", verb, file)
-        assert refused.code == 3
+        assert refused.code == 2
         assert LEAVES in refused.output
         assert "--yes" in refused.errors
         assert experiments_of(command, "one") == before
@@ -74,5 +74,5 @@ def test_an_import_of_other_judgements_needs_a_confirmation(
     rows.write_text("item,judge,verdict\np1,x,A\np2,x,A\n")
     ended = command(*words, *(["--yes"] if yes else []))
     assert "2 judgements leave" in " ".join(ended.output.split())
-    assert ended.code == (0 if yes else 3)
+    assert ended.code == (0 if yes else 2)
     assert (experiments_of(command, "mine") == before) is not yes

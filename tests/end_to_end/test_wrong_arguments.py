@@ -31,7 +31,7 @@ def wrong(*arguments: str, says: tuple[str, ...], code: int = 1, **environment: 
 
 def bad(*arguments: str, says: tuple[str, ...], **environment: str) -> Wrong:
     """A file, a setting or an argument that cannot be used."""
-    return Wrong(arguments, says, 3, environment)
+    return Wrong(arguments, says, 2, environment)
 
 
 # Files that the tests below write; a name in a command line is found in its folder.
@@ -161,7 +161,7 @@ def test_a_port_in_use_is_named_by_the_simulator(place: CommandLine, taken_port:
 def test_a_file_of_settings_is_named_with_the_setting(place: CommandLine) -> None:
     (place.folder / "judge-gym.toml").write_text("chunk_sise = 5\n")
     ended = place("evidence", "list")
-    assert ended.code == 3
+    assert ended.code == 2
     assert_said(ended, "judge-gym.toml", "chunk_sise")
 
 

@@ -99,7 +99,7 @@ def test_the_recipes_do_what_they_say(place: Place) -> None:
 
 def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
     refused = place.command("database", "clean", "quick", "--workflow", "w5-probe")
-    assert refused.code == 3
+    assert refused.code == 2
     assert "nothing was changed" in refused.errors
     assert "--yes" in refused.errors
     assert "probes would be deleted" in refused.output

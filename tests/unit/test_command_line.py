@@ -95,7 +95,7 @@ def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
     [
         (JudgeGymError("The provider is down."), 1),
         (StoreError("The database is down."), 1),
-        (ConfigError("a.yaml: unknown key."), 3),
+        (ConfigError("a.yaml: unknown key."), 2),
         (BudgetExceededError("The budget is used up."), 4),
     ],
 )

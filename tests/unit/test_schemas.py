@@ -85,5 +85,5 @@ def test_values_of_axes_are_completed_and_checked() -> None:
 
 def test_an_unknown_kind_is_answered_with_the_closest(command: CommandLine) -> None:
     ended = command("data", "schema", "sweeps")
-    assert ended.code == 3
+    assert ended.code == 2
     assert "sweep" in ended.errors

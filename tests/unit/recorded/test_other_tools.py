@@ -340,7 +340,7 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     assert "the oven is off" in shown
     assert list(tmp_path.rglob("audit-judging.html"))
     forced = command("audit", MADE / "short.json", "--format", "promptfoo")
-    assert forced.code == 3
+    assert forced.code == 2
     assert "no results of promptfoo" in forced.errors
     printed = command("audit", MADE / "annotations.json", "--show-mapping").fine().output
     (tmp_path / "mapping.yaml").write_text(printed)
