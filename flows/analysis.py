@@ -4,7 +4,7 @@ from prefect import flow
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from judge_gym.errors import first_line
 from tasks.analysis import analyse_sweep, show_results
 from tasks.events import emit_failure
@@ -12,7 +12,7 @@ from tasks.runtime import runtime
 
 
 @flow(name="analysis", flow_run_name="analyse {sweep}", on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def analysis(sweep: str) -> int:
     """Analyse a sweep; returns the id of the analysis run.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import AtLeastOne, Definitions, File, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
@@ -17,7 +17,7 @@ from tasks.judges import report_benchmark
 
 
 @flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def benchmark(
     judges: list[File],
     items: File,

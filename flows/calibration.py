@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import Definitions, File
 from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
 from flows.running import locked_run
@@ -18,7 +18,7 @@ from tasks.judges import report_calibration
 
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def calibration(
     file: File, retry_failed: bool = False, judges: Definitions = None
 ) -> State[Path]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
@@ -15,8 +15,9 @@ from prefect.states import Completed, Failed, Scheduled
 
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
 from judge_gym.counting import counted
-from judge_gym.errors import RETRY_FAILED, JudgeGymError
+from judge_gym.errors import RETRY_FAILED, JudgeGymError, restated
 from judge_gym.llm.breaker import ModelStoppedError
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
 from judge_gym.store.cleaning import KINDS
 from judge_gym.store.engine import database_failure
@@ -51,12 +52,13 @@ OUTAGES = 3
 """Times that a flow begins again after it lost the database."""
 
 
-def outlasting_outages(
+def resumable(
     flow: Callable[P, Coroutine[Any, Any, T]],
 ) -> Callable[P, Coroutine[Any, Any, T]]:
     """Begin again when the flow has lost the database: it does what is missing.
 
-    Connections wait for the database. Raises `StoreError` when it does not come back.
+    Connections wait for the database. Raises `StoreError` when it does not come back. At a bound
+    per hour, a run of a deployment ends as waiting, and its next run is scheduled.
     """
 
     @functools.wraps(flow)
@@ -65,6 +67,15 @@ def outlasting_outages(
         while True:
             try:
                 return await flow(*arguments, **options)
+            except HourlyBoundError as bound:
+                at = await _schedule(bound.after, {})
+                if at is None:
+                    raise
+                resumed = f"{bound.message} The next run, at {at:%Y-%m-%d %H:%M} UTC, resumes."
+                ended: State[Any] = Completed(
+                    name="Waiting", message=resumed, data=Waiting(bound.message)
+                )
+                return cast(T, ended)  # only a flow that makes calls gets here
             except Exception as error:
                 failure = database_failure(error)
                 if failure is None:
@@ -103,7 +114,7 @@ def caused_by(failures: list[PartialFailure], error: JudgeGymError) -> JudgeGymE
     if not failures:
         return error
     whole = PartialFailure([*combined(failures).causes, error])
-    return type(error)(whole.message, whole.remedies)
+    return restated(error, whole.message, whole.remedies)
 
 
 @dataclass(frozen=True)
@@ -197,12 +208,13 @@ async def run_again_later(runtime: Runtime, waiting: Waiting, **changes: Any) ->
 
     `changes` are parameters that differ in the next run.
     """
-    at = await _schedule(runtime.settings.batch_poll_s, changes)
+    soon = datetime.now(UTC) + timedelta(seconds=runtime.settings.batch_poll_s)
+    at = await _schedule(soon, changes)
     again = f"the next run, at {at:%Y-%m-%d %H:%M:%S} UTC, takes" if at else "run again to take"
     return Completed(name="Waiting", message=f"{waiting.reason}; {again} them in.", data=waiting)
 
 
-async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
+async def _schedule(at: datetime, changes: dict[str, Any]) -> datetime | None:
     """Schedule another run of this run's deployment; returns when, None without a deployment.
 
     A sweep launches its own runs again.
@@ -211,7 +223,6 @@ async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
     run = context.flow_run if context else None
     if run is None or run.deployment_id is None or LAUNCHED in run.tags:
         return None
-    at = datetime.now(UTC) + timedelta(seconds=after_s)
     async with get_client() as client:
         following = await client.create_flow_run_from_deployment(
             run.deployment_id,

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import File
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import Run, locked_run, work_of
@@ -17,7 +17,7 @@ from tasks.judges import make_candidates, report_gym
 
 
 @flow(name="gym", flow_run_name="gym {file.name}", on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def gym(file: File, retry_failed: bool = False) -> State[Path]:
     """Make and judge what is still missing, then write the page, which is the state's data.
 

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from flows.deciding import check_can_wait, wait_for_decisions
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import File, OrLeftOut, review_run_name
 from flows.judged_items import judge_requests
 from flows.running import locked_run
@@ -20,7 +20,7 @@ from tasks.judges import report_review, to_reconsider
 
 
 @flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def judge_review(
     file: File, day: OrLeftOut[date] = None, retry_failed: bool = False, decide: bool = False
 ) -> State[Path]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from flows.running import Run, work_of
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.errors import restated
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
@@ -66,7 +67,7 @@ async def judge_requests(
             run.query(judged_so_far, request.judge, request.items, request.repeats, review_day)
             for request in requests
         )
-        raise type(stopped)(f"{stopped.message} {so_far}", stopped.remedies) from stopped
+        raise restated(stopped, f"{stopped.message} {so_far}", stopped.remedies) from stopped
     run.summary.answers += [
         run.query(answers_of, request.judge, request.items, request.repeats, review_day)
         for request in requests

@@ -4,7 +4,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import File
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
@@ -15,7 +15,7 @@ from tasks.runtime import runtime
 
 
 @flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def panel(file: File, config: File) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.
 

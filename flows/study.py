@@ -13,7 +13,7 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.approving import ApproveOver
-from flows.endings import REMEDY, PartialFailure, failing_in_words, outlasting_outages
+from flows.endings import REMEDY, PartialFailure, failing_in_words, resumable
 from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
 from flows.running import lock
 from flows.sweep import run_sweep
@@ -30,7 +30,7 @@ from tasks.studies import report_drift
 
 @flow(name="study", flow_run_name=study_run_name, on_failure=[emit_failure])
 @failing_in_words
-@outlasting_outages
+@resumable
 async def study(
     file: File,
     catch_up: Annotated[int, Field(ge=0, le=MOST_CATCH_UP)] = 4,

@@ -19,7 +19,7 @@ from flows.endings import (
     caused_by,
     combined,
     failing_in_words,
-    outlasting_outages,
+    resumable,
     run_again_later,
     tag_as_partial,
 )
@@ -37,6 +37,9 @@ from judge_gym.design.sweep import Sweep, given_sweep, load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.status import failed_work
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Layers
+from judge_gym.store.sweep_runs import recorded_run
 from tasks.events import emit_failure, served_models_followed
 from tasks.runtime import runtime, settings_of_this_run, together
 
@@ -45,7 +48,7 @@ Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 @flow(name="sweep", flow_run_name=sweep_run_name, on_failure=[emit_failure])
 @failing_in_words
-@outlasting_outages
+@resumable
 async def sweep(
     file: OrLeftOut[File] = None,
     definition: Definition = None,
@@ -108,32 +111,50 @@ async def run_sweep(
     ):
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
-        if end := await refused(current, loaded, approve_over_usd, only):
-            return end
-        fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
-        failures: list[PartialFailure] = []
-        with inherited_tags():
-            for workflow, parameters in _workflows(run, only):
-                if fan_out is not None:
-                    await fan_out.do(workflow, parameters)
-                state = await workflow(**parameters, return_state=True)
-                result = await state.aresult(raise_on_failure=False)
-                if isinstance(result, Waiting):
-                    # What failed has been retried once.
-                    return await run_again_later(current, result, retry_failed=False, **again)
-                if isinstance(result, PartialFailure):
-                    failures.append(result)
-                elif isinstance(result, JudgeGymError):
-                    raise caused_by(failures, result) from result
-                elif isinstance(result, BaseException):
-                    raise result
-            analysed = only is None or "analysis" in only
-            run_id = await analysis(run.name) if analysed else None
-        with current.session() as session:
-            stored = failed_work(session, run.name, only)
-        if failures or stored:
-            await tag_as_partial()
-        return _end(failures, stored, run_id, only)
+        with recorded_run(current.engine, run.name) as end:
+            state = await _run_parts(
+                current, loaded, run, layers, only, at_once, approve_over_usd, again
+            )
+            end.message = state.message or state.name or ""
+            return state
+
+
+async def _run_parts(
+    current: Runtime,
+    loaded: Sweep,
+    run: SweepRun,
+    layers: Layers,
+    only: Sequence[Part] | None,
+    at_once: int | None,
+    approve_over_usd: float | None,
+    again: Mapping[str, Any],
+) -> State[int]:
+    if end := await refused(current, loaded, approve_over_usd, only):
+        return end
+    fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
+    failures: list[PartialFailure] = []
+    with inherited_tags():
+        for workflow, parameters in _workflows(run, only):
+            if fan_out is not None:
+                await fan_out.do(workflow, parameters)
+            state = await workflow(**parameters, return_state=True)
+            result = await state.aresult(raise_on_failure=False)
+            if isinstance(result, Waiting):
+                # What failed has been retried once.
+                return await run_again_later(current, result, retry_failed=False, **again)
+            if isinstance(result, PartialFailure):
+                failures.append(result)
+            elif isinstance(result, JudgeGymError):
+                raise caused_by(failures, result) from result
+            elif isinstance(result, BaseException):
+                raise result
+        analysed = only is None or "analysis" in only
+        run_id = await analysis(run.name) if analysed else None
+    with current.session() as session:
+        stored = failed_work(session, run.name, only)
+    if failures or stored:
+        await tag_as_partial()
+    return _end(failures, stored, run_id, only)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import Model, windows_run_name
 from flows.progress import Counted
 from flows.running import Work, locked_run
@@ -23,7 +23,7 @@ from tasks.lab import make_views
     validate_parameters=True,
     on_failure=[emit_failure],
 )
-@outlasting_outages
+@resumable
 async def w1_evidence(
     windows: list[int],
     views: list[EvidenceView],

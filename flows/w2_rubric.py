@@ -5,7 +5,7 @@ from collections import defaultdict
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import Model, rubrics_run_name
 from flows.running import locked_run
 from judge_gym.asking.budgeting import SweepBudget
@@ -18,7 +18,7 @@ from tasks.lab import write_rubrics
 
 
 @flow(name="w2-rubric", flow_run_name=rubrics_run_name, on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def w2_rubric(
     experiments: list[str],
     critic_model: Model,

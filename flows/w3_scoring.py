@@ -3,7 +3,7 @@
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import RunSettings, experiments_run_name
 from flows.running import locked_run
 from judge_gym.asking.budgeting import SweepBudget
@@ -14,7 +14,7 @@ from tasks.lab import judge
 
 
 @flow(name="w3-scoring", flow_run_name=experiments_run_name("score"), on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def w3_scoring(
     experiments: list[str],
     budget: SweepBudget | None = None,

@@ -3,7 +3,7 @@
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import RunSettings, experiments_run_name
 from flows.running import locked_run
 from judge_gym.asking.budgeting import SweepBudget
@@ -15,7 +15,7 @@ from tasks.lab import judge
 
 
 @flow(name="w4-swap", flow_run_name=experiments_run_name("swap"), on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def w4_swap(
     experiments: list[str],
     plan: SwapPlan | None,

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from pydantic import Field
 
-from flows.endings import outlasting_outages
+from flows.endings import resumable
 from flows.forms import File, rolling_run_name
 from flows.progress import Counted
 from flows.running import Run, locked_run
@@ -18,7 +18,7 @@ from tasks.events import emit_failure
 
 
 @flow(name="windows", flow_run_name=rolling_run_name, on_failure=[emit_failure])
-@outlasting_outages
+@resumable
 async def windows(
     file: File,
     cadence: Cadence = "daily",

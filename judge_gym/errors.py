@@ -7,6 +7,7 @@ exception is a bug of judge-gym and keeps its traceback.
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 _LOGIN = re.compile(r"(?<=://)([^\s:/@]*):(?!password@)\S+@")
 """User and password of a URL, but for our own examples. A password may hold an @ itself."""
@@ -17,6 +18,9 @@ _KEY = re.compile(r"\b(?:(?:sk|fc|xai|pplx|nvapi)-|(?:gsk|hf|ghp|r8|pnu)_|AIza)[
 def masked(text: str) -> str:
     """Return a text without the passwords of its URLs and without providers' keys."""
     return _KEY.sub("[key]", _LOGIN.sub(r"\1:***@", text))
+
+
+E = TypeVar("E", bound="JudgeGymError")
 
 
 class JudgeGymError(Exception):
@@ -34,6 +38,15 @@ class JudgeGymError(Exception):
         """What to do next, in its parts: an error that combines several names each part once."""
         self.remedy = " ".join(self.remedies)
         super().__init__(f"{self.message} {self.remedy}".strip())
+
+
+def restated(error: E, message: str, remedy: str | Iterable[str]) -> E:
+    """Return the same error in other words, with its other attributes."""
+    other = type(error)(message, remedy)
+    vars(other).update(
+        {name: value for name, value in vars(error).items() if name not in vars(other)}
+    )
+    return other
 
 
 RETRY_FAILED = "retry_failed (--retry-failed)"

@@ -132,7 +132,7 @@ def _watch(sweep: str) -> None:
             return  # the last status stays on the screen
     if not last.finished:
         fail(
-            f"Sweep {sweep} is {last.state}: no run is in progress.",
+            f"Sweep {sweep} is {last.state}: no run is in progress. {_why_it_ended(last)}".strip(),
             f"Resume it with `{command()} sweep run FILE`.",
             TRY_AGAIN_LATER if last.state == "waiting for batches" else 1,
         )
@@ -197,6 +197,8 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
     )
     yield Text(f"Calls: {status.spent.calls}. Cost so far: {_cost(status)}.")
     yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
+    if why := _why_it_ended(status):
+        yield Text(why, style="bold")
     if status.state == "analysis pending":
         sweep = shlex.quote(status.sweep)
         yield Text(f"Analysis pending: run {command()} analyse figures {sweep}", style="bold")
@@ -231,6 +233,19 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
         ("number", "name", "documents", "dropped"),
         ((part.id, part.name, part.documents, part.dropped) for part in status.windows),
     )
+
+
+def _why_it_ended(status: "Status") -> str:
+    """Return why the last run of an unfinished sweep ended; empty while one runs."""
+    run = status.last_run
+    if run is None or status.in_progress or status.state == "finished":
+        return ""
+    if run.ended_at is None:
+        return (
+            f"The run that began at {run.began_at:%Y-%m-%d %H:%M} UTC ended without a message: its "
+            "process was killed, or its machine stopped."
+        )
+    return f"The last run ended at {run.ended_at:%Y-%m-%d %H:%M} UTC: {run.message or ''}"
 
 
 def _failure_rows(status: "Status") -> Iterator[tuple[object, ...]]:

@@ -35,6 +35,7 @@ from judge_gym.store.progress import (
 from judge_gym.store.results import is_analysed
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
+from judge_gym.store.sweep_runs import LastRun, last_run
 from judge_gym.store.windows import WindowLine, window_lines
 
 ENOUGH = 10
@@ -110,6 +111,8 @@ class Status:
     expected: Expected
     analysed: bool
     """Whether there are figures of all its judgements and probes."""
+    last_run: LastRun | None
+    """The newest run of the whole sweep; None before the first."""
 
     @property
     def finished(self) -> bool:
@@ -176,6 +179,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         unknown=_unknown([] if at_work else sent_calls(session, scope)),
         expected=end,
         analysed=is_analysed(session, sweep, list(experiments)),
+        last_run=last_run(session, sweep),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -25,6 +25,14 @@ _HOUR = timedelta(hours=1)
 
 class HourlyBoundError(JudgeGymError):
     """The bound on calls or cost per hour is reached; a later run resumes."""
+
+    def __init__(
+        self, message: str, remedy: str | Iterable[str] = "", after: datetime | None = None
+    ) -> None:
+        super().__init__(message, remedy)
+        if after is not None:
+            self.after = after
+            """The minute from which calls are within the bound."""
 
 
 @dataclass
@@ -73,6 +81,7 @@ class Hourly:
                 f"{key} is {reason} in the last hour; no further calls are made.",
                 f"Rerun the command after {after:%H:%M} UTC, or raise {key} in [bounds] of "
                 f"{self._file}.",
+                after,
             )
         self._used.calls += calls
 

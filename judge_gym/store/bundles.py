@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 _OF_THE_PLACE = {
-    "decisions", "former_sweep_experiments", "gate_changes", "llm_batches", "study_points"
+    "decisions", "former_sweep_experiments", "gate_changes", "llm_batches", "study_points",
+    "sweep_runs",
 }  # fmt: skip
 """What judge-gym has sent from here is nobody else's to fetch or to pay for."""
 _OF_PRODUCTS = {

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from support.command_line import CommandLine, small_sweep, sweep_text
 from support.figures import value_of
 from support.killable import Provider
+from support.simulation import Simulator
 from support.waiting import until
 
 IN_PIECES = {"JUDGE_GYM_CHUNK_SIZE": "2", "JUDGE_GYM_WORKERS": "1"}
@@ -71,9 +72,11 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end", 60)
     assert (dead["state"], scoring(dead)) == ("stopped", "stopped")
     assert dead["expected"]["at"] is None
+    assert dead["last_run"]["ended_at"] is None
     watched = command("sweep", "status", "lost", "--watch")
     assert watched.code == 1
     assert "Sweep lost is stopped: no run is in progress." in watched.errors
+    assert "its process was killed" in " ".join(watched.errors.split())
     everything = command("sweep", "status").fine().output
     assert "stopped" in everything
 
@@ -86,6 +89,22 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     command("sweep", "run", file).fine()
     assert status()["state"] == "finished"
     command("sweep", "status", "lost", "--watch").fine()
+
+
+@pytest.mark.slow
+def test_the_status_of_a_stopped_sweep_says_why_it_stopped(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    file = command.folder / "small.yaml"
+    file.write_text(small_sweep("bounded", "sim/calm-1") + "budget: {max_calls: 2}\n")
+    stopped = command("sweep", "run", file)
+    assert stopped.code == 4
+    said = " ".join(command("sweep", "status", "bounded").fine().output.split())
+    assert "The last run ended at" in said
+    assert "max_calls is 2" in said
+    file.write_text(file.read_text().replace("max_calls: 2", "max_calls: 100"))
+    command("sweep", "run", file).fine()
+    assert "The last run ended" not in command("sweep", "status", "bounded").fine().output
 
 
 @pytest.mark.slow

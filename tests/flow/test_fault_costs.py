@@ -1,4 +1,4 @@
-"""What a bad day costs at most: few requests more for rate limits, one item for a poisoned one."""
+"""What a bad day costs at most: a request more per rate limit, one item for a poisoned one."""
 
 import asyncio
 from collections import Counter
@@ -22,7 +22,7 @@ from support.sweeps import scoring_sweep
 pytestmark = pytest.mark.stress
 
 
-def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
+def test_rate_limits_of_one_in_twenty_cost_one_in_twenty(
     database: str, simulator: Simulator, tmp_path: Path
 ) -> None:
     file = tmp_path / "scoring.yaml"
@@ -35,7 +35,9 @@ def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
         run_flow(w1_evidence, run.windows, run.views, run.utility_model)
         run_flow(w2_rubric, run.tags, run.utility_model)
         before = simulator.statistics()
-        simulator.use_faults({"kind": "rate_limit", "share": 0.05, "retry_after": 0.05})
+        simulator.use_faults(
+            {"kind": "rate_limit", "share": 0.05, "retry_after": 0.05, "max_count": 20}
+        )
         try:
             state = run_flow(w3_scoring, run.tags)
         finally:
@@ -48,7 +50,7 @@ def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
     given = after["refused"] - before["refused"]
     assert given >= 10
     assert needed + given == sum(after[key] - before[key] for key in ("total", "refused"))
-    assert needed + given <= 1.1 * needed
+    assert needed + given <= 1.05 * needed
 
 
 @pytest.mark.parametrize("poison", ["hangs", "fails"])

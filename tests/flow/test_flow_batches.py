@@ -20,7 +20,7 @@ from flows.sweep import sweep
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
 from support.batched import batches_at, outcomes
-from support.command_line import sweep_text
+from support.command_line import small_sweep, sweep_text
 from support.flow_runs import configured, run_flow
 from support.postgres import temporary_database
 
@@ -198,12 +198,43 @@ def test_a_sweep_ends_while_calls_wait_and_a_deployment_schedules_its_next_run_o
             assert connection.scalar(sa.select(sa.func.count()).select_from(later)) == 0
 
 
-async def deployed_sweep() -> tuple[FlowRun, list[State[Any]], list[FlowRun]]:
+def test_a_deployment_at_an_hourly_bound_schedules_its_next_run_for_when_it_may_go_on(
+    database: str, provider: str, tmp_path: Path
+) -> None:
+    (tmp_path / "providers.toml").write_text(
+        '[bounds]\ncalls_per_hour = 3\n[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[away]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+    )
+    file = tmp_path / "hourly.yaml"
+    file.write_text(small_sweep("hourly", "away/calm-1"))
+    begun = datetime.now(UTC)
+    with configured(
+        tmp_path,
+        JUDGE_GYM_DATABASE_URL=database,
+        JUDGE_GYM_SIMULATOR_URL=provider,
+        JUDGE_GYM_PROVIDERS_FILE=str(tmp_path / "providers.toml"),
+    ):
+        _, states, following = asyncio.run(deployed_sweep(file))
+        by_hand = run_flow(sweep, file)
+    assert [state.name for state in states] == ["Waiting", "Waiting"]
+    [next_run] = following
+    at = next_run.expected_start_time
+    assert at is not None
+    assert begun + timedelta(minutes=59) < at <= datetime.now(UTC) + timedelta(minutes=61)
+    assert "calls_per_hour is 3" in (states[0].message or "")
+    assert f"{at:%Y-%m-%d %H:%M} UTC" in (states[0].message or "")
+    # Without a deployment nothing can be scheduled.
+    assert by_hand.is_failed()
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        assert connection.scalar(sa.select(sa.func.sum(t.Call.attempts))) == 3
+
+
+async def deployed_sweep(file: Path = QUICK) -> tuple[FlowRun, list[State[Any]], list[FlowRun]]:
     """Run a deployment's flow run as a worker would, twice; the run, its states, what follows."""
     async with get_client() as client:
         flow_id = await client.create_flow(sweep)
         deployment = await client.create_deployment(flow_id, "test")
-        parameters = {"file": str(QUICK), "retry_failed": True}
+        parameters = {"file": str(file), "retry_failed": True}
         run = await client.create_flow_run_from_deployment(deployment, parameters=parameters)
         states = [
             await run_flow_async(sweep, flow_run=run, parameters=parameters, return_type="state")

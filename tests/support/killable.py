@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,6 @@ from judge_gym.store import embedded
 from support.launcher import Launcher
 from support.prefect_server import free_port
 from support.simulation import Simulator
-from support.waiting import until
 
 
 class Part(Protocol):
@@ -93,6 +93,10 @@ class Postgres:
         return True
 
 
+FULL_S = 4.0
+"""Seconds that a disk is full: a run at work meets it."""
+
+
 @dataclass
 class Disk:
     """A small disk of its own for a PostgreSQL, which can be full."""
@@ -123,7 +127,7 @@ class Disk:
         place.rmdir()
 
     def kill(self) -> None:
-        """Fill it, and wait until PostgreSQL has met that."""
+        """Fill it for `FULL_S`; PostgreSQL meets that, or has stopped by then."""
         before = self._refusals()
         with (
             (self.postgres.folder / f"filling-{self._fillings}").open("wb") as file,
@@ -133,7 +137,13 @@ class Disk:
                 file.write(b"x" * 65536)
                 file.flush()
         self._fillings += 1
-        until(lambda: self._refusals() > before or not self.postgres.runs(), "a full disk", 60)
+        with suppress(sa.exc.OperationalError):
+            self.postgres.count(
+                "WITH filled AS (SELECT lo_from_bytea(0, convert_to(repeat(md5(n::text), 40000), "
+                "'UTF8')) FROM generate_series(1, 40) AS n) SELECT count(*) FROM filled"
+            )
+        assert self._refusals() > before or not self.postgres.runs()
+        threading.Event().wait(FULL_S)  # the length of the fault
 
     def start(self) -> None:
         """Make room, and start PostgreSQL if it has stopped."""

@@ -52,6 +52,7 @@ from judge_gym.store.tables.experiments import (
     ScoreMark,
     Sweep,
     SweepExperiment,
+    SweepRun,
 )
 from judge_gym.store.tables.judges import JUDGE_STATUSES, Judge, JudgeItem, JudgeResult
 from judge_gym.store.tables.panels import Panel, PanelConsensus, PanelDocument, PanelReview
@@ -114,6 +115,7 @@ __all__ = [
     "StudyPoint",
     "Sweep",
     "SweepExperiment",
+    "SweepRun",
     "View",
     "Window",
 ]

@@ -301,6 +301,18 @@ class Sweep(Base):
     __table_args__ = (one_of("on_unsupported", ("error", "mark")),)
 
 
+class SweepRun(Base):
+    """A run of a sweep, and why it ended; a run whose process was killed has no end."""
+
+    __tablename__ = "sweep_runs"
+    id: Mapped[int] = new_id()
+    sweep_id: Mapped[int] = reference("sweeps.id", index=True)
+    began_at: Mapped[datetime] = created()
+    ended_at: Mapped[datetime | None]
+    message: Mapped[str | None]
+    """What its final state says; an error with its remedy."""
+
+
 class SweepExperiment(Base):
     """Which experiments a sweep contains; an experiment may be in several."""
 
