@@ -1,7 +1,9 @@
 """Logs of Inspect that judge-gym writes; Inspect's own reader opens them in slow/test_elsewhere."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -11,18 +13,25 @@ from judge_gym.recorded.deriving import Options, derived
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.inspect_logs import read_inspect
 from judge_gym.recorded.mapping import stages_rubric
+from judge_gym.settings import settings
 
 MADE = Path(__file__).parents[1] / "support" / "foreign" / "made"
 
 
-def test_a_sweep_goes_out_as_a_log_for_each_judge(
-    database: str, tmp_path: Path, monkeypatch
-) -> None:
+@pytest.fixture
+def configured(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the database, which the settings name meanwhile."""
     monkeypatch.setenv("JUDGE_GYM_DATABASE_URL", database)
+    settings.cache_clear()
+    yield database
+    settings.cache_clear()
+
+
+def test_a_sweep_goes_out_as_a_log_for_each_judge(configured: str, tmp_path: Path) -> None:
     names = ("judging-strict.eval", "judging-lenient.eval")
     kind, files = load_files([MADE / name for name in names])
     [recorded] = derived(files, kind, Options()).readings
-    with Session(sa.create_engine(database, poolclass=sa.NullPool)) as session, session.begin():
+    with Session(sa.create_engine(configured, poolclass=sa.NullPool)) as session, session.begin():
         import_verdicts(session, files, recorded, stages_rubric(recorded))
     logs = inspect_logs.export_sweep("judging", tmp_path / "logs")
     assert len(logs) == 2

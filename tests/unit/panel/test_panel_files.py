@@ -127,7 +127,7 @@ def test_what_no_reader_sees_is_taken_out() -> None:
         (
             "proposal.yaml",
             ("{model: sim/good-2}", "{model: openai/gpt-5, top_p: 0.9}"),
-            r"line 11: arbiter.top_p is 0.9, which openai/gpt-5 does not apply",
+            r"line 12: arbiter.top_p is 0.9, which openai/gpt-5 does not apply",
         ),
     ],
 )
