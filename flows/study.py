@@ -1,9 +1,8 @@
 """Study: the same sweep every day or week on the evidence of that period, and a drift page."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, time
+from datetime import date
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from prefect import flow
 from prefect.client.schemas.objects import State
@@ -18,8 +17,14 @@ from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
 from flows.running import lock
 from flows.sweep import run_sweep
 from judge_gym.counting import counted
-from judge_gym.design.study_file import MOST_CATCH_UP, StudyFile, load_study, sweep_of
-from judge_gym.design.window_files import Period, day_of, periods
+from judge_gym.design.study_file import (
+    MOST_CATCH_UP,
+    StudyFile,
+    due_periods,
+    load_study,
+    sweep_of,
+)
+from judge_gym.design.window_files import Period, day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.runtime import Runtime
 from judge_gym.store.studies import points_of, save_point
@@ -60,7 +65,7 @@ async def study(
     """
     loaded = load_study(file)
     day = day or day_of(flow_run.scheduled_start_time, loaded.time_zone)
-    due = periods(loaded.cadence, _noon(loaded, day), loaded.time_zone, catch_up)
+    due = due_periods(loaded, day, catch_up)
     added, failures = 0, []
     layers = await settings_of_this_run(settings or {})
     async with runtime(layers) as current, lock(current, "studies", [loaded.name]):
@@ -95,10 +100,6 @@ async def study(
     had = len(due) - added
     done = f"{counted(added, 'new point')}, {had} of {counted(len(due), 'period')} had one before."
     return Completed(message=f"{done} The page: {page}.", data=page)
-
-
-def _noon(study: StudyFile, day: date) -> datetime:
-    return datetime.combine(day, time(12), ZoneInfo(study.time_zone))
 
 
 def _missing(runtime: Runtime, study: StudyFile, due: Sequence[Period]) -> list[Period]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -195,7 +195,7 @@ async def _cancel_all(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> Non
             console.print(f"Batch {batch} is {await cancel_batch(current, batch)}.")
 
 
-FLOWS = ("sweep", *WORKFLOWS)
+FLOWS = ("sweep", "study", *WORKFLOWS)
 PAGE = 200
 POLL_S = 1.0
 
@@ -242,12 +242,17 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
         for run in runs
         # A subflow in the process of its parent ends with the parent.
         if (run.deployment_id or not run.parent_task_run_id)
-        and works_on(run.parameters, chosen, sweep)
+        and works_on(run.parameters, chosen, sweep, run.expected_start_time)
     ]
 
 
-def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
-    """Whether a run with these parameters belongs to the selection."""
+def works_on(
+    parameters: dict[str, Any], chosen: "Chosen", sweep: str, meant_for: datetime | None = None
+) -> bool:
+    """Whether a run with these parameters belongs to the selection.
+
+    A study belongs to the sweeps of all periods that its run makes up for: it runs one of them.
+    """
     from judge_gym.design.sweep import name_in
 
     tags = set(chosen.experiments.values())
@@ -257,8 +262,32 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
         return True
     if definition := parameters.get("definition"):
         return bool(sweep == definition.get("name"))
-    file = parameters.get("file")
-    return file is not None and sweep == name_in(own_or_shipped(Path(str(file))))
+    if (file := parameters.get("file")) is None:
+        return False
+    path = own_or_shipped(Path(str(file)))
+    return sweep == name_in(path) or sweep in _sweeps_of_study(path, parameters, meant_for)
+
+
+def _sweeps_of_study(
+    file: Path, parameters: Mapping[str, Any], meant_for: datetime | None
+) -> list[str]:
+    """Return the sweeps of the periods of a study's run; none for a file of another kind."""
+    from judge_gym.design.study_file import due_periods, load_study, name_of_period
+    from judge_gym.design.window_files import day_of
+    from judge_gym.errors import ConfigError
+
+    try:
+        study = load_study(file)
+    except ConfigError:
+        return []
+    given = parameters.get("day")
+    day = (
+        date.fromisoformat(str(given))
+        if given
+        else day_of(meant_for or datetime.now(UTC), study.time_zone)
+    )
+    due = due_periods(study, day, int(parameters.get("catch_up", 0)))
+    return [name_of_period(study, period) for period in due]
 
 
 def _strings(values: Any) -> Iterable[str]:

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
 from judge_gym.design.config import Node, read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.sweep import Sweep, read_sweep
-from judge_gym.design.window_files import Cadence, Period, TimeZone
+from judge_gym.design.window_files import Cadence, Period, TimeZone, periods
 from judge_gym.errors import ConfigError
 
 FEWEST_POINTS = 8
@@ -65,6 +66,17 @@ def load_study(path: Path) -> StudyFile:
     return study
 
 
+def due_periods(study: StudyFile, day: date, catch_up: int) -> list[Period]:
+    """Return the last whole period before a day, and `catch_up` before it, oldest first."""
+    noon = datetime.combine(day, time(12), ZoneInfo(study.time_zone))
+    return periods(study.cadence, noon, study.time_zone, catch_up)
+
+
+def name_of_period(study: StudyFile, period: Period) -> str:
+    """Return what the sweep of a period is called."""
+    return f"{study.name}-{period.start.isoformat()}"
+
+
 def sweep_of(study: StudyFile, period: Period) -> Sweep:
     """Return the sweep of a period: the template with its dates and the study's judges.
 
@@ -80,7 +92,7 @@ def sweep_of(study: StudyFile, period: Period) -> Sweep:
             JUDGES: study.judges,
         },
     )
-    name = Node(f"{study.name}-{period.start.isoformat()}", tree.place)
+    name = Node(name_of_period(study, period), tree.place)
     return read_sweep(Node({**filled.items, "name": name}, tree.place))
 
 

@@ -29,7 +29,7 @@ from judge_gym.store.decisions import Decided
 from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import load_findings, load_results
 
-MOST_ROWS = 60
+MOST_ROWS = 10
 """Rows of a table; the report has all of them."""
 MEANS = {
     "SIMULATED": "judges of a simulator answered. The figures show judge-gym at work, and say "
@@ -69,7 +69,9 @@ def run_markdown(session: Session, facts: Facts, report: str) -> RunMarkdown:
         *_failures(sweep_status(session, run.sweep)),
     ]
     description = f"{_marks(headline)}The findings in words, what failed, and where the report is."
-    return RunMarkdown("\n\n".join(lines), description, records(headline), caption(headline))
+    return RunMarkdown(
+        "\n\n".join(lines), description, records(headline), caption(headline, report)
+    )
 
 
 def _listed(title: str, items: Sequence[str], marked: Table) -> Iterator[str]:
@@ -105,10 +107,12 @@ def _failures(status: Status) -> Iterator[str]:
     )
 
 
-def caption(table: Table) -> str:
-    """Return the caption of a table in Markdown, which says whether rows were cut."""
+def caption(table: Table, report: str) -> str:
+    """Return the caption of a table in Markdown; where it was cut, with `report`."""
     cut = (
-        f" The first {MOST_ROWS} of {len(table.rows)} rows." if len(table.rows) > MOST_ROWS else ""
+        f" The first {MOST_ROWS} of {len(table.rows)} rows. {report}"
+        if len(table.rows) > MOST_ROWS
+        else ""
     )
     return f"{_marks(table)}{table.title}. {table.explanation}{cut}"
 
@@ -117,11 +121,14 @@ def records(table: Table) -> list[dict[str, str]]:
     """Return the first rows of a table by heading, with what they rest on beside a real call."""
     source = {"source": " and ".join(table.marks)} if table.marks else {}
     headed = any(row.heading for row in table.rows)
-    # Figures beside what they are about: a page shows few columns without scrolling.
+    # Figures beside what they are about.
     words = range(1, table.words)
     order = [0, *range(table.words, len(table.columns)), *words]
+    # The page shows few columns without scrolling, and the conclusion has to be among them.
+    first = [place for place in order if table.columns[place] == "conclusion"]
     return [
         {
+            **{table.columns[place]: row.cells[place] for place in first},
             **({"group": row.group or row.heading} if headed else {}),
             **{table.columns[place]: row.cells[place] for place in order},
             **source,

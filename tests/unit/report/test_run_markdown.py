@@ -39,18 +39,18 @@ def test_text_of_others_is_shown_as_it_is(text: str, shown: str) -> None:
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     assert len(records(table(MOST_ROWS + 1))) == MOST_ROWS
-    assert caption(table(MOST_ROWS + 1)).endswith("The first 60 of 61 rows.")
-    assert caption(table(MOST_ROWS)) == "Findings. What was found."
+    assert caption(table(MOST_ROWS + 1), "The page.").endswith("The first 10 of 11 rows. The page.")
+    assert caption(table(MOST_ROWS), "The page.") == "Findings. What was found."
 
 
-def test_rows_have_the_figure_beside_its_subject_and_say_what_they_rest_on() -> None:
+def test_rows_begin_with_the_conclusion_and_say_what_they_rest_on() -> None:
     simulated = table(1, simulated=True, imported=True)
     [row] = records(simulated)
     assert list(row.items()) == [
+        ("conclusion", "open"),
         ("group", "H1"),
         ("about", "judge 0"),
         ("figure", "0"),
-        ("conclusion", "open"),
         ("source", "SIMULATED and IMPORTED"),
     ]
-    assert caption(simulated) == "**SIMULATED** **IMPORTED** Findings. What was found."
+    assert caption(simulated, "The page.") == "**SIMULATED** **IMPORTED** Findings. What was found."
