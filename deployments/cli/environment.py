@@ -280,7 +280,7 @@ async def check_api(url: str) -> None:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise JudgeGymError(
             f"The Prefect server at {url} does not answer: {first_line(error)}.",
-            "Start it, or set PREFECT_API_URL to a running one.",
+            "Start it, or set PREFECT_API_URL to a running one, and rerun the command.",
         ) from None
 
 

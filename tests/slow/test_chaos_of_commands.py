@@ -28,9 +28,11 @@ HITS = 2
 MOST_STARTS = 15
 WAITS = 75
 """The exit code while calls wait in batches."""
-# No other test of the run uses it: a killed process keeps its slots for minutes.
 PROVIDERS = """
-[sim-hit]
+[sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+# No other test of the run uses it: a killed process keeps its slots for minutes.
+[hit]
 litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 concurrency = 40
@@ -75,7 +77,7 @@ def batches(folder: Path) -> tuple[str, ...]:
 
 
 def of_provider(text: str) -> str:
-    return text.replace("sim/", "sim-hit/")
+    return text.replace("sim/", "hit/")
 
 
 _CALLS = "SELECT key, model, status, answer FROM llm_calls"
