@@ -14,6 +14,11 @@ base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 task_slots = 1
 # The demo then takes minutes on any machine, so that it is still at work when a test ends it.
 requests_per_minute = 1200
+# It bills for what the simulator answers.
+[acme]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+prices."calm-1" = {prompt = 100, completion = 400}
 [sim-anthropic]
 litellm = "anthropic"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"

@@ -21,6 +21,7 @@ from xdist.scheduler import LoadFileScheduling
 TESTS = Path(__file__).parents[1]
 TOGETHER = {
     # These share `judge-gym up`, which takes most of a minute to start.
+    "tests/slow/test_approval_page.py": "up",
     "tests/slow/test_deployment_forms.py": "up",
     "tests/slow/test_guarded_api.py": "up",
     "tests/slow/test_up.py": "up",
