@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.flow_runs import asuspend_flow_run
 from prefect.input import RunInput
@@ -71,7 +73,8 @@ async def refused(
         return None
     while True:
         plan = await asyncio.to_thread(_plan, runtime, sweep, bound, only)
-        if not plan.needs_approval:
+        # An answer counts even if another run has done the work meanwhile.
+        if not plan.needs_approval and not await _has_asked(_key(runtime)):
             return None
         if deployment.id is None:
             raise ApprovalRequiredError(
@@ -90,12 +93,8 @@ async def refused(
 
 async def _answer(runtime: Runtime, plan: SpendingPlan) -> Approval:
     """Return a person's answer about a plan, and store it; suspends the run until there is one."""
-    run_id = str(flow_run.id)
-    with runtime.session() as session:
-        number = decisions_in(session, run_id) + 1
     form = Approval.with_initial_data(description=plan_markdown(plan))
-    # The estimate may have moved since the form was shown, so the key does not depend on it.
-    answer = await asuspend_flow_run(wait_for_input=form, key=f"approval-{number}")
+    answer = await asuspend_flow_run(wait_for_input=form, key=_key(runtime))
     with runtime.session() as session:
         save_decision(
             session,
@@ -104,9 +103,24 @@ async def _answer(runtime: Runtime, plan: SpendingPlan) -> Approval:
             answer.name,
             answer.reason,
             answer.up_to_usd,
-            flow_run=run_id,
+            flow_run=str(flow_run.id),
         )
     return answer
+
+
+def _key(runtime: Runtime) -> str:
+    """Return the key of the run's next answer; the estimate may move while the form is shown."""
+    with runtime.session() as session:
+        return f"approval-{decisions_in(session, str(flow_run.id)) + 1}"
+
+
+async def _has_asked(key: str) -> bool:
+    """Return whether this run has suspended for the answer with this key."""
+    if flow_run.id is None or deployment.id is None:
+        return False
+    async with get_client() as client:
+        run = await client.read_flow_run(UUID(flow_run.id))
+    return key in (run.empirical_policy.pause_keys or ())
 
 
 def _plan(

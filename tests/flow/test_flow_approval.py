@@ -147,6 +147,15 @@ def test_a_refused_run_ends_cancelled_with_the_name_and_spends_nothing(
     assert [row[1:4] for row in decisions(database)] == [("refuse", "Ben", "ask in May")]
 
 
+def test_a_refusal_counts_when_another_run_has_done_the_work(file: Path, database: str) -> None:
+    run = Deployed(file=str(file), approve_over_usd=0.01)
+    assert run.work().is_paused()
+    assert Deployed(file=str(file), approve_over_usd=1000).work().is_completed()
+    assert run.answer(decision="refuse", name="Ben") == "ACCEPT"
+    assert run.work().is_cancelled()
+    assert [row[1:3] for row in decisions(database)] == [("refuse", "Ben")]
+
+
 def test_what_was_approved_covers_a_rerun_and_what_a_file_adds_needs_more(
     file: Path,
 ) -> None:

@@ -29,9 +29,9 @@ def browser(up: Installation, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield opened
 
 
-def suspended(up: Installation, name: str) -> str:
+def suspended(up: Installation, name: str, documents: int = 2) -> str:
     """A run of a sweep as JSON, which costs too much; it waits."""
-    text = scoring_sweep(name, "acme/calm-1", documents=2, replicates=1)
+    text = scoring_sweep(name, "acme/calm-1", documents=documents, replicates=1)
     definition = dict(YAML(typ="safe").load(text)) | {"approve_over_usd": 0.01}
     deployment = up.get("/deployments/name/sweep/default")["id"]
     parameters = {"definition": definition}
@@ -67,7 +67,7 @@ def test_a_run_goes_on_when_a_person_approves_it(up: Installation, browser: Brow
 
 def test_a_refused_run_ends_and_says_who_refused_it(up: Installation, browser: Browser) -> None:
     before = up.judgements()
-    run = suspended(up, "refused-in-page")
+    run = suspended(up, "refused-in-page", documents=3)
     decide(up, browser, run, "refuse", "Ben")
     up.reaches(run, "CANCELLED", WORKS_S)
     message = up.get(f"/flow_runs/{run}")["state"]["message"]
