@@ -45,12 +45,18 @@ def decide(up: Installation, browser: Browser, run: str, value: str, name: str) 
     browser.open(f"{up.address}/runs/flow-run/{run}", "Suspended")
     browser.press("Resume")
     browser.shows("is expected to cost", "Judges: acme/calm-1", "Who decides. It is recorded.")
-    # The explanations are there before the fields, and what is done to a missing field is lost.
+    # The page builds the fields after the explanations, and loses what was filled in before.
     until(lambda: browser.value(FIELDS), "the fields of the form")
-    browser.value(CHOOSE.format(value=value))
-    browser.value(f"{MODAL}.querySelector('textarea').focus()")
-    browser.type(name)
-    browser.press("Submit")
+
+    def accepted() -> bool:
+        if browser.value(FIELDS):
+            browser.value(CHOOSE.format(value=value))
+            browser.value(f"{MODAL}.querySelector('textarea').select()")
+            browser.type(name)
+            browser.press("Submit")
+        return "Flow run resumed" in browser.text()
+
+    until(accepted, "the decision to be accepted", every=2)
 
 
 def test_a_run_goes_on_when_a_person_approves_it(up: Installation, browser: Browser) -> None:
