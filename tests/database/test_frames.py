@@ -52,6 +52,7 @@ def test_samples_come_typed_with_what_is_missing_missing(url: str) -> None:
 
 
 OF_NO_SWEEP = {
+    "decisions",
     "stage_sets",
     "judge_results",
     "calibration_checks",

@@ -91,10 +91,11 @@ def test_a_second_run_says_that_it_waits_for_the_first(command: CommandLine, dat
     file = command.folder / "twice.yaml"
     file.write_text(small_sweep("twice", "sim/calm-1"))
     engine = sa.create_engine(database, poolclass=sa.NullPool)
-    alone = command("sweep", "run", file, "--only", "w1-evidence").fine()
+    command("sweep", "create", file).fine()
     with in_progress(engine, "twice"), Session(engine) as session:
         until(lambda: is_in_progress(session, "twice"), "the lock of a run")
         second = command("sweep", "run", file, "--only", "w1-evidence").fine()
+    alone = command("sweep", "run", file, "--only", "w2-rubric").fine()
     assert "Another run of sweep twice is in progress" in second.output
     assert "sweep status twice --watch" in second.output
     assert "Another run" not in alone.output

@@ -40,8 +40,8 @@ ANALYSIS_TABLES = ("analysis_runs", "analysis_results", "analysis_findings")
 
 
 def ignored(table: str) -> bool:
-    """An analysis is a new run every time; its figures are compared by value."""
-    return table in ANALYSIS_TABLES
+    """Runs and analyses are new every time; the figures are compared by value."""
+    return table in (*ANALYSIS_TABLES, "sweep_runs")
 
 
 @dataclass(frozen=True)
