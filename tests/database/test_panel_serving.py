@@ -324,6 +324,19 @@ def test_a_token_is_asked_for_where_there_is_one(
     assert TOKEN not in caplog.text
 
 
+def test_health_is_answered_without_the_token_and_tells_nothing_else(database: str) -> None:
+    async def checking() -> None:
+        async with (
+            served(database, good(), token=TOKEN) as at,
+            at.session.get(f"{at.url}/health") as response,
+        ):
+            assert response.status == 200
+            assert await response.json() == {"status": "ok"}
+            assert at.provider.requests == []
+
+    run(checking())
+
+
 def test_too_many_requests_and_too_many_runs_wait(database: str) -> None:
     async def work() -> None:
         async with served(database, good(a=stays_silent), runs_at_once=1) as at, at.post():

@@ -32,7 +32,7 @@ from judge_gym.runtime import Runtime
 _STOP_S = 5.0
 """Longest time that runs have to keep that they were stopped."""
 _REMEDIES = {
-    404: "The page is at /, the endpoint at /agui.",
+    404: "The page is at /, the endpoint at /agui, the health check at /health.",
     405: "Use GET for the page and POST for the endpoint.",
 }
 
@@ -58,6 +58,7 @@ async def serving(
     served = _Served(runtime, panel, page, host, token, limits or Limits())
     app = web.Application(client_max_size=served.limits.body_bytes, middlewares=[served.guarded])
     app.router.add_get("/", served.page)
+    app.router.add_get("/health", served.health)
     app.router.add_post("/agui", served.run)
     app.on_response_prepare.append(with_headers)
     app.on_shutdown.append(served.stop)
@@ -104,6 +105,10 @@ class _Served:
         """Answer with the page."""
         nonce = secrets.token_urlsafe(16)
         return page_response(self.render(nonce), nonce)
+
+    async def health(self, _: web.Request) -> web.Response:
+        """Answer that it serves; nothing about the panel, as no token is needed."""
+        return web.json_response({"status": "ok"})
 
     async def run(self, request: web.Request) -> web.StreamResponse:
         """Run the panel on the document of a request, which is told as it goes on."""
