@@ -1,15 +1,20 @@
 """Judges and logs inside other tools: the real libraries, in an environment of their own."""
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from support.chromium import chromium
 from support.command_line import REPOSITORY
 from support.foreign import make
 from support.postgres import temporary_database
+from support.prefect_server import free_port
 from support.simulation import Simulator
+from support.waiting import until
 
 pytestmark = pytest.mark.slow
 EXAMPLES = REPOSITORY / "deployments" / "integrations"
@@ -84,3 +89,24 @@ def test_a_judge_is_a_component_of_other_tools(
         assert run(interpreter, "-c", READ, tmp_path / "out").split() == [
             "success", "sim/good-1", "4", "4", "1",
         ]  # fmt: skip
+        shows_in_viewer(interpreter.parent / "inspect", tmp_path, "sim/good-1", "4 Samples")
+
+
+def shows_in_viewer(inspect: Path, folder: Path, *texts: str) -> None:
+    """Open the folder's logs in Inspect's own page."""
+    port = free_port()
+    place = ("--host", "127.0.0.1", "--port", str(port), "--log-dir", str(folder / "out"))
+    with subprocess.Popen(
+        [inspect, "view", "start", *place], env=os.environ | make.QUIET
+    ) as viewer:
+        try:
+            until(lambda: answers(port), "Inspect's viewer")
+            with chromium(folder / "chromium") as browser:
+                browser.open(f"http://127.0.0.1:{port}/", *texts)
+        finally:
+            viewer.terminate()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
