@@ -199,11 +199,11 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
         own_sweep = [("Extend it", f"edit {source}, then {program} sweep plan {source}")]
     else:
         example = file.name if file else "quick.yaml"
-        copied = f"mine/{DEPLOYMENTS.name}/sweeps/{example}"
+        copied = f"my-examples/{DEPLOYMENTS.name}/sweeps/{example}"
         own_sweep = [
             (
                 "Your own sweep",
-                f"{program} data examples mine, name your models in {copied}; see "
+                f"{program} data examples my-examples, then name your models in {copied}; see "
                 "docs/how-to/providers.md",
             ),
         ]

@@ -32,7 +32,7 @@ _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
         "polarization above its noise floor, bits",
         "disagreement",
     ),
-    "H2": ("Do judges overestimate agreement?", "stated less realised agreement", "confidence"),
+    "H2": ("Do judges overestimate agreement?", "stated minus realised agreement", "confidence"),
     "H3": (
         "Does a rival's rubric lower confidence?",
         "change beyond a second own rubric",
@@ -40,12 +40,12 @@ _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     ),
     "H4.polarization": (
         "Does forced choice inflate disagreement?",
-        "polarization, forced less free, bits",
+        "polarization, forced minus free, bits",
         "forced choice",
     ),
     "H4.distance": (
         "Does forced choice move sets apart?",
-        "distance of sets, forced less free",
+        "distance of sets, forced minus free",
         "forced choice",
     ),
     "V1.polarization": ("Do judges agree on the control?", "bits", "a control"),

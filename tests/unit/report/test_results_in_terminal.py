@@ -75,7 +75,7 @@ def test_what_to_type_next_survives_being_pasted(
     assert "Your own sweep" not in commands
     shipped = dict(results.next_steps("quick", SWEEPS / "quick.yaml"))
     assert "quick.yaml" in shipped["Your own sweep"]
-    assert "data examples mine" in dict(results.next_steps("demo", None))["Your own sweep"]
+    assert "data examples my-examples" in dict(results.next_steps("demo", None))["Your own sweep"]
     assert "Your own sweep" not in dict(results.next_steps("demo", None, imported=True))
 
 
