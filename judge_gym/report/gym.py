@@ -1,6 +1,6 @@
 """The page of a gym, and the tables behind it as CSV."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from judge_gym.formats import dollars, figure, number, p_value, short
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
@@ -55,9 +56,33 @@ def gym_page(report: GymReport) -> str:
         whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=_cut,
         criteria=[criteria_of(report.loaded.judge.name, report.loaded.judge.record.config)],
         candidates=candidate_table(report),
+        conclusion=conclusion(report.names, report.comparisons),
         comparisons=comparison_table(report), drawing=_drawing, score=SCORE, dollars=dollars,
         short=short,
     )  # fmt: skip
+
+
+def conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
+    """Return which candidate scores higher than which, as far as adjusted p values show it."""
+    if len(names) == 1:
+        return "One candidate: there is nothing to compare it with."
+    beaten: dict[str, list[str]] = {name: [] for name in names}
+    for comparison in comparisons:
+        p = comparison.difference.p
+        if comparison.measure == SCORE and p is not None and p < ALPHA:
+            pair = (comparison.candidate, comparison.less)
+            better, worse = pair if (comparison.difference.estimate or 0) > 0 else pair[::-1]
+            beaten[better].append(worse)
+    best = max(names, key=lambda name: len(beaten[name]))
+    if not beaten[best]:
+        return "Cannot tell: no candidate is shown to score higher than another."
+    if len(beaten[best]) == len(names) - 1:
+        return f"{best} scores higher than every other candidate."
+    unclear = [
+        name for name in names if name not in (best, *beaten[best]) and best not in beaten[name]
+    ]
+    rest = f" A difference from {', '.join(unclear)} is not shown." if unclear else ""
+    return f"{best} scores higher than {', '.join(beaten[best])}.{rest}"
 
 
 def candidate_table(report: GymReport) -> Table:

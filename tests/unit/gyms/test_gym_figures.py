@@ -8,6 +8,7 @@ from judge_gym.gyms.evaluating import spots
 from judge_gym.gyms.extract import against_labels, claims_in
 from judge_gym.gyms.searching import fused
 from judge_gym.gyms.similarity import matched, trigram_similarity, word_overlap
+from judge_gym.report.gym import conclusion
 
 RNG = np.random.default_rng(0)
 NO = np.nan
@@ -117,3 +118,17 @@ def test_the_cases_to_look_at_are_gaps_differences_and_both_ends() -> None:
     assert told[11] == "lowest: 1 points"
     assert told[13] == "highest: 99 points"
     assert len(found) == len(told) <= 20
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ([50, 50, 50], "Cannot tell: no candidate is shown to score higher than another."),
+        ([40, 60, 80], "c scores higher than every other candidate."),
+        ([40, 80, 80], "b scores higher than a. A difference from c is not shown."),
+    ],
+)
+def test_a_gym_concludes_what_its_comparisons_show(points: list[int], said: str) -> None:
+    # Equal differences on 12 cases: 2 of 2^12 signs are as extreme.
+    values = np.array([points] * 12, dtype=float)
+    assert conclusion("abc", comparisons({"score": values}, list("abc"), RNG)) == said
