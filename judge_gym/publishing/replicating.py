@@ -1,5 +1,6 @@
 """Recomputing the figures of a package from its bundle, in a clean place, without a network."""
 
+import csv
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -96,18 +97,23 @@ def clean_place() -> Iterator[Engine]:
 def replicate(folder: Path) -> Replication:
     """Check a package's digests and recompute its figures and findings.
 
-    They are not recomputed from a bundle that is not as published. Raises `StoreError` for a
-    folder that is no package, or whose bundle cannot be read.
+    They are not recomputed if a file of the bundle or of the figures is not as published. Each
+    CSV file is compared with its Parquet file, too, so that both forms are checked. Raises
+    `StoreError` for a folder that is no package, or whose bundle cannot be read.
     """
     manifest = read_package(folder)
     damaged = damages(folder, manifest)
-    needed = (f"{BUNDLE}/", FIGURES.as_posix(), FINDINGS.as_posix())
+    needed = (f"{BUNDLE}/", f"{FIGURES.parent}/")
     if any(name.startswith(needed) for name in damaged):
         return Replication(manifest, damaged, 0, 0, (), recomputed=False)
     published = read_rows(folder / FIGURES), read_rows(folder / FINDINGS)
     with clean_place() as engine:
         import_bundle(engine, folder / BUNDLE)
         differences = recomputed(engine, manifest.sweep, *published)
+    for file, rows in zip((FIGURES, FINDINGS), published, strict=True):
+        found = {(one.name, one.scope) for one in differences}
+        other = _csv_differences(folder / file.with_suffix(".csv"), rows)
+        differences += [one for one in other if (one.name, one.scope) not in found]
     return Replication(manifest, damaged, len(published[0]), len(published[1]), differences)
 
 
@@ -166,6 +172,23 @@ def read_rows(file: Path) -> dict[Key, Mapping[str, Any]]:
         raise StoreError(
             f"{file} cannot be read: {str(error).splitlines()[0]}.", "Get the package again."
         ) from None
+
+
+def _csv_differences(file: Path, rows: Mapping[Key, Mapping[str, Any]]) -> Iterator[Difference]:
+    """Yield where a CSV file has other texts than these rows of its Parquet file."""
+    try:
+        with file.open(newline="", encoding="utf-8") as text:
+            published = by_key(list(csv.DictReader(text, restval="")))
+    except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
+        raise StoreError(f"{file} cannot be read: {error}.", "Get the package again.") from None
+    for key in dict.fromkeys((*published, *rows)):
+        if key not in published or key not in rows:
+            yield Difference(*key, "row", key in published, key in rows)
+            continue
+        for field, value in rows[key].items():
+            given = published[key].get(field)
+            if given != ("" if value is None else str(value)):
+                yield Difference(*key, f"{field} in {file.name}", given, value)
 
 
 def _compared(

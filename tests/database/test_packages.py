@@ -257,6 +257,24 @@ def test_a_changed_figure_is_found_even_under_new_digests(copy: Path) -> None:
     assert difference.published == pytest.approx(difference.recomputed + 0.01)
 
 
+def test_a_figure_changed_in_the_csv_alone_is_found_under_new_digests(copy: Path) -> None:
+    with (copy / FIGURES).with_suffix(".csv").open(newline="") as text:
+        rows = list(csv.DictReader(text))
+    place = next(n for n, row in enumerate(rows) if row["name"] == "polarization")
+    rows[place]["estimate"] = "0.99"
+    left_out = rows.pop()
+    with (copy / FIGURES).with_suffix(".csv").open("w", newline="") as text:
+        writer = csv.DictWriter(text, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    assert not replicate(copy).recomputed  # the digest is another one
+    resealed(copy)
+    changed, missing = replicate(copy).differences
+    assert (changed.name, changed.field) == ("polarization", "estimate in figures.csv")
+    assert (changed.published, missing.field) == ("0.99", "row")
+    assert (missing.name, missing.published) == (left_out["name"], False)
+
+
 def test_texts_that_may_not_be_shared_are_nowhere(lab: Lab, tmp_path: Path) -> None:
     with Session(lab.engine) as session, session.begin():
         session.execute(sa.update(t.Window).values(shareable=False))
