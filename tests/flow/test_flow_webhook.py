@@ -17,7 +17,7 @@ from flows.judge_review import judge_review
 from support.command_line import REPOSITORY
 from support.flow_runs import run_scheduled
 from support.receiver import Receiver, receiver
-from support.waiting import until
+from support.waiting import until_or_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 EXAMPLE = REPOSITORY / "deployments" / "automations" / "webhook.yaml"
@@ -70,16 +70,22 @@ def test_a_judge_that_drifts_is_posted_to_the_webhook(hook: Receiver, tmp_path: 
     file.write_text(REVIEW)
     run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", file=str(file))
     (tmp_path / "shift").touch()
-    for _ in range(2):  # the second has nothing left to judge, and the same to say
-        run_scheduled(judge_review, "2026-01-11T03:00:00+00:00", file=str(file))
 
     def mine() -> dict[str, Any]:
         return {one["event"]: one for one in hook.posted if one["about"] == "hooked"}
 
+    # Prefect calls a webhook once: a call that breaks off is lost, and the next day tells it again.
+    days = iter([f"2026-01-{day}" for day in range(11, 16)])
     wanted = {"judge-gym.judge.drifted", "judge-gym.judge.reconsider"}
-    until(lambda: wanted <= mine().keys(), f"{wanted} at the receiver", every=0.3)
+    while not wanted <= mine().keys():
+        day = next(days, None)
+        assert day, f"{wanted - mine().keys()} never came; refused: {hook.refused}"
+        for _ in range(2):  # the second has nothing left to judge, and the same to say
+            run_scheduled(judge_review, f"{day}T03:00:00+00:00", file=str(file))
+        until_or_not(lambda: wanted <= mine().keys(), seconds=60.0)
     told = mine()["judge-gym.judge.drifted"]["payload"]
     assert told.pop("message").startswith("It no longer judges as on 2026-01-10: 10 points")
-    assert told == {"review": "hooked", "day": "2026-01-11", "judge": "hooked", "simulated": False}
+    assert told.pop("day") >= "2026-01-11"
+    assert told == {"review": "hooked", "judge": "hooked", "simulated": False}
     assert mine()["judge-gym.judge.reconsider"]["payload"]["alternative"] is None
     assert SECRET_TEXT not in json.dumps(hook.posted)

@@ -1,4 +1,4 @@
-"""A web service on loopback that keeps what is posted to it."""
+"""A web service on loopback that keeps what is posted to it, and refuses what is no JSON."""
 
 import json
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass
 class Receiver:
-    """Its address, and the bodies that were posted, each an object of JSON."""
+    """Its address, and the bodies that were posted: objects of JSON, and what is none."""
 
     url: str = ""
     posted: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[bytes] = field(default_factory=list)
 
 
 @contextmanager
@@ -25,8 +26,12 @@ def receiver() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            kept.posted.append(json.loads(body))
-            self.send_response(204)
+            try:
+                kept.posted.append(json.loads(body))
+                self.send_response(204)
+            except ValueError:
+                kept.refused.append(body)
+                self.send_response(400)
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:

@@ -9,9 +9,14 @@ T = TypeVar("T")
 
 def until(ask: Callable[[], T], what: str, seconds: float = 180.0, every: float = 0.2) -> T:
     """The first true value of `ask`; fails the test when `seconds` pass without one."""
+    found = until_or_not(ask, seconds, every)
+    assert found, f"waited {seconds:.0f} s in vain for {what}"
+    return found
+
+
+def until_or_not(ask: Callable[[], T], seconds: float, every: float = 0.2) -> T:
+    """The first true value of `ask`, or its last false one when `seconds` pass."""
     deadline = time.monotonic() + seconds
-    while True:
-        if found := ask():
-            return found
-        assert time.monotonic() < deadline, f"waited {seconds:.0f} s in vain for {what}"
+    while not (found := ask()) and time.monotonic() < deadline:
         time.sleep(every)
+    return found
