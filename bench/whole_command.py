@@ -45,6 +45,7 @@ def main() -> None:
     asked = parser.parse_args()
     measured: dict[str, list[Figures]] = defaultdict(list)
     with place() as here:
+        here.providers(task_slots=4)  # the default: four tasks share the 100 connections
         warm_up(here)
         prompts = here.folder / "prompts.jsonl"
         if not asked.without_inspect:

@@ -175,11 +175,17 @@ def prefect_api(
         from prefect.settings import (
             PREFECT_API_AUTH_STRING,
             PREFECT_API_URL,
+            PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
             get_current_settings,
             temporary_settings,
         )
 
-        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: password}):
+        connection = {
+            PREFECT_API_URL: url,
+            PREFECT_API_AUTH_STRING: password,
+            PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,  # each client would ask for a token
+        }
+        with temporary_settings(connection):
             _import_all(modules)
             longest_s = get_current_settings().server.ephemeral.startup_timeout_seconds
             wait_healthy(process, url, longest_s, _REMEDY.format(log))

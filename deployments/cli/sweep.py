@@ -28,6 +28,7 @@ from deployments.cli.output import (
     console,
     notes_on_stderr,
     progress_lines,
+    say_progress,
     show_table,
 )
 from judge_gym.counting import counted
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Plan, run and follow sweeps of experiments.", no_args_is_help=True)
 
+FIRST_ANSWER_S = 0.5
+"""How often a run's first answer is looked for, until there is one."""
 DEMO = DEPLOYMENTS / "sweeps" / "demo.yaml"
 
 
@@ -207,7 +210,8 @@ async def _run(file: Path, sweep: "Sweep", options: dict[str, Any], processes: i
         with (
             _live_view(engine, sweep.name)
             if console.is_terminal
-            else progress_lines(f"sweep {sweep.name}")
+            else progress_lines(f"sweep {sweep.name}"),
+            _first_answer(engine, sweep.name),
         ):
             async with worker_processes(processes):
                 return await sweep_flow(file, **options, return_state=True)
@@ -256,6 +260,33 @@ def _live_view(engine: "Engine", sweep: str) -> Iterator[None]:
         with _every(WATCH_S, look):
             yield
         look()
+
+
+@contextmanager
+def _first_answer(engine: "Engine", sweep: str) -> Iterator[None]:
+    """Print the first answer of the block as soon as it is stored: is it what was asked for?"""
+    from sqlalchemy.orm import Session
+
+    from judge_gym.report.evidence import first_answer
+    from judge_gym.store.judgement_texts import newest_sample
+
+    with Session(engine) as session:
+        before = newest_sample(session)
+    said = False
+
+    def look() -> None:
+        nonlocal said
+        if said:
+            return
+        with Session(engine) as session:
+            answer = first_answer(session, sweep, before)
+        if answer:
+            say_progress(f"First answer: {answer}")
+            said = True
+
+    with _every(FIRST_ANSWER_S, look):
+        yield
+    look()  # of a run that was over before
 
 
 @contextmanager

@@ -4,6 +4,7 @@ Prefect, FastAPI, SQLAlchemy and urllib are imported in the functions that need 
 the environment when it is imported, and every command imports this module.
 """
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from judge_gym.errors import JudgeGymError, StoreError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCK = "up.lock"
 """The file in a data folder that names the API of its last installation."""
@@ -33,6 +34,8 @@ WITH_REPORTS = "deployments.local.prefect_server:with_reports"
 _DATABASE = "prefect.db"
 _PASSWORD_FILE = "prefect-password"
 _POLL_S = 0.1
+_LOCKED = 503
+_LOCKED_WAITS_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 # `prefect server start` sets the same variable for the server it starts.
 _FINAL = {"PREFECT__SERVER_FINAL": "1"}
 _DATABASE_VARIABLES = (
@@ -157,7 +160,7 @@ def _template() -> Path:
 
 def plain() -> "ASGIApp":
     """Return Prefect's application, restricted to host names of this machine."""
-    return _guarded(_application())
+    return _guarded(again_when_locked(_application()))
 
 
 def with_reports() -> "ASGIApp":
@@ -181,7 +184,45 @@ def _application() -> "FastAPI":
     return create_app()
 
 
-def _guarded(app: "FastAPI") -> "ASGIApp":
+def again_when_locked(app: "ASGIApp") -> "ASGIApp":
+    """Return an application that answers a request again where Prefect's SQLite was locked.
+
+    Prefect answers 503 at once when two requests write at the same moment, and its client would
+    wait two seconds before it asks again. After about three seconds the 503 goes to the client.
+    """
+
+    async def answer(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        messages = [await receive()]
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+        for wait_s in (*_LOCKED_WAITS_S, None):
+            body, refused = iter(messages), False
+
+            async def replay(body: "Iterator[Message]" = body) -> "Message":
+                return next(body, None) or await receive()
+
+            async def forward(message: "Message", last: bool = wait_s is None) -> None:
+                nonlocal refused
+                refused = refused or (message.get("status") == _LOCKED and not last)
+                if not refused:
+                    await send(message)
+
+            try:
+                await app({**scope}, replay, forward)  # it keeps things of one answer in there
+            except Exception:  # raised after the 503, for the log
+                if not refused:
+                    raise
+            if not refused or wait_s is None:
+                return
+            await asyncio.sleep(wait_s)
+
+    return answer
+
+
+def _guarded(app: "ASGIApp") -> "ASGIApp":
     """Return an application that refuses other host names than those of this machine.
 
     Otherwise a web page whose host name resolves to loopback counts as Prefect's page. It is around

@@ -26,6 +26,7 @@ from judge_gym.store.judgement_texts import (
     documents_with_views,
     dropped_documents,
     first_titles,
+    judgement_after,
     judgements_of_cells,
     judgements_of_documents,
     windows_of_experiments,
@@ -74,6 +75,17 @@ def shown_judgements(
         key: [_shown(judgement, experiments[judgement.experiment_id]) for judgement in judgements]
         for key, judgements in stored.items()
     }
+
+
+def first_answer(session: Session, sweep: str, after: int) -> str:
+    """Return who judged what, and how, in a sweep's first judgement after sample `after`, or ""."""
+    found = judgement_after(session, sweep, after, LONGEST_TEXT)
+    if found is None:
+        return ""
+    judgement, item = found
+    [experiment] = experiments_by_id(session, [judgement.experiment_id]).values()
+    about = f"{judgement.model} on {experiment.concept}, {cut(item.title, 60)!r}"
+    return f"{about}: {_outcome(judgement)}."
 
 
 def _shown(judgement: JudgementText, experiment: Experiment) -> ShownJudgement:
@@ -129,7 +141,7 @@ def _marked(answer: str, start: int | None, end: int | None, span: str) -> dict[
 
 def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     """Return as much of a text as is shown, saying where it is cut."""
-    return text if len(text) <= longest else text[:longest] + CUT
+    return text if len(text) <= longest else text[:longest].rstrip() + CUT
 
 
 MAX_ON_PAGE = 60

@@ -243,6 +243,26 @@ def titles_of_judged_items(session: Session, sweep: str) -> list[ItemTitle]:
     return [titles[item_id] for item_id in items]
 
 
+def newest_sample(session: Session) -> int:
+    """Return the id of the newest judgement of this database, 0 if there is none."""
+    return session.scalar(sa.select(sa.func.max(t.Sample.id))) or 0
+
+
+def judgement_after(
+    session: Session, sweep: str, sample_id: int, longest: int
+) -> tuple[JudgementText, ItemTitle] | None:
+    """Return a sweep's first judgement after that of `sample_id`, and the title of its item."""
+    later = sa.select(t.Sample.id, t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
+    later = later.where(t.Sample.id > sample_id).order_by(t.Sample.id).limit(1)
+    first = within(later, sweep).subquery()
+    texts = _judgement_texts(
+        session, sa.select(first.c.id, first.c.item_id.label("about")), longest
+    )
+    for item_id, [judgement] in texts.items():
+        return judgement, first_titles(session, [item_id])[item_id]
+    return None
+
+
 def divided_cells(session: Session, sweep: str) -> tuple[list[ReplicateCell], int]:
     """Return the cells whose scored judgements share no stage, and how many cells have two.
 
