@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from prefect.automations import ChangeFlowRunState
+from prefect.automations import ChangeFlowRunState, RunDeployment
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
@@ -30,6 +30,9 @@ from tasks.runtime import VARIABLE, secret_block
 
 WORK_POOL = "judge-gym"
 LOST_RUNS_FILE = DEPLOYMENTS / "automations" / "lost-runs.yaml"
+RESUME_FILE = DEPLOYMENTS / "automations" / "resume.yaml"
+RESUME = "resume/default"
+"""The deployment that resumes crashed runs."""
 ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")
 """Environment variables that a run on the work pool may set; the others come from its worker."""
 Outcome = Literal["created", "changed", "unchanged", "kept"]
@@ -158,6 +161,27 @@ async def create_automation(client: PrefectClient, automation: AutomationCore) -
         return False
     await client.create_automation(automation)
     return True
+
+
+async def resume_automation() -> Step:
+    """Have crashed runs resumed; needs the deployment `RESUME`.
+
+    An automation for an earlier deployment of that name is replaced; other edits are kept.
+    """
+    async with get_client() as client:
+        deployment = await client.read_deployment_by_name(RESUME)
+        automation = AutomationCore.model_validate(YAML(typ="safe").load(RESUME_FILE))
+        [action] = automation.actions
+        assert isinstance(action, RunDeployment)
+        action.deployment_id = deployment.id
+        step = f"automation {automation.name!r}"
+        for stored in await client.read_automations_by_name(automation.name):
+            ids = {getattr(action, "deployment_id", None) for action in stored.actions}
+            if deployment.id in ids:
+                return Step(step, "unchanged")
+            await client.delete_automation(stored.id)
+        await client.create_automation(automation)
+        return Step(step, "created")
 
 
 async def reset_automations() -> None:

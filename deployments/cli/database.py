@@ -92,8 +92,8 @@ def init(
 ) -> None:
     """Migrate the database and deploy the flows to your Prefect server.
 
-    Creates the work pool, the providers' limits, the automations that detect lost runs, the
-    settings variable and the deployments of prefect.yaml. Running it again changes nothing.
+    Creates the work pool, the providers' limits, the automations that detect and resume lost runs,
+    the settings variable and the deployments of prefect.yaml. Running it again changes nothing.
     Edits made in Prefect's UI are kept and listed.
     """
     import asyncio
@@ -121,7 +121,7 @@ async def made_ready(
     """Create what deployments need on the configured Prefect server, and deploy."""
     from prefect.client.orchestration import get_client
 
-    from deployments.bootstrap import bootstrap
+    from deployments.bootstrap import bootstrap, resume_automation
     from deployments.containers import prepare
     from deployments.deploying import deploy_all
     from judge_gym.llm.providers import load_providers
@@ -132,7 +132,8 @@ async def made_ready(
     if image:
         async with get_client() as client:
             steps += await prepare(client)
-    return steps + await deploy_all(overwrite=overwrite, image=image)
+    steps += await deploy_all(overwrite=overwrite, image=image)
+    return [*steps, await resume_automation()]
 
 
 def show_steps(steps: "list[Step]") -> None:

@@ -186,10 +186,10 @@ def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are(
 
     # `judge-gym database init` has made them, when a test of it came first on this server.
     asyncio.run(remove())
-    assert asyncio.run(make()) == [True, True]
-    assert asyncio.run(make()) == [False, False]
+    assert asyncio.run(make()) == [True, True, True]
+    assert asyncio.run(make()) == [False, False, False]
     before = asyncio.run(kept())
-    assert len(before) == 2
+    assert len(before) == 3
     asyncio.run(reset_automations())
     after = asyncio.run(kept())
     assert [one.model_dump(exclude={"id"}) for one in after] == [

@@ -43,6 +43,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "gym/extract": AGAIN,
     "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
+    "resume/default": ("at_most", "1"),
     "study/weekly": ("catch_up", "1"),
     "windows/daily": ("catch_up", "1"),
     "windows/weekly": ("catch_up", "1"),
@@ -144,6 +145,7 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w5-probe/default": experiments,
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
+        "resume/default": {"flow_run": "00000000-0000-0000-0000-000000000001"},
     }
 
 

@@ -48,6 +48,7 @@ DEPLOYMENTS = {
     "gym/extract",
     "judge-review/nightly",
     "panel/default",
+    "resume/default",
     "study/weekly",
     "windows/daily",
     "windows/weekly",
@@ -309,16 +310,26 @@ def test_a_schedule_that_is_switched_on_makes_runs(up: Installation) -> None:
     up.ask("PATCH", schedule, active=False)
 
 
-def test_a_killed_run_is_noticed_with_the_flow_runs_in_it(up: Installation) -> None:
+def test_a_killed_run_is_resumed_and_what_ran_in_it_does_not_stay_running(up: Installation) -> None:
     run = up.judging("sweep/demo", 20)
     within = {"parent_flow_run_id": {"any_": [run]}, "state": {"type": {"any_": ["RUNNING"]}}}
     [part] = up.post("/flow_runs/filter", flow_runs=within)
     assert {"judge-gym", "sweep"} <= set(part["tags"])
     for process in process_of(up, run):
         process.kill()
-    up.reaches(run, "CRASHED")
-    # By its missing heartbeats, after 90 s: its worker knows nothing of it.
-    up.reaches(part["id"], "CRASHED", seconds=240)
+
+    def states(of: str) -> list[dict[str, Any]]:
+        return list(up.get(f"/flow_run_states/?flow_run_id={of}"))
+
+    def resumed() -> bool:
+        return any("Resumed after a crash" in (state["message"] or "") for state in states(run))
+
+    until(resumed, "the killed run to be resumed", 240, every=1)
+    assert "CRASHED" in {state["type"] for state in states(part["id"])}
+    up.reaches(run, "RUNNING")
+    server = {"PREFECT_API_URL": up.api}
+    up.command("sweep", "cancel", "demo", "--yes", **server).fine()
+    up.reaches(run, "CANCELLED")
 
 
 def test_when_postgresql_is_killed_the_rest_stops_and_says_so(up: Installation) -> None:

@@ -1,0 +1,136 @@
+"""Resuming crashed flow runs: which ones, how often, and what ran inside them."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prefect import flow
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.flow_engine import run_flow_async
+from prefect.states import Crashed, Running
+
+from flows.resume import ABANDONED, resume
+from tasks.policy import LAUNCHED
+
+pytestmark = pytest.mark.usefixtures("_prefect")
+
+
+@flow(name="may-crash")
+async def may_crash() -> None:
+    """What crashes here."""
+
+
+Made = Callable[[PrefectClient], Coroutine[Any, Any, UUID]]
+
+
+async def deployed_run(client: PrefectClient, *tags: str) -> UUID:
+    deployment = await client.create_deployment(await client.create_flow(may_crash), "resumed")
+    made = await client.create_flow_run_from_deployment(deployment, tags=tags)
+    return made.id
+
+
+async def crash(client: PrefectClient, run: UUID) -> None:
+    for state in (Running(), Crashed(message="killed")):
+        await client.set_flow_run_state(run, state, force=True)
+
+
+async def resumed(client: PrefectClient, run: UUID, **given: Any) -> FlowRun:
+    """A run after the flow `resume` has looked at it."""
+    state = await resume(run, **given, return_state=True)
+    assert state.is_completed(), state.message
+    return await client.read_flow_run(run)
+
+
+def test_a_run_is_resumed_so_often_and_then_stays_crashed_and_says_so() -> None:
+    async def go() -> list[FlowRun]:
+        async with get_client() as client:
+            run = await deployed_run(client)
+            after = []
+            for _ in range(3):
+                await crash(client, run)
+                after.append(await resumed(client, run, at_most=2))
+            return [*after, await resumed(client, run, at_most=2)]
+
+    first, second, third, again = [run.state or Running() for run in asyncio.run(go())]
+    assert (first.type, first.message) == (
+        StateType.SCHEDULED,
+        "Resumed after a crash, 1 of at most 2.",
+    )
+    assert (second.type, second.message) == (
+        StateType.SCHEDULED,
+        "Resumed after a crash, 2 of at most 2.",
+    )
+    assert (third.type, third.name) == (StateType.CRASHED, ABANDONED)
+    assert third.message is not None
+    assert third.message.startswith("Crashed 3 times, so it is not resumed again.")
+    # It is the end: being resumed again counts no crash that there was not.
+    assert (again.name, again.message) == (third.name, third.message)
+
+
+@pytest.mark.parametrize("tag", [LAUNCHED, "someone's"])
+def test_only_a_run_that_a_sweep_launched_is_left_to_its_sweep(tag: str) -> None:
+    async def go() -> FlowRun:
+        async with get_client() as client:
+            run = await deployed_run(client, tag)
+            await crash(client, run)
+            return await resumed(client, run)
+
+    expected = StateType.CRASHED if tag == LAUNCHED else StateType.SCHEDULED
+    assert asyncio.run(go()).state_type == expected
+
+
+def test_a_run_without_a_deployment_or_at_work_is_left_alone() -> None:
+    async def go() -> list[FlowRun]:
+        async with get_client() as client:
+            of_a_terminal = (await client.create_flow_run(may_crash)).id
+            await crash(client, of_a_terminal)
+            at_work = await deployed_run(client)
+            await client.set_flow_run_state(at_work, Running(), force=True)
+            return [await resumed(client, of_a_terminal), await resumed(client, at_work)]
+
+    lost, at_work = asyncio.run(go())
+    assert lost.state_type == StateType.CRASHED
+    assert at_work.state_type == StateType.RUNNING
+
+
+def test_what_ran_inside_a_lost_process_is_ended_and_what_did_not_is_not() -> None:
+    inside: dict[str, UUID] = {}
+
+    @flow(name="inside")
+    async def child(name: str) -> None:
+        from prefect.runtime import flow_run
+
+        inside[name] = UUID(str(flow_run.id))
+
+    @flow(name="outside")
+    async def parent() -> None:
+        await child("done")
+        await child("at work")
+
+    async def go() -> tuple[FlowRun, FlowRun]:
+        async with get_client() as client:
+            deployment = await client.create_deployment(await client.create_flow(parent), "whole")
+            made = await client.create_flow_run_from_deployment(deployment)
+            await run_flow_async(parent, made, {}, return_type="state")
+            await client.set_flow_run_state(inside["at work"], Running(), force=True)
+            await client.set_flow_run_state(made.id, Crashed(message="killed"), force=True)
+            await resumed(client, made.id)
+            return (
+                await client.read_flow_run(inside["done"]),
+                await client.read_flow_run(inside["at work"]),
+            )
+
+    done, at_work = asyncio.run(go())
+    assert done.state_type == StateType.COMPLETED
+    assert at_work.state_type == StateType.CRASHED
+    assert at_work.state is not None
+    assert "is gone" in (at_work.state.message or "")
+
+
+def test_a_run_that_is_not_there_is_one_clear_line() -> None:
+    state = asyncio.run(resume(UUID(int=7), return_state=True))
+    assert state.is_failed()
+    assert state.message == f"There is no flow run {UUID(int=7)}."
