@@ -10,10 +10,12 @@ from typing import Any
 import litellm
 from litellm import exceptions
 from litellm.anthropic_beta_headers_manager import update_request_with_filtered_beta
+from litellm.litellm_core_utils import exception_mapping_utils
 from litellm.litellm_core_utils.litellm_logging import Logging
 from litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response import (
     convert_to_model_response_object,
 )
+from litellm.litellm_core_utils.secret_redaction import redact_string
 from litellm.llms.anthropic.batches.transformation import AnthropicBatchesConfig
 from litellm.llms.anthropic.chat.transformation import AnthropicConfig
 from litellm.llms.azure import azure
@@ -54,6 +56,20 @@ async def _not_sent_again(*_: Any, **__: Any) -> Any:
 # litellm sends once more, over a new connection, what a broken one may have delivered: an answer
 # that would be paid for and in no ledger. Whether to send again is the gateway's to decide.
 AsyncHTTPHandler.single_connection_post_request = _not_sent_again
+
+_LONGEST_REDACTED = 10_000
+"""Characters of an error; `failures` keeps fewer."""
+
+
+def _redacted(text: str) -> str:
+    redacted: str = redact_string(text[:_LONGEST_REDACTED])
+    return redacted
+
+
+# litellm searches what an error says for secrets, which takes a second for each megabyte of a page
+# that stands where an answer should be. No other call goes on meanwhile.
+exception_mapping_utils.redact_string = _redacted
+exception_mapping_utils.redact_secret_string = _redacted
 
 # litellm makes an empty answer with invented usage of OpenAI's refusal of an output limit that
 # thinking used up.

@@ -1,4 +1,7 @@
-"""What a bad day costs at most: a request more per rate limit, one item for a poisoned one."""
+"""What a bad day costs at most: a request more per rate limit, one item for a poisoned one.
+
+A request that is refused is no call that is paid for: the calls are the requests that are answered.
+"""
 
 import asyncio
 from collections import Counter
@@ -22,7 +25,7 @@ from support.sweeps import scoring_sweep
 pytestmark = pytest.mark.stress
 
 
-def test_rate_limits_of_one_in_twenty_cost_one_in_twenty(
+def test_rate_limits_of_one_in_twenty_requests_cost_no_call(
     database: str, simulator: Simulator, tmp_path: Path
 ) -> None:
     file = tmp_path / "scoring.yaml"
@@ -35,9 +38,8 @@ def test_rate_limits_of_one_in_twenty_cost_one_in_twenty(
         run_flow(w1_evidence, run.windows, run.views, run.utility_model)
         run_flow(w2_rubric, run.tags, run.utility_model)
         before = simulator.statistics()
-        simulator.use_faults(
-            {"kind": "rate_limit", "share": 0.05, "retry_after": 0.05, "max_count": 20}
-        )
+        # Drawn by a seed for every request, those that are sent again included.
+        simulator.use_faults({"kind": "rate_limit", "share": 0.05, "retry_after": 0.05})
         try:
             state = run_flow(w3_scoring, run.tags)
         finally:
@@ -47,10 +49,12 @@ def test_rate_limits_of_one_in_twenty_cost_one_in_twenty(
     needed = 2 * 10 * 20
     assert statuses.total() == needed
     assert statuses.keys() <= {"scored", "abstained"}, state.message
-    given = after["refused"] - before["refused"]
-    assert given >= 10
-    assert needed + given == sum(after[key] - before[key] for key in ("total", "refused"))
-    assert needed + given <= 1.05 * needed
+    refused = after["refused"] - before["refused"]
+    answered = after["total"] - before["total"]
+    print(f"{needed} calls needed, {answered} answered, {refused} refused.")
+    assert answered == needed
+    # Each refusal is sent again once, and nothing else is: a twentieth of all requests.
+    assert 10 <= refused <= 40
 
 
 @pytest.mark.parametrize("poison", ["hangs", "fails"])

@@ -82,9 +82,9 @@ class Study:
         }
         return Experiment(model=model, **(given | changes))
 
-    def register(self, *experiments: Experiment) -> list[str]:
+    def register(self, *experiments: Experiment, utility_model: str = UTILITY) -> list[str]:
         """Store experiments; returns their tags."""
-        utility = utility_of(self.runtime.settings, UTILITY)
+        utility = utility_of(self.runtime.settings, utility_model)
         recipes = {one.key: recipe_of(one, utility) for one in experiments}
         with self.runtime.session() as session:
             stored = identities(session, experiments, recipes).by_point

@@ -7,6 +7,8 @@ retry is drawn anew; for a sticky table it is always 0.
 """
 
 import asyncio
+import socket
+import struct
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -154,12 +156,25 @@ async def deliver(
                 body=body[: len(body) // 2], status=response.status, content_type="application/json"
             )
         case plan.Html():
-            return web.Response(text=_PAGE, status=fault.status, content_type="text/html")
+            page = _PAGE.ljust(fault.characters)
+            return web.Response(text=page, status=fault.status, content_type="text/html")
         case plan.Stall():
             return await _in_two_halves(request, response, fault.seconds)
         case plan.Cut():
             return await _in_two_halves(request, response, fault.seconds, whole=False)
+        case plan.Reset():
+            _reset(request)
+            return response
     raise TypeError(fault)
+
+
+def _reset(request: web.Request) -> None:
+    """Close the connection with RST: it lingers for no time."""
+    if request.transport is not None:
+        linger = struct.pack("ii", 1, 0)
+        connection = request.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        request.transport.abort()
 
 
 async def _in_two_halves(
@@ -168,7 +183,8 @@ async def _in_two_halves(
     """Send headers and half of the body; after `pause` seconds the rest, or close."""
     body = _body(response)
     length = {"Content-Length": str(len(body)), "Content-Type": response.content_type}
-    stream = web.StreamResponse(status=response.status, headers=length)
+    headers = {**response.headers, **length}
+    stream = web.StreamResponse(status=response.status, headers=headers)
     await stream.prepare(request)
     await stream.write(body[: len(body) // 2])
     await asyncio.sleep(pause)

@@ -206,6 +206,12 @@ class Cut(Delivered):
     """From the half to the end of the connection."""
 
 
+class Reset(Delivered):
+    """The connection is reset before the first byte."""
+
+    kind: Literal["reset"] = "reset"
+
+
 class InvalidJson(Delivered):
     """A whole response whose body is half of the JSON."""
 
@@ -217,6 +223,8 @@ class Html(Delivered):
 
     kind: Literal["html"] = "html"
     status: Literal[200, 403, 502, 503] = 200
+    characters: int = Field(default=0, ge=0, le=50_000_000)
+    """The least length of the page."""
 
 
 class Content(RequestFault):
@@ -432,7 +440,7 @@ NEWS_KINDS: tuple[type[Fault], ...] = (
 KINDS: tuple[type[Fault], ...] = (
     RateLimit, ServerError, Overloaded, Quota, SpendLimit, Unauthorized, NoAccess, Retired,
     ContextTooLong, ContentPolicy,
-    SlowFirstByte, Stall, Cut, InvalidJson, Html,
+    SlowFirstByte, Stall, Cut, Reset, InvalidJson, Html,
     Empty, Length, ContentRefusal, Safety, ThoughtOnly, NativeFinish, ErrorIn200, Cached,
     MalformedVerdict, WrongModel, MissingUsage,
     BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
