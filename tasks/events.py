@@ -46,11 +46,10 @@ from judge_gym.calibration.checks import Result
 from judge_gym.calibration.comparisons import DRIFT
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError, first_line
-from judge_gym.judges.reviewing.findings import RECONSIDER
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import canonical_json
-from judge_gym.store.judges import ReviewRow
+from judge_gym.store.judges import RECONSIDER, ReviewRow
 from judge_gym.store.results import Conclusions
 from judge_gym.store.served import ServedChange, served_changes
 from tasks.artifacts import artifact_key

@@ -20,7 +20,7 @@ from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.files import JudgeSource
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
-from judge_gym.judges.reviewing.findings import RECONSIDER, store_findings
+from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
@@ -29,7 +29,7 @@ from judge_gym.report.gym import write_gym
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
-from judge_gym.store.judges import ReviewRow, reviews_of
+from judge_gym.store.judges import RECONSIDER, ReviewRow, reviews_of
 from tasks.artifacts import Bar, artifact_key
 from tasks.events import emit_reviewed
 from tasks.policy import WRITING

@@ -317,7 +317,7 @@ def review(
 
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
-    from judge_gym.judges.reviewing.findings import RECONSIDER
+    from judge_gym.store.judges import RECONSIDER
 
     # Errors in files are raised before a server is started.
     loaded = load_review(file)

@@ -336,6 +336,10 @@ def check_values(check: Check) -> dict[str, Any]:
     }
 
 
+KEEP, RECONSIDER = "keep", "reconsider"
+"""What a review recommends of a judge."""
+
+
 @dataclass(frozen=True)
 class ReviewRow:
     """What a review found of a judge, or of an alternative to it; `figures` as they are stored.

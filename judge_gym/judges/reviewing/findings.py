@@ -38,6 +38,8 @@ from judge_gym.seeds import derive_seed
 from judge_gym.store.calls import cost_of
 from judge_gym.store.decisions import ReviewDecision, save_review
 from judge_gym.store.judges import (
+    KEEP,
+    RECONSIDER,
     ReviewRow,
     answered,
     check_values,
@@ -46,8 +48,6 @@ from judge_gym.store.judges import (
     reviews_of,
     save_judge,
 )
-
-KEEP, RECONSIDER = "keep", "reconsider"
 
 
 @dataclass(frozen=True, eq=False)
