@@ -1,6 +1,8 @@
 """Migrating a database that is in use: its rows stay, and each step can be undone."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,12 @@ from sqlalchemy.orm import Session
 
 from judge_gym.lab import judging, scoring
 from judge_gym.records.calls import Answer
-from judge_gym.simulator.server import serving
+from judge_gym.simulator.launch import running
 from judge_gym.store import migrate
 from judge_gym.store.calls import outcomes_of
 from support.postgres import temporary_database
 from support.rig import calls, run, runtime_at
 from support.study import Study, corpus, missing_by, window
-from support.tiers import rest_slow
 
 pytestmark = pytest.mark.slow
 
@@ -61,6 +62,26 @@ NEWEST_ROWS = ROWS.replace(
 """The same rows for the newest schema."""
 
 
+class Chain:
+    """A database without rows that is upgraded step by step."""
+
+    def __init__(self, server: str, url: str) -> None:
+        self._server, self._url = server, url
+
+    @contextmanager
+    def at(self, revision: str) -> Iterator[str]:
+        """A copy at a revision; revisions are asked for in ascending order."""
+        migrate.upgrade(self._url, revision)
+        with temporary_database(self._server, str(sa.make_url(self._url).database)) as copy:
+            yield copy
+
+
+@pytest.fixture(scope="module")
+def chain(postgres_server: str) -> Iterator[Chain]:
+    with temporary_database(postgres_server) as url:
+        yield Chain(postgres_server, url)
+
+
 @pytest.fixture
 def blank(postgres_server: str) -> Iterator[str]:
     with temporary_database(postgres_server) as url:
@@ -95,9 +116,13 @@ def kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("revision", rest_slow([STEPS[-2], STEPS[0], "0025"], 1))
-def test_rows_of_an_older_schema_are_there_after_the_upgrade(blank: str, revision: str) -> None:
-    migrate.upgrade(blank, revision)
+@pytest.mark.parametrize("revision", STEPS)
+def test_rows_of_an_older_schema_are_there_after_the_upgrade(chain: Chain, revision: str) -> None:
+    with chain.at(revision) as url:
+        check_upgrade(url, revision)
+
+
+def check_upgrade(blank: str, revision: str) -> None:
     execute(blank, ROWS if revision <= "0025" else NEWEST_ROWS)
     before = rows(blank)
     assert sum(map(len, before.values())) == 12
@@ -191,40 +216,67 @@ def test_every_step_down_and_up_again_with_rows(blank: str) -> None:
     assert kept(first, rows(blank))
 
 
-@pytest.mark.usefixtures("quick_retries")
-@pytest.mark.parametrize("revision", rest_slow(["0020", "0017"], 1))
-def test_a_half_finished_sweep_of_an_older_schema_resumes(
-    own_database: str, tmp_path: Path, revision: str
-) -> None:
-    """What was answered before the migration is kept, and no call is paid for twice."""
+@dataclass(frozen=True)
+class Half:
+    """A sweep of which two judgements are made."""
 
-    async def run_half() -> tuple[list[str], dict[str, Any]]:
-        async with serving() as base_url, runtime_at(own_database, base_url) as runtime:
-            study = Study(runtime, window(corpus(tmp_path, 3)))
+    url: str
+    corpus: Path
+    tags: list[str]
+    calls: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    with running() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def half(
+    postgres_server: str,
+    migrated_template: str,
+    provider: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Half]:
+    folder = tmp_path_factory.mktemp("half")
+
+    async def judge_two(url: str) -> Half:
+        async with runtime_at(url, provider) as runtime:
+            study = Study(runtime, window(corpus(folder, 3)))
             experiment = study.experiment("sim/calm-1")
             tags = study.register(experiment)
             await study.collect()
             await study.write_rubrics([experiment])
             missing, _ = missing_by(runtime, scoring.plan_scoring, tags)
             await judging.judge(runtime, missing.by_model["sim/calm-1"][:2])
-            return tags, calls(runtime.engine)
+            return Half(url, folder, tags, calls(runtime.engine))
 
-    async def run_rest(tags: list[str]) -> tuple[int, dict[str, Any]]:
-        async with serving() as base_url, runtime_at(own_database, base_url) as runtime:
-            study = Study(runtime, window(corpus(tmp_path, 3)))
-            ended = await study.score(tags)
-            await study.probe(tags)
+    with temporary_database(postgres_server, migrated_template) as url:
+        yield run(judge_two(url))
+
+
+@pytest.mark.parametrize("revision", STEPS)
+def test_a_half_finished_sweep_of_an_older_schema_resumes(
+    postgres_server: str, provider: str, half: Half, revision: str
+) -> None:
+    """What was answered before the migration is kept, and no call is paid for twice."""
+
+    async def run_rest(url: str) -> tuple[int, dict[str, Any]]:
+        async with runtime_at(url, provider) as runtime:
+            study = Study(runtime, window(half.corpus / "corpus.jsonl"))
+            ended = await study.score(half.tags)
+            await study.probe(half.tags)
             return ended.total(), calls(runtime.engine)
 
-    tags, before = run(run_half())
-    migrate.downgrade(own_database, revision)
-    migrate.upgrade(own_database)
-    judged, after = run(run_rest(tags))
+    with temporary_database(postgres_server, str(sa.make_url(half.url).database)) as url:
+        migrate.downgrade(url, revision)
+        migrate.upgrade(url)
+        judged, after = run(run_rest(url))
     assert judged == 3 * 2 - 2
-    assert before.keys() < after.keys()
-    assert len(before) >= 4
-    answered = {key: (row.id, row.answer, row.finished_at) for key, row in before.items()}
-    assert answered == {
-        key: (after[key].id, after[key].answer, after[key].finished_at) for key in before
-    }
+    assert half.calls.keys() < after.keys()
+    assert len(half.calls) >= 4
+    for key, row in half.calls.items():
+        now = after[key]
+        assert (now.id, now.answer, now.finished_at) == (row.id, row.answer, row.finished_at)
     assert {row.attempts for row in after.values()} == {1}
