@@ -45,12 +45,12 @@ def restore(settings: Settings, file: Path) -> None:
     """Restore a backup into an empty database and migrate it to the newest schema.
 
     Raises `StoreError`, and changes nothing, when the database holds experiments or windows, or
-    when the file is no backup.
+    when the file is no backup or of a newer judge-gym.
     """
     if not file.is_file():
         raise StoreError(f"There is no file {file}.", "Name a file that `backup` has written.")
     url = database_url(settings)
-    _run(url, "pg_restore", "--list", str(file), connected=False)
+    _refuse_newer(url, file)
     _empty(url)
     # The views of the newest schema go too, so whatever the file has is created.
     migrate.downgrade(url, "base")
@@ -61,6 +61,18 @@ def restore(settings: Settings, file: Path) -> None:
     options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
     _run(url, "pg_restore", *options, str(file))
     connect(settings).dispose()
+
+
+def _refuse_newer(url: str, file: Path) -> None:
+    """Raise `StoreError` for a backup at a revision that this judge-gym does not know."""
+    options = ["--data-only", "--table=alembic_version", "--file=-", str(file)]
+    rows = _run(url, "pg_restore", *options, connected=False).partition("FROM stdin;\n")[2]
+    revision = rows.partition("\n")[0]
+    if rows and revision not in migrate.known_revisions():
+        raise StoreError(
+            f"{file} is at revision {revision}, unknown to this judge-gym.",
+            "Upgrade judge-gym: a backup of a newer one cannot be downgraded.",
+        )
 
 
 def _empty(url: str) -> None:
@@ -81,7 +93,8 @@ def _empty(url: str) -> None:
         )
 
 
-def _run(url: str, program: str, *options: str, connected: bool = True) -> None:
+def _run(url: str, program: str, *options: str, connected: bool = True) -> str:
+    """Run one of PostgreSQL's programs; returns what it prints."""
     parsed = sa.make_url(url)
     # In the environment, since everybody on the machine can read a command line.
     secret = {"PGPASSWORD": str(parsed.password)} if parsed.password else {}
@@ -99,3 +112,4 @@ def _run(url: str, program: str, *options: str, connected: bool = True) -> None:
     if completed.returncode:
         reason = first_line(completed.stderr)
         raise StoreError(f"{program} failed: {reason}.", "The database is as it was.")
+    return completed.stdout

@@ -1,17 +1,26 @@
 """A database into a file and into another database, by PostgreSQL's own programs."""
 
+import asyncio
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from aiohttp import web
 
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
+from judge_gym.simulator.server import serving
 from judge_gym.store import migrate
+from judge_gym.store import tables as t
 from judge_gym.store.backup import backup, restore
+from judge_gym.store.embedded_account import current_account, postgres_binaries
+from support.misbehaving import answers, misbehaving
 from support.postgres import temporary_database
+from support.rig import calls, count, run, runtime_at
+from support.study import Study, corpus, window
 
 
 @pytest.fixture
@@ -60,25 +69,102 @@ def test_what_was_backed_up_is_restored_and_can_go_on(
     assert len(windows(others)) == 2
 
 
+def dumped(url: str, file: Path) -> Path:
+    """A backup as another version of judge-gym writes it."""
+    plain = sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    program = postgres_binaries(current_account()) / "pg_dump"
+    subprocess.run([program, "--format=custom", f"--file={file}", plain], check=True)
+    return file
+
+
 @pytest.mark.slow
 def test_a_backup_of_an_older_judge_gym_is_brought_to_the_newest_schema(
     others: str, postgres_server: str, tmp_path: Path
 ) -> None:
-    import subprocess
-
-    from judge_gym.store.embedded_account import current_account, postgres_binaries
-
     migrate.upgrade(others, "0007")
     fill(others)
-    url = sa.make_url(others).set(drivername="postgresql").render_as_string(hide_password=False)
-    program = postgres_binaries(current_account()) / "pg_dump"
-    file = tmp_path / "old.dump"
-    subprocess.run([program, "--format=custom", f"--file={file}", url], check=True)
+    file = dumped(others, tmp_path / "old.dump")
     with temporary_database(postgres_server) as newer:
         restore(configured(newer), file)
         assert windows(newer) == windows(others)
         engine = sa.create_engine(newer, poolclass=sa.NullPool)
         assert len(set(migrate.revisions(engine))) == 1
+
+
+def test_a_backup_of_a_newer_judge_gym_is_refused_and_changes_nothing(
+    own_database: str, others: str, tmp_path: Path
+) -> None:
+    fill(own_database)
+    engine = sa.create_engine(own_database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    file = dumped(own_database, tmp_path / "new.dump")
+    migrate.upgrade(others)
+    with pytest.raises(StoreError, match="is at revision 9999") as refused:
+        restore(configured(others), file)
+    assert "\n" not in str(refused.value)
+    assert windows(others) == []
+    assert len(set(migrate.revisions(sa.create_engine(others, poolclass=sa.NullPool)))) == 1
+
+
+HELD_FROM = 20
+"""Requests that are answered before the backup is whole, at most."""
+
+
+@pytest.mark.slow
+def test_a_backup_during_a_run_can_go_on_and_pays_only_for_what_it_lacks(
+    own_database: str, others: str, tmp_path: Path
+) -> None:
+    """PostgreSQL's own program reads while the run writes; the rest of the run comes after it."""
+
+    async def work() -> None:
+        requests = 0
+        is_backed_up = asyncio.Event()
+        answered = answers("VERDICT: A")
+
+        async def step(request: web.Request) -> web.StreamResponse:
+            nonlocal requests
+            requests += 1
+            if requests > HELD_FROM:
+                await is_backed_up.wait()
+            return await answered(request)
+
+        async with serving() as simulator, runtime_at(own_database, simulator) as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 10)))
+            experiment = study.experiment("sim/calm-1", replicates=6)
+            tags = study.register(experiment)
+            await study.collect()
+            await study.write_rubrics([experiment])
+        file = tmp_path / "during.dump"
+        async with misbehaving(step) as judge:
+            async with runtime_at(own_database, judge.base_url) as runtime:
+                scoring = asyncio.create_task(Study(runtime, study.window).score(tags))
+                while requests <= HELD_FROM / 2:
+                    await asyncio.sleep(0.01)
+                await asyncio.to_thread(backup, configured(own_database), file)
+                is_backed_up.set()
+                assert (await scoring).total() == 60
+                whole = calls(runtime.engine)
+            migrate.upgrade(others)
+            restore(configured(others), file)
+            before = requests
+            async with runtime_at(others, judge.base_url) as runtime:
+                restored = calls(runtime.engine)
+                had = {key for key, row in restored.items() if row.status == "succeeded"}
+                samples = count(runtime.engine, t.Sample)
+                assert (await Study(runtime, study.window).score(tags)).total() == 60 - samples
+                again = calls(runtime.engine)
+            assert again.keys() == whole.keys()
+            assert {row.status for row in again.values()} == {"succeeded"}
+            assert {key: again[key].answer for key in again} == {
+                key: whole[key].answer for key in whole
+            }
+            # A judgement and its call are in one transaction: the backup has both or neither.
+            judged = [key for key in had if whole[key].agent == "scorer"]
+            assert len(judged) == samples <= HELD_FROM
+            assert requests - before == 60 - samples
+
+    run(work())
 
 
 def test_a_database_in_use_is_not_overwritten(own_database: str, tmp_path: Path) -> None:
