@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -121,6 +122,21 @@ class Sweep:
         """Yield each experiment, in the order of `points`."""
         return (Experiment(**point) for point in self.points())
 
+    def swappable(self) -> list[tuple[str, str]]:
+        """Return the models that judge under a rubric of their own, each with its family."""
+        if self._drawn is not None:
+            points = list(map(self._fields, self._drawn))
+        else:
+            judge, rubric = DIMENSIONS.index("model"), DIMENSIONS.index("rubric")
+            points = [
+                {**choice.fields, **rubrics.fields}
+                for block in self.blocks
+                for choice in block.box[judge]
+                for rubrics in block.box[rubric]
+            ]
+        own = [point for point in points if point["rubric"].kind == "own"]
+        return list(dict.fromkeys((point["model"], point["family"]) for point in own))
+
     def pairs(self) -> list[ControlledPair]:
         """Return the pairs of a controlled draw, or an empty list."""
         return [
@@ -212,7 +228,7 @@ def read_sweep(tree: Node) -> Sweep:
     boxes = [block.box for block in blocks]
     if "score_critic" in items:
         _check_marks(items["score_critic"], blocks)
-    return Sweep(
+    sweep = Sweep(
         path=tree.place.file,
         name=_read_name(items["name"]),
         description=_read_text(items["description"]) if "description" in items else "",
@@ -244,6 +260,9 @@ def read_sweep(tree: Node) -> Sweep:
         ),
         model_places={node.value: node.place for node in reversed(list(_model_nodes(items)))},
     )
+    if sweep.swap and isinstance(sweep.swap.pairs, tuple):
+        _check_pairs(items["swap"].items["pairs"], sweep.swap.pairs, sweep)
+    return sweep
 
 
 def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
@@ -329,6 +348,20 @@ def _check_used(node: Node, blocks: Sequence[Block], name: str) -> None:
         if key not in used:
             raise child.place.problem(
                 f"is a {name} of no block", f"{did_you_mean(key, used)}Use {', '.join(used)}."
+            )
+
+
+def _check_pairs(node: Node, pairs: Sequence[tuple[str, str]], sweep: Sweep) -> None:
+    """Refuse a pair whose judge writes no rubric of its own: it would fail after other calls."""
+    swapped = sweep.swappable()
+    judges = dict.fromkeys(chain.from_iterable(swapped))
+    for place, (judge, rival) in enumerate(pairs):
+        if not any(judge in names and rival != names[0] for names in swapped):
+            drawn = " that was drawn" if sweep.draw else ""
+            raise node.entries[place].place.problem(
+                f"has judge {judge!r}, which has no experiment with `rubric: own`{drawn}",
+                f"{did_you_mean(judge, judges)}Judges and families with an own rubric: "
+                f"{', '.join(judges) or 'none'}.",
             )
 
 

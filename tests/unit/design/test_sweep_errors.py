@@ -152,6 +152,23 @@ BLOCKS = [
         "calm cannot be its own rival; for that, use sham: true.",
     ),
     (
+        "blocks: [{rubric: {shared: sim/calm-1}}]\nswap: {pairs: [[calm, low]]}\n",
+        "sweep.yaml, line 7: swap.pairs[0] has judge 'calm', which has no experiment "
+        "with `rubric: own`. Judges and families with an own rubric: none.",
+    ),
+    (
+        "blocks: [{}]\nswap: {pairs: [[calm, low], [clm, low]]}\n",
+        "sweep.yaml, line 7: swap.pairs[1] has judge 'clm', which has no experiment "
+        "with `rubric: own`. Did you mean calm? Judges and families with an own rubric: "
+        "sim/calm-1, calm.",
+    ),
+    (
+        "blocks: [{model: [sim/calm-1, sim/low-1]}]\nswap: {pairs: [[calm, low], [low, calm]]}\n"
+        "draw: {random: 1}\n",
+        "sweep.yaml, line 7: swap.pairs[1] has judge 'low', which has no experiment with "
+        "`rubric: own` that was drawn. Judges and families with an own rubric: sim/calm-1, calm.",
+    ),
+    (
         "blocks: [{}]\ndraw: {random: 2}\n",
         "sweep.yaml, line 7: draw.random is 2. There are 1 to draw from.",
     ),
