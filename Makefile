@@ -54,8 +54,9 @@ numeric: $(READY) ## Run the tests of figures again, on another kernel of linear
 	@OPENBLAS_CORETYPE=$$(grep -qs avx512f /proc/cpuinfo && echo Haswell || echo Sandybridge) \
 		$(PYTEST) tests/unit/metrics tests/unit/calibration
 
-chaos: $(READY) ## Kill the parts of runs at forty moments, where the tests have fourteen: make chaos KILLS=40
-	@JUDGE_GYM_TEST_KILLS=$(KILLS) $(BIN)/pytest -s tests/slow/test_chaos.py tests/slow/test_chaos_of_commands.py
+chaos: $(READY) ## Kill the parts of runs at forty moments, where the tests have sixteen: make chaos KILLS=40
+	@JUDGE_GYM_TEST_KILLS=$(KILLS) $(BIN)/pytest -s tests/slow/test_chaos.py tests/slow/test_chaos_of_commands.py \
+		tests/slow/test_chaos_of_workers.py
 
 mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch
 	@$(BIN)/python tests/mutations.py

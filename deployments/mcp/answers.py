@@ -60,11 +60,16 @@ def slug(name: str) -> str:
 
 
 def below_here(path: str) -> Path:
-    """Return a path below the server's folder; raises `ConfigError` for any other path."""
+    """Return a path below the server's folder; raises `ConfigError` for any other path.
+
+    Hidden files and folders are refused too: programs find what they run in some, such as .git.
+    """
     resolved = Path(path).resolve()
     if not resolved.is_relative_to(Path.cwd()):
         raise ConfigError(
             f"{path} is outside {Path.cwd()}, where this server was started.",
             "Use a path below it, or start the server in another folder.",
         )
+    if any(part.startswith(".") for part in resolved.relative_to(Path.cwd()).parts):
+        raise ConfigError(f"{path} is hidden.", "Use a path whose parts do not begin with a dot.")
     return resolved

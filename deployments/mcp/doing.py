@@ -67,27 +67,27 @@ def export(sweep: str, folder: str) -> str:
 
 @as_tool
 def retry(
-    name: str,
+    sweep: str,
     workflow: Workflow | None = None,
     failure: str | None = None,
     confirm: bool = False,
 ) -> str:
     """Mark failed calls so that the next run makes, and pays for, them again.
 
-    `name` is a sweep, or an experiment's tag or number. Without `confirm`, only returns what it
+    `sweep` may also be an experiment's tag or number. Without `confirm`, only returns what it
     would do.
     """
-    return _confirmed("retry", name, workflow, failure, confirm=confirm)
+    return _confirmed("retry", sweep, workflow, failure, confirm=confirm)
 
 
 @as_tool
-def cancel(name: str, workflow: Workflow | None = None, confirm: bool = False) -> str:
+def cancel(sweep: str, workflow: Workflow | None = None, confirm: bool = False) -> str:
     """Cancel flow runs of deployments, batches, and calls without an answer.
 
-    `name` is a sweep, or an experiment's tag or number. Without `confirm`, only returns what it
+    `sweep` may also be an experiment's tag or number. Without `confirm`, only returns what it
     would do.
     """
-    return _confirmed("cancel", name, workflow, None, confirm=confirm)
+    return _confirmed("cancel", sweep, workflow, None, confirm=confirm)
 
 
 def run_sweep(

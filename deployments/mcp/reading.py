@@ -1,8 +1,10 @@
 """Tools that only read: progress, plans, evidence, figures, and SQL on the analysis views."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from deployments.mcp.answers import as_tool, below_here, bounded
+from pydantic import Field
+
+from deployments.mcp.answers import MOST_ENTRIES, as_tool, below_here, bounded
 
 
 @as_tool
@@ -165,7 +167,9 @@ def describe_views(view: str | None = None) -> list[dict[str, str]]:
 
 
 @as_tool
-def query(sql: str, most_rows: int = 100) -> dict[str, Any]:
+def query(
+    sql: str, most_rows: Annotated[int, Field(ge=1, le=MOST_ENTRIES)] = 100
+) -> dict[str, Any]:
     """Run one read-only SQL statement on the analysis views (see `describe_views`).
 
     Limits: 10 seconds, 500 rows, 4,000 characters per value. Answers of models and texts of the

@@ -1,6 +1,11 @@
 """The server: its tools and their annotations."""
 
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
 from deployments.mcp.doing import ADDING, CHANGING, SPENDING, list_runs
@@ -32,8 +37,19 @@ _KINDS = (
 
 def server() -> MCPServer:
     """Return the server with its tools; it does not listen yet."""
-    mcp_server: MCPServer = MCPServer("judge-gym", instructions=INSTRUCTIONS, log_level="WARNING")
-    for tools, annotations in _KINDS:
-        for tool in tools:
-            mcp_server.add_tool(tool, annotations=annotations)
-    return mcp_server
+    return MCPServer(
+        "judge-gym",
+        instructions=INSTRUCTIONS,
+        version=version("judge-gym"),
+        tools=[_strict(tool, annotations) for tools, annotations in _KINDS for tool in tools],
+        log_level="WARNING",
+    )
+
+
+def _strict(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """Return a tool that refuses unknown arguments, where MCPServer ignores them."""
+    tool = Tool.from_function(function, annotations=annotations)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    return tool.model_copy(update={"parameters": arguments.model_json_schema(by_alias=True)})

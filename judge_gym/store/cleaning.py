@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
 from judge_gym.design.names import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
-from judge_gym.errors import StoreError
+from judge_gym.errors import ConfigError, StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
 from judge_gym.store.calls import among, plan_again, set_aside
@@ -130,12 +130,12 @@ def empty_answers(session: Session, selection: Selection) -> list[Empty]:
 
 
 def check_failure(session: Session, selection: Selection) -> None:
-    """Raise `StoreError` for a class of failure that neither calls nor what is chosen can have."""
+    """Raise `ConfigError` for a class of failure that neither calls nor what is chosen can have."""
     every = replace(selection, failure="")
     present = {row.failure for row in kept_failures(session, every)}
     present |= {line.failure for line in ledger_lines(session, calls(every)) if line.failure}
     if selection.failure and selection.failure not in (allowed := {*KINDS, EMPTY, OTHER, *present}):
-        raise StoreError(
+        raise ConfigError(
             f"There is no class of failure {selection.failure!r}.",
             f"Use {', '.join(sorted(allowed))}.",
         )

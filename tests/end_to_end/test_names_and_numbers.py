@@ -64,7 +64,7 @@ def test_a_class_of_failure_that_there_is_not_is_refused(command: CommandLine) -
     command("sweep", "create", file).fine()
     for verb in (("database", "clean"), ("sweep", "retry")):
         refused = command(*verb, "one", "--failure", "zzz", "--yes")
-        assert refused.code == 1
+        assert refused.code == 2
         assert "There is no class of failure 'zzz'." in refused.errors
         assert "rate_limit" in refused.errors
         command(*verb, "one", "--failure", "rate_limit", "--yes").fine()

@@ -170,8 +170,8 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
         assert tables["tables"]
         await call("export", sweep="quick", folder="second-bundle")
         assert (place.command.folder / "second-bundle" / "manifest.json").exists()
-        assert "no failed calls" in await call("retry", name="quick")
-        assert "nothing to cancel" in await call("cancel", name="quick", confirm=True)
+        assert "no failed calls" in await call("retry", sweep="quick")
+        assert "nothing to cancel" in await call("cancel", sweep="quick", confirm=True)
 
     place.with_client(work)
 

@@ -139,8 +139,6 @@ def story(
 
 def test_the_sweep_ends_well_without_anyone_who_resumes_it(story: Story) -> None:
     assert story.run["state_type"] == "COMPLETED", story.states
-    for state in story.states:
-        print(state["timestamp"], state["name"], state["message"])
     resumed = [state["message"] for state in story.states if "Resumed" in (state["message"] or "")]
     assert resumed == [
         "Resumed after a crash, 1 of at most 3.",

@@ -31,6 +31,7 @@ TOGETHER = {
     "tests/flow/test_flow_events.py": "deployments",
     "tests/flow/test_flow_fanning_out.py": "deployments",
     "tests/slow/test_operating_by_command.py": "deployments",
+    "tests/slow/test_chaos_of_workers.py": "deployments",
     "tests/slow/test_resumed_runs.py": "deployments",
     "tests/slow/test_workers.py": "deployments",
 }

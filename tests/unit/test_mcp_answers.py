@@ -1,14 +1,19 @@
-"""What tools give back is plain and bounded."""
+"""What tools give back is plain and bounded, and what they are given is checked."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp_types import TextContent
 
 from deployments.mcp.answers import LONGEST_TEXT, MOST_ENTRIES, below_here, bounded
+from deployments.mcp.server import server
 from judge_gym.errors import ConfigError
 
 
@@ -49,3 +54,30 @@ def test_paths_stay_below_the_folder_of_the_server(
     for path in ("..", "../here-too/x", "/etc/passwd", "link/x"):
         with pytest.raises(ConfigError, match="outside"):
             below_here(path)
+    for path in (".git/hooks", "sub/.hidden/x", ".env"):
+        with pytest.raises(ConfigError, match="hidden"):
+            below_here(path)
+
+
+def test_every_tool_refuses_unknown_arguments_and_the_server_has_a_version() -> None:
+    async def work() -> None:
+        async with Client(server()) as client:
+            assert client.server_info.version == version("judge-gym")
+            tools = (await client.list_tools()).tools
+            for tool in tools:
+                assert tool.input_schema["additionalProperties"] is False, tool.name
+                assert "name" not in tool.input_schema["properties"], tool.name
+            wrong = (
+                ("status", {"sweep": "x", "verbose": True}, "verbose"),
+                ("list_axes", {"x": 1}, "x"),
+                ("query", {"sql": "SELECT 1", "most_rows": -5}, "most_rows"),
+                ("query", {"sql": "SELECT 1", "most_rows": 10_000}, "most_rows"),
+                ("export", {"sweep": "x", "folder": ".git/hooks"}, "hidden"),
+            )
+            for tool_name, given, named in wrong:
+                result = await client.call_tool(tool_name, given)
+                assert result.is_error, tool_name
+                assert isinstance(result.content[0], TextContent)
+                assert named in result.content[0].text
+
+    asyncio.run(work())
