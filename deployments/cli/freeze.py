@@ -17,7 +17,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy.orm import Session
 
@@ -75,7 +75,7 @@ def freeze(
     else:
         plan = _frozen(sweep, design, seeds)
         _write_new(target, plan.text())
-    for line in _lines(plan, target, file):
+    for line in _lines(plan, target, file, _risks(sweep)):
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -134,12 +134,20 @@ def _write_new(target: Path, text: str) -> None:
         ) from error
 
 
-def _lines(plan: "FrozenPlan", target: Path, file: Path) -> "Iterator[str]":
+def _risks(sweep: "Sweep") -> list[str]:
+    """Return why primary outcomes of the plan may not be testable as the sweep is designed."""
+    from judge_gym.lab.power.comparisons import outcomes_without_figure, replicate_warnings
+
+    return [*outcomes_without_figure(sweep), *replicate_warnings(sweep)]
+
+
+def _lines(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]") -> "Iterator[str]":
     yield f"Frozen plan  {target}"
     yield f"Date         {plan.frozen_at:%Y-%m-%d %H:%M:%S} UTC"
     yield f"SHA-256      {plan.sha256}"
     primary = sum(len(one["primary"]) for one in plan.estimands if one["confirmatory"])
     yield f"Planned      {counted(primary, 'primary outcome')}; every other figure is exploratory"
+    yield from (f"Warning: {risk}" for risk in risks)
     for row in plan.power:
         if "reason" in row:
             yield f"Warning: power is not estimated: {row['reason']}"

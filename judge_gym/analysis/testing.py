@@ -7,14 +7,18 @@ from typing import Any
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import comparison_groups
+from judge_gym.design.plans import AnalysisPlan
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.hypotheses import (
+    HYPOTHESES,
+    VALIDITY_CHECKS,
     Figure,
     Finding,
     beyond_sham,
     correct,
     dose_steps,
     examine,
+    without_figure,
 )
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import FindingRow, Planned, ResultRow
@@ -50,6 +54,8 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
     if plan:
         figures += _dose_steps(figures, plan.contestation)
     results = examine(figures, plan.margin_of if plan else {})
+    if plan:
+        results = _with_every_primary(results, plan)
 
     def confirms(finding: Finding) -> bool:
         primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
@@ -57,6 +63,29 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
 
     frozen = bool(planned.standing.frozen)
     return [_row(finding, data.origin, frozen=frozen) for finding in correct(results, confirms)]
+
+
+def _with_every_primary(found: Sequence[Finding], plan: AnalysisPlan) -> list[Finding]:
+    """Return the findings, and one for each primary outcome that no figure is about.
+
+    A planned claim without a figure is a result, too: it must not be missing among the others.
+    """
+    known = {hypothesis.key: hypothesis for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS)}
+    missing = [
+        without_figure(known[one.hypothesis], plan.margin_of[one.hypothesis], one.scope)
+        for one in plan.primary
+        if one.hypothesis in plan.confirmatory
+        and not any(
+            finding.scope
+            and finding.hypothesis.key == one.hypothesis
+            and one.matches(finding.scope)
+            for finding in found
+        )
+    ]
+    told = {finding.hypothesis.key for finding in missing}
+    order = list(known)
+    rest = [one for one in found if one.scope or one.hypothesis.key not in told]
+    return sorted([*rest, *missing], key=lambda finding: order.index(finding.hypothesis.key))
 
 
 def _row(finding: Finding, origin: Origin, *, frozen: bool) -> FindingRow:

@@ -115,6 +115,10 @@ class PrimaryOutcome(Frozen):
     )
     """The fixed parts of the scope; figures that differ in one of them are not primary."""
 
+    def matches(self, scope: Mapping[str, object]) -> bool:
+        """Whether a figure of this scope has the fixed parts."""
+        return all(str(scope.get(name)) == value for name, value in self.scope.items())
+
 
 class AnalysisPlan(Frozen):
     """Margins, primary outcomes and the confirmatory family of one sweep."""
@@ -170,9 +174,7 @@ class AnalysisPlan(Frozen):
     def is_primary(self, hypothesis: str, scope: Mapping[str, object]) -> bool:
         """Whether a figure of this scope is a primary outcome of the confirmatory family."""
         return hypothesis in self.confirmatory and any(
-            one.hypothesis == hypothesis
-            and all(str(scope.get(name)) == value for name, value in one.scope.items())
-            for one in self.primary
+            one.hypothesis == hypothesis and one.matches(scope) for one in self.primary
         )
 
 

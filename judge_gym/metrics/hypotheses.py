@@ -232,7 +232,7 @@ def examine(
     margins: Mapping[str, float],
     hypotheses: Sequence[Hypothesis] = (*HYPOTHESES, *VALIDITY_CHECKS),
 ) -> list[Finding]:
-    """Return a finding per hypothesis and matching figure; one "not testable here" without any.
+    """Return a finding per hypothesis and matching figure; one "not testable" without any.
 
     `margins` replace the defaults by key. Not corrected for multiplicity: see `correct`.
     """
@@ -246,10 +246,14 @@ def examine(
         ]
         findings += [_finding(hypothesis, margin, figure) for figure in matching]
         if not matching:
-            claim = Claim(hypothesis.direction, margin)
-            because = f"it needs {hypothesis.needs}"
-            findings.append(Finding(hypothesis, {}, claim, None, Conclusion.NOT_TESTABLE, because))
+            findings.append(without_figure(hypothesis, margin, {}))
     return findings
+
+
+def without_figure(hypothesis: Hypothesis, margin: float, scope: Mapping[str, str]) -> Finding:
+    """Return the finding of a claim that no figure is about: not testable."""
+    claim, because = Claim(hypothesis.direction, margin), f"it needs {hypothesis.needs}"
+    return Finding(hypothesis, scope, claim, None, Conclusion.NOT_TESTABLE, because)
 
 
 def correct(findings: Sequence[Finding], confirmatory: Callable[[Finding], bool]) -> list[Finding]:

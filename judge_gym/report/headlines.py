@@ -112,19 +112,28 @@ class Headline:
         return low if low == high else f"{low} to {high}"
 
     @property
+    def untested_outcome(self) -> bool:
+        """Whether the plan confirms it and it cannot be tested."""
+        return self.conclusion == _UNTESTED and self.findings[0].confirmatory
+
+    @property
     def reasons(self) -> str:
         """Why what is not testable is not, each reason once."""
         return "; ".join(dict.fromkeys(finding.reason for finding in self.findings))
 
 
 def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
-    """Return a row or a few per claim that the sweep has a figure for, claims before checks.
+    """Return a row or a few per claim with a figure, or a primary outcome; claims before checks.
 
     Where a plan confirms some figures of a claim, those alone are its headline. A claim with more
     than three figures has a row per conclusion; a check has one row. What is not testable has one
     row for each claim.
     """
-    figures = [finding for finding in findings if finding.scope and "category" not in finding.scope]
+    figures = [
+        finding
+        for finding in findings
+        if (finding.scope or finding.confirmatory) and "category" not in finding.scope
+    ]
     by_claim = [list(of) for _, of in groupby(figures, key=lambda finding: finding.hypothesis)]
     claims = [of for of in by_claim if of[0].hypothesis not in _CHECKS]
     checks = [of for of in by_claim if of[0].hypothesis in _CHECKS]
@@ -500,6 +509,13 @@ def _cautions(
     rows: Sequence[Headline],
     planted: Planted,
 ) -> Iterator[str]:
+    for row in rows:
+        if row.untested_outcome:
+            label = f" ({row.label})" if row.label else ""
+            yield (
+                f"A primary outcome of the plan cannot be tested: {row.question}{label} "
+                f"{row.reasons}."
+            )
     for failed in status.failures:
         yield (
             f"{_WORKFLOWS[failed.workflow]}: {failed.count:,} failed ({failed.failure}). "
@@ -518,10 +534,13 @@ def _cautions(
     if explored:
         yield f"Not planned, so not in the headlines: {', '.join(explored)}."
     for row in rows:
-        if row.conclusion == _UNTESTED and row.label and not row.is_check:
+        untested = row.conclusion == _UNTESTED and not row.untested_outcome
+        if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
     if absent := dict.fromkeys(
-        _QUESTIONS[finding.hypothesis][2] for finding in findings if not finding.scope
+        _QUESTIONS[finding.hypothesis][2]
+        for finding in findings
+        if not finding.scope and not finding.confirmatory
     ):
         yield f"Not in this sweep, so not tested: {', '.join(absent)}. The report says why."
     if planted.compared:

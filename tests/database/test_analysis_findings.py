@@ -6,7 +6,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import AnalysisPlan
+from judge_gym.design.plans import AnalysisPlan, Margin, PrimaryOutcome
+from judge_gym.report.headlines import headlines
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, latest_run, load_findings, planned, register_plan
 from support.lab import SWEEP, Lab, labels, rubric
@@ -84,6 +85,31 @@ def test_what_the_data_cannot_say_is_said(database: str) -> None:
     assert "needs a swap" in swapped.reason
     assert not any(one.confirmatory for one in found)
     assert {one.hypothesis for one in found} >= {"H1", "H2", "H4.distance", "V1.polarization", "V5"}
+
+
+def test_a_primary_outcome_without_a_figure_is_a_finding_of_its_own(database: str) -> None:
+    lab = Lab(database)
+    two_judges_apart(lab)
+    plan = a_plan().model_copy(
+        update={
+            "margins": (Margin(hypothesis="H1", margin=0.1, why="x"),
+                        Margin(hypothesis="H3", margin=0.05, why="x")),
+            "primary": (PrimaryOutcome(hypothesis="H1", scope={"concept": "order"}),
+                        PrimaryOutcome(hypothesis="H1", scope={"concept": "trust"}),
+                        PrimaryOutcome(hypothesis="H3")),
+            "confirmatory": ("H1", "H3"),
+        }
+    )  # fmt: skip
+    found = findings(lab, plan, datetime(2020, 1, 1, tzinfo=UTC))
+    confirmed = {
+        (one.hypothesis, one.scope.get("concept")): one.conclusion
+        for one in found
+        if one.confirmatory
+    }
+    lost = "not testable here"
+    assert confirmed == {("H1", "order"): "supported", ("H1", "trust"): lost, ("H3", None): lost}
+    untested = [row.claim_key for row in headlines(found) if row.untested_outcome]
+    assert untested == ["H1", "H3"]
 
 
 def test_a_changed_plan_is_a_plan_of_its_own(database: str) -> None:

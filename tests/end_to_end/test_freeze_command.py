@@ -195,6 +195,20 @@ def test_freezing_again_changes_nothing(
     assert frozen_file(sweep_file).read_text() == text
 
 
+def test_freezing_warns_of_outcomes_that_cannot_be_tested(
+    typed: CommandLine, sweep_file: Path
+) -> None:
+    given = "margins: [{hypothesis: H1, margin: 0.05, why: Less is noise.}"
+    plan = PLAN.replace(given, f"{given}, {{hypothesis: H3, margin: 0.05, why: Less is noise.}}")
+    plan = plan.replace("primary: [", "primary: [{hypothesis: H3}, ").replace("[H1]", "[H1, H3]")
+    (sweep_file.parent / "plan.yaml").write_text(plan)
+    sweep_file.write_text(SWEEP.replace("replicates: 5", "replicates: 4"))
+    told = typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine().output
+    assert "no figure for H3, a primary outcome of its plan: it needs a swap" in told
+    assert "(H1) on fascism" in told
+    assert "With 4, it cannot be tested: raise replicates" in told
+
+
 def test_a_sweep_without_a_plan_has_nothing_to_freeze(typed: CommandLine) -> None:
     ended = typed("sweep", "freeze", str(SWEEPS / "quick.yaml"))
     assert (ended.code, "add `plan: FILE`" in ended.errors) == (2, True)

@@ -48,6 +48,8 @@ class Comparison:
     hypothesis: Hypothesis
     margin: float
     scope: tuple[tuple[str, str], ...]
+    primary_scope: tuple[tuple[str, str], ...]
+    """The scope with what a plan may name beside it."""
     design: StudyDesign
     families: tuple[int, ...]
     figures: int
@@ -97,6 +99,30 @@ def comparisons(sweep: Sweep) -> list[Comparison]:
             f"{sweep.path}: there is {which} whose power can be simulated.", f"{needs}."
         )
     return compared
+
+
+def outcomes_without_figure(sweep: Sweep) -> list[str]:
+    """Return a sentence per primary outcome that no comparison of the sweep is about.
+
+    Of the hypotheses whose power can be simulated.
+    """
+    plan, experiments = sweep.plan, list(sweep.experiments())
+    lost: list[str] = []
+    if plan is None:
+        return lost
+    for one in plan.primary:
+        hypothesis = _BY_KEY[one.hypothesis]
+        if hypothesis.key not in PLANTABLE or hypothesis.key not in plan.confirmatory:
+            continue
+        found = _of_hypothesis(sweep, hypothesis, experiments)
+        if not any(one.matches(dict(comparison.primary_scope)) for comparison in found):
+            scope = ", ".join(f"{name}: {value}" for name, value in one.scope.items())
+            about = f" of {scope}" if scope else ""
+            lost.append(
+                f"The sweep makes no figure for {hypothesis.key}{about}, a primary outcome of its "
+                f"plan: it needs {hypothesis.needs}."
+            )
+    return lost
 
 
 def not_simulated(sweep: Sweep) -> list[str]:
@@ -230,7 +256,8 @@ def _comparison(
     scope = {**scope, **_facets(sweep, first)}
     primary_scope = {**scope, "country": first.country}
     return Comparison(
-        hypothesis, margin, tuple(scope.items()), design, families, figures,
+        hypothesis, margin, tuple(scope.items()), tuple(primary_scope.items()), design, families,
+        figures,
         item_calls=len(views) * first.bundle_size, judgements=judgements,
         primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
     )  # fmt: skip
