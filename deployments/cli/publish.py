@@ -11,10 +11,12 @@ import typer
 from deployments.cli.environment import database_engine
 from deployments.cli.options import AsJson
 from deployments.cli.output import command, console
-from deployments.cli.status import name_of
+from deployments.cli.status import is_sweep_file
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
     from judge_gym.publishing.replicating import Difference, Replication
 
 MOST_LINES = 40
@@ -43,7 +45,7 @@ def publish(
     with database_engine() as engine:
         done = write_package(
             engine,
-            name_of(sweep),
+            _held_back(engine, Path(sweep)) if is_sweep_file(sweep) else sweep,
             to,
             authors=author or (),
             overwrite=overwrite,
@@ -54,12 +56,26 @@ def publish(
     lines = [
         f"Published {counted(manifest.figures, 'figure')} in "
         f"{counted(len(manifest.files) + 1, 'file')} in {to}.{marked}",
-        *([f"Texts left out: {', '.join(manifest.withheld)}."] if manifest.withheld else []),
+        f"Texts included of: {', '.join(done.included) or 'no window'}. "
+        f"Left out: {', '.join(manifest.withheld) or 'none'}.",
         *(f"Warning: not in the package: {missing}." for missing in done.missing),
         f"To check it: {command()} data replicate {to}",
     ]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _held_back(engine: "Engine", file: Path) -> str:
+    """Return the name of a file's sweep, whose windows are as shareable as the file says now."""
+    from sqlalchemy.orm import Session
+
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.store.windows import hold_back
+
+    sweep = load_sweep(file)
+    with Session(engine) as session, session.begin():
+        hold_back(session, sweep.windows.values())
+    return sweep.name
 
 
 def _secrets() -> dict[str, str]:

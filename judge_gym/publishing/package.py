@@ -60,7 +60,7 @@ from judge_gym.store.package_rows import (
     shared_evidence,
     sweep_files,
     templates_used,
-    withheld_windows,
+    window_names,
 )
 from judge_gym.store.results import latest_run, load_findings, load_results
 
@@ -76,6 +76,8 @@ class Published:
     manifest: PackageManifest
     missing: Sequence[str]
     """What it should hold and does not, each with the reason."""
+    included: Sequence[str]
+    """The windows whose texts it holds."""
 
 
 def publish(
@@ -97,7 +99,8 @@ def publish(
         with Session(engine) as session:
             ids = list(experiments_of_sweep(session, sweep))
             _check_current(session, sweep)
-            withheld = withheld_windows(session, ids)
+            withheld = window_names(session, ids, shareable=False)
+            included = window_names(session, ids, shareable=True)
             missing = _write_sweep_files(session, sweep, ids, draft / "sweep")
         bundle = export(engine, draft / BUNDLE, sweep=sweep, public=True)
         _write_code(engine, draft)
@@ -126,7 +129,7 @@ def publish(
             files={name: measured(file) for name, file in files_in(draft)},
         )
         written(draft / MANIFEST, manifest.model_dump_json(indent=2) + "\n")
-    return Published(manifest, missing)
+    return Published(manifest, missing, included)
 
 
 @contextmanager

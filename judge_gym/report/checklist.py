@@ -36,7 +36,7 @@ def _sentences(facts: Facts, concepts: Sequence[str]) -> Iterator[str]:
         "Figures have 95% intervals with items as the unit. A claim is decided by its interval "
         "against a margin, and the p-value corrected for many tests has to agree."
     )
-    yield f"Analysis plan: {known.get('analysis plan', _UNKNOWN)}."
+    yield f"Analysis plan: {_plan(facts)}."
     yield f"Analysed with judge-gym {facts.run.version}."
 
 
@@ -54,7 +54,10 @@ def checklist(
         ("Models that answered", tiles.get("Drift", "")),
         ("When", known.get("judged", known.get("brought in", ""))),
         ("Prompts, by template and digest", known.get("prompts", "")),
-        ("Settings other than the defaults", "; ".join(settings)),
+        (
+            "Settings other than the defaults",
+            "; ".join(settings) or ("none" if facts.experiments.rows else ""),
+        ),
         ("Replicates for each item", _range(_column(facts.experiments, "replicates"))),
         ("Evidence and its source", _evidence(facts)),
         ("Documents left out, with reasons", facts.dropped or "none"),
@@ -63,7 +66,7 @@ def checklist(
         ("Validity checks", f"{counted(len(truths), 'figure')}" if truths else ""),
         ("Independence of judges (effective votes)", tiles.get("Effective votes", "")),
         ("Precision", " ".join(next(((t.label, t.value, t.says) for t in trust[4:]), ()))),
-        ("Plan before the first judgement", known.get("analysis plan", "")),
+        ("Plan before the first judgement", _plan(facts)),
         ("Plan frozen before the first judgement", known.get("frozen plan", "")),
         ("Correction for many tests", "Holm within confirmatory families, else Benjamini-Hochberg"),
         ("Calls and cost", ", ".join(filter(None, map(known.get, ("LLM calls", "cost"))))),
@@ -81,6 +84,15 @@ def checklist(
         simulated=facts.provenance.simulated,
         imported=facts.provenance.imported,
     )
+
+
+def _plan(facts: Facts) -> str:
+    """Return the plan with what its outcomes are by it, and why.
+
+    A sweep that shares experiments with an earlier one may have a plan that is later than these.
+    """
+    plan = _provenance(facts).get("analysis plan", _UNKNOWN)
+    return f"{plan} ({facts.run.standing})" if facts.run.standing else plan
 
 
 def _provenance(facts: Facts) -> dict[str, str]:

@@ -43,11 +43,11 @@ def shared_evidence(session: Session, experiment_ids: Sequence[int]) -> dict[Pat
     }
 
 
-def withheld_windows(session: Session, experiment_ids: Sequence[int]) -> list[str]:
-    """Return the names of the windows whose texts may not be shared."""
+def window_names(session: Session, experiment_ids: Sequence[int], *, shareable: bool) -> list[str]:
+    """Return the names of the windows whose texts may be shared, or of those whose may not."""
     read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
     name = sa.func.coalesce(sa.func.nullif(t.Window.name, ""), t.Window.key)
-    query = sa.select(name).where(t.Window.id.in_(read), ~t.Window.shareable)
+    query = sa.select(name).where(t.Window.id.in_(read), t.Window.shareable.is_(shareable))
     return list(session.scalars(query.order_by(name)))
 
 

@@ -1,6 +1,6 @@
 """Windows, their documents and the views of those documents."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -49,6 +49,12 @@ def register_window(session: Session, window: Window) -> int:
     return session.scalars(
         statement.on_conflict_do_update(index_elements=["key"], set_=moved).returning(t.Window.id)
     ).one()
+
+
+def hold_back(session: Session, windows: Iterable[Window]) -> None:
+    """Mark as not shareable what is not shareable any more; nothing becomes shareable by it."""
+    keys = [window.key for window in windows if not window.may_be_shared]
+    session.execute(sa.update(t.Window).where(t.Window.key.in_(keys)).values(shareable=False))
 
 
 def load_window(session: Session, window_id: int) -> Window:

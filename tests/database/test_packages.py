@@ -19,6 +19,7 @@ from judge_gym.publishing.replicating import BUNDLE, FIGURES, replicate
 from judge_gym.store import tables as t
 from judge_gym.store.bundles import MANIFEST, Manifest, csv_file, measured
 from judge_gym.store.calls import answer_columns
+from judge_gym.store.windows import hold_back, load_window
 from support.lab import SWEEP, Lab, labels, rubric
 from support.postgres import temporary_database
 from support.rig import KEY, a_full_answer
@@ -294,6 +295,19 @@ def test_texts_that_may_not_be_shared_are_nowhere(lab: Lab, tmp_path: Path) -> N
     # whether names were exchanged in an item is a figure's business, so the names stay
     assert "; names exchanged: Alba" in texts
     assert replicate(tmp_path / "package").agrees
+
+
+def test_what_the_file_no_longer_shares_is_held_back(lab: Lab) -> None:
+    with Session(lab.engine) as session:  # rolled back
+        [stored] = session.scalars(sa.select(t.Window))
+        window = load_window(session, stored.id)
+        stored.key = window.key  # that of the test is made up
+        session.flush()
+        private = window.model_copy(update={"shareable": False})
+        for given, shared in ((window, True), (private, False), (window, False)):
+            hold_back(session, [given])
+            session.refresh(stored)
+            assert stored.shareable is shared
 
 
 def test_a_package_says_what_stands_behind_it(package: Path) -> None:
