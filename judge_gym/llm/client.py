@@ -14,7 +14,7 @@ from typing import Any, get_args
 from judge_gym.design.experiment import Effort
 from judge_gym.llm.capabilities import Capability, Source
 from judge_gym.llm.failures import classified, look_of
-from judge_gym.llm.keys import Keys
+from judge_gym.llm.keys import Keys, answer_without_key
 from judge_gym.llm.providers import LimitField, Parameter, Price, Provider
 from judge_gym.llm.responses import read_answer, without_messages
 from judge_gym.llm.sdk import (
@@ -70,7 +70,7 @@ class Client:
                     **parameters,
                 )
             latency_ms = (time.perf_counter() - started) * 1000
-            return read_answer(
+            answer = read_answer(
                 response,
                 exchange.received,
                 model,
@@ -78,6 +78,7 @@ class Client:
                 latency_ms=latency_ms,
                 body=_sent(exchange),
             )
+            return answer_without_key(answer, key if provider.key_env else None)
         except TimeoutError:
             late = f"no whole answer within {timeout_s:g} s"
             raise ProviderError("timeout", late, body=_sent(exchange)) from None

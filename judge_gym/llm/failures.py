@@ -15,6 +15,7 @@ import aiohttp
 import httpx
 
 from judge_gym.errors import causes
+from judge_gym.llm.keys import without_key
 from judge_gym.llm.responses import storable
 from judge_gym.llm.sdk import exceptions
 from judge_gym.records.calls import FailureKind, ProviderError
@@ -186,7 +187,7 @@ def speakable(message: str, key: str | None) -> str:
     """Return what a provider said in one line of at most 500 characters that can be stored."""
     said = storable(" ".join(message.split()))
     # Some providers repeat the key they refuse.
-    return (said.replace(key, "[key]") if key else said)[:LONGEST_MESSAGE]
+    return (without_key(said, key) if key else said)[:LONGEST_MESSAGE]
 
 
 def look_of(key: str) -> str | None:

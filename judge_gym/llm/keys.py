@@ -1,16 +1,24 @@
 """Keys of providers: from the environment, else from where the process was told they are kept.
 
-They are held in memory only, and never leave as anything but a `SecretStr`.
+They are held in memory only, and never leave as anything but a `SecretStr`. What a provider repeats
+of a key is masked before it is stored.
 """
 
 import asyncio
+import base64
 import os
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
 
 from pydantic import SecretStr
 
 from judge_gym.errors import ConfigError
 from judge_gym.llm.providers import Provider
+from judge_gym.records.calls import Answer
 
 KeySource = Callable[[str], Awaitable[SecretStr | None]]
 """Name of a kept key → the key, None when there is none of this name."""
@@ -53,3 +61,54 @@ class Keys:
                 f"Secret block {kept_name(provider.key_env)}.",
             )
         return key
+
+
+MASK = "[key]"
+_SHORTEST_KEY = 16
+"""Characters of a key that is masked in answers; a shorter one may be a word."""
+_SHORTEST_PART = 13
+"""Characters of the beginning of a key that are masked as the whole key is."""
+_OF_BASE64 = "[A-Za-z0-9+/=_-]*"
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a text with a key masked: whole, its beginning, in an address, and in base64."""
+    masked = text.replace(key, MASK)
+    return _traces(key).sub(MASK, masked) if len(key) >= _SHORTEST_KEY else masked
+
+
+def answer_without_key(answer: Answer, key: str | None) -> Answer:
+    """Return an answer with the key masked in all that the provider said.
+
+    The probabilities of an answer with the key are left out: its tokens would spell the key.
+    """
+    if key is None or len(key) < _SHORTEST_KEY:
+        return answer
+    said: dict[str, Any] = {
+        name: without_key(value, key)
+        for name in ("text", "reasoning", "served_model", "response_id", "fingerprint")
+        if (value := getattr(answer, name))
+    }
+    if said.get("text") == answer.text:
+        return replace(answer, **said)
+    return replace(answer, **said, chances=())
+
+
+@lru_cache(maxsize=32)
+def _traces(key: str) -> re.Pattern[str]:
+    in_base64 = "|".join(map(re.escape, _inside_base64(key)))
+    forms = [
+        re.escape(quote(key, safe="")),
+        rf"{re.escape(key[:_SHORTEST_PART])}[^\s\"'.,;]*",
+        rf"{_OF_BASE64}(?:{in_base64}){_OF_BASE64}",
+    ]
+    return re.compile("|".join(forms))
+
+
+def _inside_base64(key: str) -> Iterator[str]:
+    """Yield what is the same of a key in base64, whatever is around it, in both alphabets."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + key.encode()).decode()
+        # The first and the last group may hold something else beside it.
+        inner = encoded[4 if before else 0 : -4]
+        yield from {inner, inner.translate(str.maketrans("+/", "-_"))}

@@ -469,13 +469,13 @@ def test_no_more_requests_in_flight_than_the_provider_allows(database: str) -> N
 
 
 def test_a_key_reaches_no_table(database: str) -> None:
-    """Not even when the provider repeats the key in its refusals."""
+    """Not even when the provider repeats the key in its refusals and answers."""
 
     async def work() -> None:
         script: Sequence[Step] = (
             refuses(500, f"no worker for {KEY}"),
             refuses(400, f"bad request with {KEY}"),
-            answers("fine"),
+            answers(f"fine, with {KEY}"),
             refuses(401, f"Incorrect API key provided: {KEY}"),
         )
         async with (
@@ -499,6 +499,7 @@ def test_a_key_reaches_no_table(database: str) -> None:
         )
     engine.dispose()
     assert "no worker for [key]" in text
+    assert "fine, with [key]" in text
     assert KEY not in text
 
 

@@ -26,6 +26,7 @@ from judge_gym.llm.batches.clients import (
     answer_in_batch,
 )
 from judge_gym.llm.failures import classified, failure_of
+from judge_gym.llm.keys import answer_without_key
 from judge_gym.llm.providers import Provider
 from judge_gym.llm.sdk import (
     AnthropicBatchesConfig,
@@ -248,7 +249,8 @@ def read_result(
     call_id, result = int(number), named[1]
     try:
         if result.get("type") == "succeeded":
-            return call_id, _answer_of(provider, batch.model, headers, result.get("message"))
+            answer = _answer_of(provider, batch.model, headers, result.get("message"))
+            return call_id, answer_without_key(answer, secret)
         if result.get("type") == "errored":
             raise failure_of(200, result.get("error"), {}, secret)
     except ProviderError as error:

@@ -15,6 +15,7 @@ from judge_gym.llm.batches.clients import (
     answer_in_batch,
 )
 from judge_gym.llm.failures import failure_of, speakable
+from judge_gym.llm.keys import answer_without_key
 from judge_gym.llm.providers import Provider
 from judge_gym.llm.sdk import (
     LlmProviders,
@@ -204,4 +205,4 @@ def _answer_of(
         )
     except Exception as error:  # whatever litellm makes of JSON that is no completion
         raise ProviderError("unreadable", "The line holds no chat completion.") from error
-    return answer_in_batch(provider, model, read, body)
+    return answer_without_key(answer_in_batch(provider, model, read, body), secret)
