@@ -8,6 +8,7 @@ import asyncio
 import base64
 import os
 import re
+import string
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -68,13 +69,29 @@ _SHORTEST_KEY = 16
 """Characters of a key that is masked in answers; a shorter one may be a word."""
 _SHORTEST_PART = 13
 """Characters of the beginning of a key that are masked as the whole key is."""
-_OF_BASE64 = "[A-Za-z0-9+/=_-]*"
+_OF_BASE64 = frozenset(string.ascii_letters + string.digits + "+/=_-")
 
 
 def without_key(text: str, key: str) -> str:
     """Return a text with a key masked: whole, its beginning, in an address, and in base64."""
     masked = text.replace(key, MASK)
-    return _traces(key).sub(MASK, masked) if len(key) >= _SHORTEST_KEY else masked
+    if len(key) < _SHORTEST_KEY:
+        return masked
+    beginning, in_base64 = _traces(key)
+    masked = beginning.sub(MASK, masked)
+    for trace in in_base64:
+        while (at := masked.find(trace)) >= 0:
+            masked = _without_word(masked, at, at + len(trace))
+    return masked
+
+
+def _without_word(text: str, start: int, end: int) -> str:
+    """Return a text with the base64 around this part of it masked; takes linear time."""
+    while start and text[start - 1] in _OF_BASE64:
+        start -= 1
+    while end < len(text) and text[end] in _OF_BASE64:
+        end += 1
+    return f"{text[:start]}{MASK}{text[end:]}"
 
 
 def answer_without_key(answer: Answer, key: str | None) -> Answer:
@@ -95,14 +112,11 @@ def answer_without_key(answer: Answer, key: str | None) -> Answer:
 
 
 @lru_cache(maxsize=32)
-def _traces(key: str) -> re.Pattern[str]:
-    in_base64 = "|".join(map(re.escape, _inside_base64(key)))
-    forms = [
-        re.escape(quote(key, safe="")),
-        rf"{re.escape(key[:_SHORTEST_PART])}[^\s\"'.,;]*",
-        rf"{_OF_BASE64}(?:{in_base64}){_OF_BASE64}",
-    ]
-    return re.compile("|".join(forms))
+def _traces(key: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    """Return a pattern of the key's beginning or the key in an address, and its base64."""
+    beginning = rf"{re.escape(key[:_SHORTEST_PART])}[^\s\"'.,;]*"
+    in_address = re.escape(quote(key, safe=""))
+    return re.compile(f"{in_address}|{beginning}"), tuple(_inside_base64(key))
 
 
 def _inside_base64(key: str) -> Iterator[str]:

@@ -36,6 +36,14 @@ def test_no_form_of_a_key_is_left_and_the_rest_is(form: str) -> None:
     assert base64.b64encode(KEY.encode()).decode()[4:20] not in said
 
 
+def test_long_texts_without_spaces_are_searched_in_linear_time() -> None:
+    """A square of their length would be hours."""
+    text = "a" * 3_000_000
+    coded = base64.b64encode(KEY.encode()).decode()
+    assert without_key(text, KEY) == text
+    assert without_key(f"{text}{coded}{text}", KEY) == "[key]"
+
+
 def test_an_answer_is_masked_in_all_that_was_said_of_it() -> None:
     given = a_full_answer(f"{KEY} VERDICT: B", reasoning=f"I saw {KEY}.", fingerprint=KEY)
     masked = answer_without_key(given, KEY)
