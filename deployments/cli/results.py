@@ -192,11 +192,16 @@ def psql_command(url: str) -> str:
 
 def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list[tuple[str, str]]:
     """Return (purpose, what to type). An imported sweep has no file that could be copied."""
+    from judge_gym.design.frozen import frozen_file
+
     name = shlex.quote(sweep)
     program = shlex.quote(command())
     if file and not file.resolve().is_relative_to(DEPLOYMENTS.resolve()):
         source = shlex.quote(_short(file))
-        own_sweep = [("Extend it", f"edit {source}, then {program} sweep plan {source}")]
+        change = f"edit {source}, then {program} sweep plan {source}"
+        if frozen_file(file).exists():
+            change = f"copy {source} under another name: a change to it ends its frozen plan"
+        own_sweep = [("Extend it", change)]
     else:
         example = file.name if file else "quick.yaml"
         copied = f"my-examples/{DEPLOYMENTS.name}/sweeps/{example}"

@@ -23,6 +23,7 @@ SUFFIX = ".frozen.json"
 MOMENT = "%Y-%m-%d %H:%M:%S UTC"
 _MOST_CHANGES = 5
 _LONGEST_VALUE = 80
+_DIGEST = "_sha256"
 
 
 class FrozenPlan(Frozen):
@@ -134,11 +135,19 @@ def load_frozen(path: Path) -> FrozenPlan:
 
 
 def changes(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what differs between two designs, value by value: `replicates: [2] became [3]`."""
+    """Yield what differs between two designs, value by value: `replicates: [2] became [3]`.
+
+    A digest says nothing to a reader: of one there is a sentence where nothing else differs.
+    """
     before, after = dict(_leaves(frozen)), dict(_leaves(now))
-    for name in dict.fromkeys((*before, *after)):
-        if before.get(name) != after.get(name):
-            yield f"{name}: {_shown(before.get(name))} became {_shown(after.get(name))}"
+    differing = [
+        name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)
+    ]
+    plain = [name for name in differing if not name.endswith(_DIGEST)]
+    for name in plain:
+        yield f"{name}: {_shown(before.get(name))} became {_shown(after.get(name))}"
+    if differing and not plain:
+        yield f"other {' and '.join(name.removesuffix(_DIGEST) for name in differing)}"
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

@@ -186,6 +186,10 @@ class StoredPlan:
     stored_at: datetime
 
 
+NOT_HELD = "exploratory: the sweep was frozen on"
+"""How the reason begins where a frozen plan does not hold."""
+
+
 @dataclass(frozen=True)
 class Standing:
     """Whether the primary outcomes of a plan are confirmatory, with the reason."""
@@ -208,7 +212,7 @@ def standing(
     them exploratory. `first_judgement` is None if there are no judgements.
     """
     if frozen and (objection := frozen.objection(first_judgement)):
-        return Standing(False, f"exploratory: the sweep was frozen on {frozen.when}, {objection}")
+        return Standing(False, f"{NOT_HELD} {frozen.when}, {objection}")
     if plan is None:
         return Standing(False, "exploratory: there is no analysis plan")
     if stored is None:

@@ -46,6 +46,8 @@ def front_page(contents: Contents) -> str:
         *([SIMULATED] if contents.simulated else []),
         f"Made with judge-gym {contents.version}{commit}. It holds "
         f"{counted(contents.figures, 'figure')} and all that they were computed from.",
+        "Install judge-gym as its documentation says (`docs/how-to/install.md` of its repository, "
+        f"version {contents.version}{commit}); `reanalyse.py` needs only Python and numpy.",
         "```sh\njudge-gym data replicate .   # recompute every figure, offline, in a clean place\n"
         "python reanalyse.py          # headline figures again, with numpy alone\n```",
         markdown_table(plain_table("", ("what", "where"), _CONTENTS, words=2)),

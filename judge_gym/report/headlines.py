@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.counting import counted
+from judge_gym.design.plans import NOT_HELD
 from judge_gym.formats import ABSENT, figure, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
@@ -375,7 +376,7 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     )
     drawn = [
         {
-            "question": f"{row.question} ({row.measure})",
+            "question": f"{row.question} ({row.measure}; {row.findings[0].kind}: {row.claim})",
             "label": row.label,
             "estimate": finding.estimate,
             "lower": finding.lower,
@@ -482,7 +483,7 @@ def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
     judged: Counter[str] = Counter()
     abstained: dict[str, float] = defaultdict(float)
     for row in rows:
-        if row.metric == "abstention_rate" and row.scope.get("arm", "own") == "own" and row.n:
+        if row.metric == "abstention_rate" and "category" not in row.scope and row.n:
             judge = str(row.scope.get("judge", ""))
             judged[judge] += row.n
             abstained[judge] += (row.estimate or 0.0) * row.n
@@ -509,6 +510,8 @@ def _cautions(
     rows: Sequence[Headline],
     planted: Planted,
 ) -> Iterator[str]:
+    if facts.run.standing.startswith(NOT_HELD):
+        yield f"The frozen plan does not hold. Outcomes are {facts.run.standing}."
     for row in rows:
         if row.untested_outcome:
             label = f" ({row.label})" if row.label else ""
@@ -532,17 +535,23 @@ def _cautions(
         f"{_QUESTIONS[row.claim_key][2]} ({row.explored})" for row in rows if row.explored
     )
     if explored:
-        yield f"Not planned, so not in the headlines: {', '.join(explored)}."
+        yield f"Beside the plan's outcomes, in the report: {', '.join(explored)}."
     for row in rows:
         untested = row.conclusion == _UNTESTED and not row.untested_outcome
         if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
-    if absent := dict.fromkeys(
-        _QUESTIONS[finding.hypothesis][2]
+    lost = {
+        _QUESTIONS[row.claim_key][2]: row.reasons.partition(";")[0]  # without what to do
+        for row in rows
+        if row.is_check and row.conclusion == _UNTESTED and not row.untested_outcome
+    }
+    absent = {
+        _QUESTIONS[finding.hypothesis][2]: "none here"
         for finding in findings
         if not finding.scope and not finding.confirmatory
-    ):
-        yield f"Not in this sweep, so not tested: {', '.join(absent)}. The report says why."
+    }
+    if untested_topics := [f"{topic} ({why})" for topic, why in (lost | absent).items()]:
+        yield f"Not tested: {', '.join(untested_topics)}."
     if planted.compared:
         counts = f"{planted.held} of {planted.compared} intervals"
         if wilson(planted.held, planted.compared)[1] < LEVEL:

@@ -114,7 +114,7 @@ def _votes(rows: Iterable[ResultRow]) -> Tile:
 
 def _power(claims: Iterable[Headline]) -> Tile:
     """Return the smallest effect beyond the margin that 80% of such sweeps would support."""
-    label = f"{percent(_POWER)} power at"
+    label = "Could be found"
     for row in claims:
         widths = [
             (finding.upper - finding.lower) / 2
@@ -125,7 +125,7 @@ def _power(claims: Iterable[Headline]) -> Tile:
             return Tile(
                 label,
                 number(_DETECTED * max(widths)),
-                "beyond the margin: 8 of 10 such sweeps would support the first claim with an "
-                "effect of this size",
+                "beyond the margin, or more: a true effect of that size would be found by "
+                f"{percent(_POWER)} of such sweeps (first claim)",
             )
     return Tile(label, ABSENT, "no claim has an interval")

@@ -59,7 +59,8 @@ def _effect_text(row: Mapping[str, Any]) -> str:
 _LABEL_LINE = 40
 _LONGEST_LABEL = 2 * _LABEL_LINE - 4
 """Characters of a label, which may take two lines."""
-_LONGEST_QUESTION = 80
+_LONGEST_QUESTION = 160
+_HEADING_LINE = 80
 _LABELS = 270
 """Pixels for labels, the same for each question, so that one axis serves them all."""
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -128,7 +129,9 @@ def _question(
     zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
     intervals = base.transform_filter("isValid(datum.lower)")
     points = base.encode(x=x, href="link:N")
-    beside = base.transform_filter("datum.said != ''").mark_text(align="left")
+    said = base.transform_filter("datum.said != ''")
+    beside = said.mark_text(align="left")
+    beside_lower = said.mark_text(align="left", dy=_LINE_HIGH)
     return alt.layer(
         base.mark_bar(color=style.LINE, opacity=1, size=18).encode(
             x=alt.X("near:Q", scale=scale), x2="far:Q"
@@ -148,16 +151,15 @@ def _question(
             )
         ),
         beside.encode(x=alt.value(wide + 8), text="said:N"),
-        *(
-            ()
-            if narrow
-            else (beside.encode(x=alt.value(wide + _CONCLUSION_BESIDE), text="conclusion:N"),)
+        # On a phone the conclusion stands below the figure, else beside it.
+        (beside_lower if narrow else beside).encode(
+            x=alt.value(wide + (8 if narrow else _CONCLUSION_BESIDE)), text="conclusion:N"
         ),
     ).properties(
         width=wide,
         height=(_ROW_HIGH + max(0, _LINE_HIGH * more_lines - _SPARE)) * len(names),
         title=alt.Title(
-            fill(heading, _NARROW_HEADING).split("\n") if narrow else heading,
+            fill(heading, _NARROW_HEADING if narrow else _HEADING_LINE).split("\n"),
             anchor="start",
             frame="bounds",
             fontWeight="bold",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.design.frozen import changes
 from judge_gym.design.plans import KEYS, StoredPlan, load_plan, standing
 from judge_gym.errors import ConfigError
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
@@ -108,3 +109,10 @@ def test_a_plan_confirms_only_when_it_was_there_first(write):
         assert not one.confirmatory
         assert told in one.reason
     assert not standing(plan, stored, NOON).confirmatory
+
+
+def test_changes_of_a_design_are_told_in_words_and_not_by_digests() -> None:
+    before = {"replicates": [2], "experiments_sha256": "a" * 64}
+    assert list(changes(before, before | {"experiments_sha256": "b" * 64})) == ["other experiments"]
+    both = {"replicates": [3], "experiments_sha256": "b" * 64}
+    assert list(changes(before, both)) == ["replicates: [2] became [3]"]

@@ -73,6 +73,10 @@ def test_what_to_type_next_survives_being_pasted(
     assert commands["Progress"] == "'my tools/judge-gym' sweep status 'my sweep'"
     assert "'sweeps/a b.yaml'" in commands["Extend it"]
     assert "Your own sweep" not in commands
+    (tmp_path / "sweeps").mkdir()
+    (tmp_path / "sweeps" / "a b.frozen.json").touch()
+    frozen = dict(results.next_steps("my sweep", tmp_path / "sweeps" / "a b.yaml"))
+    assert "edit" not in frozen["Extend it"]
     shipped = dict(results.next_steps("quick", SWEEPS / "quick.yaml"))
     assert "quick.yaml" in shipped["Your own sweep"]
     assert "data examples my-examples" in dict(results.next_steps("demo", None))["Your own sweep"]

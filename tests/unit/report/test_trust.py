@@ -48,7 +48,7 @@ def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
     """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
     claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])
-    assert tiles(claims=claims)["80% power at"][0] == "0.14"
+    assert tiles(claims=claims)["Could be found"][0] == "0.14"
 
 
 def test_drift_counts_groups_and_names_judges_that_another_model_answered_for(make_row) -> None:
