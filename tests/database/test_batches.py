@@ -121,6 +121,15 @@ FATES = {
     "a login page instead of the batch": (
         fault("html", status=502, routes=["batches"], from_call=2, **ONCE),
     ),
+    "creation answered, and the connection reset": (fault("reset", routes=["batches"], **ONCE),),
+    "a huge page instead of the batch": (
+        fault("html", characters=4_000_000, routes=["batches"], from_call=2, **ONCE),
+    ),
+    "half of the batch's JSON": (fault("invalid_json", routes=["batches"], from_call=2, **ONCE),),
+    "a slow and halting provider": (
+        fault("slow_first_byte", seconds=0.2, routes=["files", "batches"], max_count=3),
+        fault("stall", seconds=0.2, routes=["files", "batches"]),
+    ),
     "no batch API": (fault("context_too_long", routes=["files", "batches"], **ONCE),),
 }
 
