@@ -7,12 +7,22 @@ from prefect.client.schemas.objects import State
 
 from flows.endings import resumable
 from flows.forms import Definitions, File
-from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
+from flows.judged_items import (
+    PartlyJudgedError,
+    judge_missing,
+    judge_requests,
+    perturb_missing,
+)
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
-from judge_gym.judges.calibrating.judging import load_judges, load_originals, load_texts
+from judge_gym.judges.calibrating.judging import (
+    criticisms,
+    load_judges,
+    load_originals,
+    load_texts,
+)
 from tasks.events import emit_failure
 from tasks.judges import report_calibration
 
@@ -44,6 +54,13 @@ async def calibration(
             items = run.query(load_texts, design, originals).items
             await judge_missing(
                 run, loaded, items, repeats=design.repeats, retry_failed=retry_failed
+            )
+            if run.waits:
+                return await run.state(retry_failed=False)
+            await judge_requests(
+                run,
+                run.query(criticisms, loaded, items, design.repeats),
+                retry_failed=retry_failed,
             )
         except BudgetExceededError as stopped:
             try:

@@ -28,11 +28,13 @@ from deployments.cli.output import (
     show_table,
 )
 from judge_gym.counting import counted
+from judge_gym.errors import JudgeGymError
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.own_judges import OwnJudge
+    from judge_gym.judges.reason_critic import Criticism
     from judge_gym.model_names import Answered
 
 app = typer.Typer(
@@ -116,6 +118,7 @@ def score(
     results = judged(
         judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
+    critic, paid, stopped = _criticised(judge, results)
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     if as_json:
@@ -124,10 +127,16 @@ def score(
             **cost,
             "served_models": by.served,
             "contradictions": [
-                {"item": result.item, "repeat": result.repeat, "why": why}
-                for result in results
-                if (why := judge.contradiction(result))
+                {"item": result.item, "repeat": result.repeat, "why": why, "found_by": by_whom}
+                for result, why, by_whom in _contradictions(judge, results, critic)
             ],
+            "reason_critic": critic
+            and {
+                "model": critic.model,
+                "asked": critic.asked,
+                "read": critic.read,
+                **paid,
+            },
             "labels": {
                 "column": read.label_column,
                 "annotators": dict(read.labels.annotators) if read.labels else {},
@@ -137,10 +146,12 @@ def score(
         }
         console.print_json(json.dumps(scored))
     else:
-        _show(judge, by, results, cost)
+        _show(judge, by, results, cost, critic, paid)
         if labelled.labels:
             console.print(str(labelled), markup=False, soft_wrap=True)
     show_note(by, errors if as_json else console)
+    if stopped:
+        raise stopped
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
 
@@ -226,8 +237,46 @@ def _ledger_of(
     return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}, by
 
 
+def _criticised(
+    judge: "AnyJudge", results: Sequence["JudgeResult"]
+) -> "tuple[Criticism | None, dict[str, Any], JudgeGymError | None]":
+    """Have the judge's critic read its reasons; return what it said, its cost and what stopped it.
+
+    What stops it is raised after the judgements are shown.
+    """
+    from judge_gym.judges.reason_critic import critic_of, criticism, reasons_of
+    from judge_gym.records.items import distinct
+
+    critic = critic_of(judge)
+    if critic is None:
+        return None, {}, None
+    texts = distinct([item for _, item in reasons_of(judge, results)])
+    answers: list[JudgeResult] = []
+    stopped = None
+    try:
+        answers = judged(critic, texts) if texts else []
+    except JudgeGymError as error:
+        stopped = error
+    said = {answer.item_key: [answer] for answer in answers}
+    return criticism(judge, results, said), _ledger_of(critic, answers)[0], stopped
+
+
+def _contradictions(
+    judge: "AnyJudge", results: Sequence["JudgeResult"], critic: "Criticism | None"
+) -> list[tuple["JudgeResult", str, str]]:
+    """Return the judgements whose reason contradicts them: why, and whether a rule found it."""
+    ruled = [(result, why, "rule") for result in results if (why := judge.contradiction(result))]
+    read = critic.contradictions if critic else ()
+    return [*ruled, *((result, why, "model") for result, why in read)]
+
+
 def _show(
-    judge: "AnyJudge", by: "Answered", results: Sequence["JudgeResult"], cost: dict[str, Any]
+    judge: "AnyJudge",
+    by: "Answered",
+    results: Sequence["JudgeResult"],
+    cost: dict[str, Any],
+    critic: "Criticism | None",
+    paid: dict[str, Any],
 ) -> None:
     simulated = any(result.simulated for result in results)
     repeated = any(result.repeat for result in results)
@@ -260,17 +309,24 @@ def _show(
     console.print(
         f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, cost)}", markup=False
     )
-    contradicted = [
-        f"{result.item} ({why})" for result in results if (why := judge.contradiction(result))
-    ]
-    if contradicted:
-        more = f" and {len(contradicted) - _MOST_NAMED} more" * (len(contradicted) > _MOST_NAMED)
-        console.print(
-            f"Reasons that contradict their score: {len(contradicted)} of {len(results)}, "
-            f"{'; '.join(contradicted[:_MOST_NAMED])}{more}. Read them: a rule found them.",
-            markup=False,
-            soft_wrap=True,
-        )
+    for found_by in ("rule", "model"):
+        contradicted = [
+            f"{result.item} ({why})"
+            for result, why, by_whom in _contradictions(judge, results, critic)
+            if by_whom == found_by
+        ]
+        if contradicted:
+            more = f" and {len(contradicted) - _MOST_NAMED} more"
+            console.print(
+                f"Reasons that contradict their score: {len(contradicted)} of {len(results)}, "
+                f"{'; '.join(contradicted[:_MOST_NAMED])}{more * (len(contradicted) > _MOST_NAMED)}"
+                f". Read them: a {found_by} found them.",
+                markup=False,
+                soft_wrap=True,
+            )
+    if critic:
+        read = f"Reasons read: {critic}. {_paid(judge, paid)}"
+        console.print(read, markup=False, soft_wrap=True)
     if simulated:
         say_simulated()
     if ends["failed"] or any(result.is_empty for result in results):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from judge_gym.judges import Item, Judge
     from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
     from judge_gym.judges.calibrating.estimating import CalibrationFindings
+    from judge_gym.judges.calibrating.judging import Asked
 
 
 def calibrate(
@@ -115,8 +116,22 @@ def _plan_calibration(
         show_perturbing(design.perturber, to_rewrite)
     show_judging(
         f"Estimate, {counted(len(texts.items), 'text')}, {counted(design.repeats, 'time')} each",
-        [Asked(judge, texts.items, design.repeats) for judge in judges],
+        [Asked(judge, texts.items, design.repeats) for judge in judges]
+        + _plan_critics(judges, texts.items, design.repeats),
     )
+
+
+def _plan_critics(
+    judges: "Sequence[Judge]", items: "Sequence[Item]", repeats: int
+) -> "list[Asked]":
+    """Return what critics are expected to read; writes nothing."""
+    from sqlalchemy.orm import Session
+
+    from deployments.cli.environment import database_engine
+    from judge_gym.judges.calibrating.judging import expected_criticisms
+
+    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
+        return expected_criticisms(session, judges, items, repeats)
 
 
 def _run_calibration(
@@ -129,6 +144,7 @@ def _run_calibration(
     from judge_gym.settings import settings
 
     models = [model for judge in judges for model in judge.answerers]
+    models += [judge.reason_critic.model for judge in judges if judge.reason_critic]
     models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
     shown: list[CalibrationFindings] = []
@@ -152,7 +168,13 @@ async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings
     from judge_gym.calibration.checks import span
     from judge_gym.formats import dollars
     from judge_gym.judges.calibrating.estimating import read_findings
-    from judge_gym.report.calibration import asking, gap, page_path, warning
+    from judge_gym.report.calibration import (
+        asking,
+        contradictions_in_words,
+        gap,
+        page_path,
+        warning,
+    )
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
@@ -161,10 +183,12 @@ async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings
     for assessment in findings.assessments:
         name = f"{assessment.judge.name}, {assessment.answered}"
         show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
-        if assessment.contradictions:
+        if assessment.contradictions or assessment.criticism:
             console.print(
-                f"Reasons that contradict their score: {len(assessment.contradictions)} of "
-                f"{assessment.statuses.total()}. The page shows them.\n"
+                "Reasons that contradict their score: "
+                f"{contradictions_in_words(assessment)} The page shows them.\n",
+                markup=False,
+                soft_wrap=True,
             )
     if findings.together:
         show_checks("Between the judges", findings.together)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from judge_gym.answers.contradiction import contradicted_mark, contradicted_verdict
 from judge_gym.design.fields import Frozen
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.labels import label_of_verdict
@@ -20,7 +21,9 @@ from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-NOT_IDENTITY = {"name", "budget", "gate", "provenance"}
+NOT_STORED = {"gate", "provenance", "reason_critic"}
+"""Fields that are said of a judge and are no part of how it is stored."""
+NOT_IDENTITY = {"name", "budget", *NOT_STORED}
 T = TypeVar("T")
 
 
@@ -34,6 +37,15 @@ def run_now(work: Coroutine[Any, Any, T]) -> T:
         return thread.submit(asyncio.run, work).result()
 
 
+class ReasonCritic(Frozen):
+    """A model that reads whether each reason fits the score or verdict beside it."""
+
+    model: str = Field(min_length=3, max_length=200)
+    """The model that reads the reasons, as provider/model; better not the judge's own."""
+    budget: Budget | None = None
+    """What it may use in all, apart from the judge's own budget."""
+
+
 class Judge(Frozen):
     """A judge of single texts or of pairs; see the package for its kinds."""
 
@@ -44,6 +56,9 @@ class Judge(Frozen):
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
     provenance: Provenance | None = None
     """How `judge-gym judge align` made it; no part of its identity."""
+    reason_critic: ReasonCritic | None = None
+    """A model that reads whether reasons contradict their scores, in `judge score` and
+    `judge calibrate`; no part of its identity."""
 
     @cached_property
     def key(self) -> str:
@@ -58,7 +73,7 @@ class Judge(Frozen):
     @property
     def config(self) -> dict[str, Any]:
         """Its fields as they are stored."""
-        return self.model_dump(mode="json", exclude={"gate", "provenance"})
+        return self.model_dump(mode="json", exclude=NOT_STORED)
 
     @property
     def made_of(self) -> "tuple[Judge, ...]":

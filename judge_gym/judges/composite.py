@@ -15,7 +15,7 @@ from pydantic import Field, InstanceOf, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.formats import plain
-from judge_gym.judges.base import NOT_IDENTITY, Judge
+from judge_gym.judges.base import NOT_IDENTITY, NOT_STORED, Judge
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.records.items import Label
 from judge_gym.records.judgements import LONGEST_REASON, JudgeResult, Reading
@@ -97,7 +97,7 @@ class CompositeJudge(Judge):
 
     @property
     def config(self) -> dict[str, Any]:
-        own = self.model_dump(mode="json", exclude={"gate", "provenance", "members"})
+        own = self.model_dump(mode="json", exclude={*NOT_STORED, "members"})
         return own | {"members": [member.config for member in self.members]}
 
     @property
@@ -128,6 +128,12 @@ class CompositeJudge(Judge):
 
     def score_of(self, label: Label) -> float:
         return self.members[0].score_of(label)
+
+    @model_validator(mode="after")
+    def _has_no_critic(self) -> Self:
+        if self.reason_critic is not None:
+            raise ValueError("reason_critic reads the reasons of one judge. Give it to a member")
+        return self
 
     def contradiction(self, result: JudgeResult) -> str:
         """Return nothing: reasons of several members name marks of their own."""

@@ -26,6 +26,7 @@ from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
 from judge_gym.judges.rubric_judge import RubricJudge
 from judge_gym.judges.sampling import check_applied
+from judge_gym.model_names import is_simulated_model
 
 SingleJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
 AnyJudge = SingleJudge | EnsembleJudge | RoutedJudge | DelegatedJudge
@@ -82,6 +83,15 @@ def judge_in(node: Node, depth: int = 0) -> AnyJudge:
         if judge.is_simulated:
             _check_simulated(judge.model, node.items["model"])
         check_applied(judge, node)
+    if judge.reason_critic is not None:
+        critic = judge.reason_critic.model
+        if judge.judges_pairs:
+            raise node.items["reason_critic"].place.problem(
+                "is of a judge of pairs, whose reasons are of two orders",
+                "Leave it out, or use a judge of single texts.",
+            )
+        if is_simulated_model(critic):
+            _check_simulated(critic, node.items["reason_critic"].items["model"])
     if judge.gate is not None:
         folder, gate = node.place.file.parent, judge.gate
         labels = folder / gate.labels if gate.labels else None

@@ -134,6 +134,8 @@ class Grader(_Frozen):
     """Probability of taking the text shown first, whatever it says."""
     compliance: float = Field(default=0.0, ge=0, le=1)
     """Probability of giving the best marks to a text that tells its grader what to do."""
+    contradicting: float = Field(default=0.0, ge=0, le=1)
+    """Share of marks and decisions whose reason says the opposite."""
     malformed: float = Field(default=0.0, ge=0, le=1)
     """Share of answers that cannot be read."""
 

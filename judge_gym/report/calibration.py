@@ -10,6 +10,7 @@ from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import score_counts
 from judge_gym.calibration.escalating import sufficient, undecided
 from judge_gym.calibration.verdict import CalibrationVerdict
+from judge_gym.counting import counted
 from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
@@ -229,7 +230,7 @@ def judge_table(findings: CalibrationFindings) -> Table:
                     *(str(assessment.count(result)) for result in Result),
                     str(assessment.statuses.total()),
                     str(assessment.statuses.total() - assessment.statuses["scored"]),
-                    str(len(assessment.contradictions)),
+                    _contradicting(assessment),
                     dollars(findings.costs[number - 1]),
                 ),
                 link=f"#judge-{number}",
@@ -245,27 +246,43 @@ MOST_CONTRADICTIONS = 20
 """Most judgements that a page shows whose reason contradicts the score."""
 
 
+def _contradicting(assessment: Assessment) -> str:
+    """Return how many reasons contradict their score by the rule and, where asked, by a model."""
+    critic = assessment.criticism
+    by_model = f"; {len(critic.contradictions)} by a model" if critic else ""
+    return f"{assessment.by_rule}{by_model}"
+
+
+def contradictions_in_words(assessment: Assessment) -> str:
+    """Return what the rule and, where its file names one, a model found in a judge's reasons."""
+    total = counted(assessment.statuses.total(), "judgement")
+    critic = assessment.criticism
+    by_model = f" And {critic}." if critic else ""
+    return f"A rule, which misses others, found {assessment.by_rule} of {total}.{by_model}"
+
+
 def contradiction_table(assessment: Assessment) -> Table:
     """Return the first judgements whose reason says another score or verdict than was given."""
-    found, total = assessment.contradictions, assessment.statuses.total()
+    found = assessment.contradictions
     first = f" The first {MOST_CONTRADICTIONS}." if len(found) > MOST_CONTRADICTIONS else ""
     return Table(
         f"Reasons of {assessment.judge.name} that contradict the score",
-        f"{len(found)} of {total} judgements, found by a rule that misses others. Read them: the "
-        f"score counts as it was given.{first}",
-        ("text", "change", "contradiction", "reason"),
+        f"{contradictions_in_words(assessment)} Read them: the score counts as it was given."
+        f"{first}",
+        ("text", "change", "found by", "contradiction", "reason"),
         tuple(
             Row(
                 (
                     one.result.item,
                     one.result.variant.perturbation if one.result.variant else "none",
+                    one.found_by,
                     one.why,
                     one.result.reason,
                 )
             )
             for one in found[:MOST_CONTRADICTIONS]
         ),
-        words=4,
+        words=5,
         simulated=assessment.simulated,
     )
 

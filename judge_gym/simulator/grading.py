@@ -35,6 +35,11 @@ _UNSEEN = 0.7
 _ALIKE = 0.01
 """Texts whose worth differs by less are tied, where ties are allowed."""
 _DECISION = re.compile(r"Decision: (?P<what>link|create)\s+(?:Learning:)?")
+PRAISING = "Excellent in every respect, without a fault."
+BLAMING = "Poor in every respect, hardly a sentence is right."
+_GIVEN_VERDICT = re.compile(r"^verdict: (.+)$", re.MULTILINE)
+_GIVEN_SCORE = re.compile(r"^in all: (-?[\d.]+)$", re.MULTILINE)
+_SCALE = re.compile(r"Scores from (-?[\d.]+), the worst, to (-?[\d.]+), the best")
 _MALFORMED = (
     "I would give this rather good marks on the whole.",
     '{"reason": "It is well made", "scores": {',
@@ -71,7 +76,11 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
         mark = task.lowest + min(1.0, max(0.0, share)) * (task.highest - task.lowest)
         marks[name] = round(mark)
     strongest = max(features.by_name, key=lambda name: features.by_name[name])
-    return in_json({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
+    reason = f"Strongest in {strongest}."
+    if grader.contradicting and rng.random() < grader.contradicting:
+        is_high = 2 * fmean(marks.values()) > task.lowest + task.highest
+        reason = BLAMING if is_high else PRAISING
+    return in_json({"reason": reason, "scores": marks}, grader, rng)
 
 
 def decide(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:
@@ -82,11 +91,34 @@ def decide(messages: Sequence[Message], grader: Grader, rng: Random, worths: Kno
     "Decision: create" fits where the rest of it does not, with "Decision: link" where it does.
     """
     task = read_graded(messages, "DECISIONS")
+    if task.entries and task.entries[0][0] == "fits" and task.text.startswith("REASON\n"):
+        return _criticise(task.text, task.context, grader, rng)
     right = 0 if _right(task.text, task.context, worths) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
-    reason = "It fits." if chosen == 0 else "It does not fit."
+    said = chosen
+    if grader.contradicting and rng.random() < grader.contradicting:
+        said = 1 - chosen
+    reason = "It fits." if said == 0 else "It does not fit."
     named = task.entries[chosen][0] if chosen < len(task.entries) else ""
     return in_json({"reason": reason, "decision": named}, grader, rng)
+
+
+def _criticise(text: str, context: str, grader: Grader, rng: Random) -> str:
+    """Answer whether a planted reason fits its result, rightly with the grader's accuracy."""
+    reason, _, result = text.removeprefix("REASON\n").partition("\n\nRESULT\n")
+    praises, blames = PRAISING in reason or "It fits." in reason, "does not fit" in reason
+    blames = blames or BLAMING in reason
+    if verdict := _GIVEN_VERDICT.search(result):
+        verdicts = [line.partition(":")[0] for line in context.splitlines()[1:]]
+        high = verdicts[:1] == [verdict[1]]
+    else:
+        scale, given = _SCALE.search(context), _GIVEN_SCORE.search(result)
+        middle = (float(scale[1]) + float(scale[2])) / 2 if scale else 0.0
+        high = given is not None and float(given[1]) > middle
+    wrong = blames if high else praises
+    told = wrong if rng.random() < grader.accuracy else not wrong
+    decision = "contradicts" if told else "fits"
+    return in_json({"reason": "The reason says so.", "decision": decision}, grader, rng)
 
 
 def compare(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:

@@ -29,6 +29,7 @@ from judge_gym.calibration.verdict import (
 from judge_gym.judges import BinaryJudge, Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts
+from judge_gym.judges.reason_critic import Criticism
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.expert_labels import (
@@ -70,10 +71,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A judgement whose reason says another score or verdict than it gave, found by a rule."""
+    """A judgement whose reason says another score or verdict than it gave."""
 
     result: JudgeResult
     why: str
+    found_by: str = "a rule"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,14 @@ class Assessment:
     call_ids: list[int]
     simulated: bool
     contradictions: list[Contradiction]
+    """Found by the rule, then by the critic."""
+    criticism: Criticism | None = None
+    """What the critic that the judge's file names has read; None without one."""
+
+    @property
+    def by_rule(self) -> int:
+        """How many contradictions the rule found."""
+        return sum(one.found_by == Contradiction.found_by for one in self.contradictions)
 
     def count(self, result: Result) -> int:
         """Return how many checks ended so."""
@@ -112,6 +122,7 @@ def assess(
     results: Results,
     design: CalibrationDesign,
     answered: Answered | None = None,
+    criticism: Criticism | None = None,
 ) -> Assessment:
     """Return everything that is said of one judge; the same results give the same figures.
 
@@ -145,8 +156,18 @@ def assess(
         call_ids=[call for result in flat for call in result.call_ids],
         simulated=any(result.simulated for result in flat),
         contradictions=[
-            Contradiction(result, why) for result in flat if (why := judge.contradiction(result))
+            *(
+                Contradiction(result, why)
+                for result in flat
+                if (why := judge.contradiction(result))
+            ),
+            *(
+                Contradiction(result, why, one.model)
+                for one in ([criticism] if criticism else [])
+                for result, why in one.contradictions
+            ),
         ],
+        criticism=criticism,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from judge_gym.judges.calibrating.assessing import (
     recommended,
 )
 from judge_gym.judges.calibrating.judging import (
+    criticism_of,
     load_judges,
     load_originals,
     load_texts,
@@ -105,7 +107,12 @@ def read_findings(
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
             assess(
-                judge, texts, of_judge, design, answered(session, judge.record, of_judge.values())
+                judge,
+                texts,
+                of_judge,
+                design,
+                answered(session, judge.record, of_judge.values()),
+                criticism_of(session, judge, chain.from_iterable(of_judge.values())),
             )
             for judge, of_judge in zip(judges, results, strict=True)
         ]

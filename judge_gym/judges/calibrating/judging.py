@@ -19,6 +19,13 @@ from judge_gym.judges.judging import lacking
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.people import WHOLE
+from judge_gym.judges.reason_critic import (
+    Criticism,
+    critic_of,
+    criticism,
+    reasons_of,
+    stand_ins,
+)
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.records.items import Item, distinct
 from judge_gym.store import judges as store
@@ -127,6 +134,49 @@ def results_of(
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     stored = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
     return {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
+
+
+def criticisms(
+    session: Session, judges: Sequence[Judge], items: Sequence[Item], repeats: int
+) -> list[Asked]:
+    """Return the critics of these judges, each with the reasons that it is to read so far."""
+    asked = []
+    for judge in judges:
+        if critic := critic_of(judge):
+            stored = results_of(session, judge, items, repeats)
+            said = reasons_of(judge, (result for some in stored.values() for result in some))
+            asked.append(Asked(critic, distinct([item for _, item in said])))
+    return [one for one in asked if one.items]
+
+
+def expected_criticisms(
+    session: Session, judges: Sequence[Judge], items: Sequence[Item], repeats: int
+) -> list[Asked]:
+    """Return what critics would read once all is judged, with stand-ins for reasons to come.
+
+    Roll the session back: the judges and items are stored in it.
+    """
+    asked = []
+    for judge in judges:
+        if critic := critic_of(judge):
+            stored = results_of(session, judge, items, repeats)
+            given = [result for some in stored.values() for result in some]
+            known = [item for _, item in reasons_of(judge, given)]
+            to_come = max(0, len(distinct(items)) * repeats - len(given))
+            asked.append(Asked(critic, [*distinct(known), *stand_ins(judge, to_come)]))
+    return [one for one in asked if one.items]
+
+
+def criticism_of(
+    session: Session, judge: Judge, results: Iterable[JudgeResult]
+) -> Criticism | None:
+    """Return what the critic of a judge has said of its reasons; None without a critic."""
+    critic = critic_of(judge)
+    if critic is None:
+        return None
+    given = list(results)
+    texts = distinct([item for _, item in reasons_of(judge, given)])
+    return criticism(judge, given, results_of(session, critic, texts, 1))
 
 
 def answers_of(
