@@ -22,10 +22,13 @@ _NUMBER = re.compile(
 )
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(NUMBER_WORDS)})\b", re.IGNORECASE)
 _CAPITALS = "".join(filter(str.isupper, map(chr, [*range(0x250), *range(0x370, 0x530)])))
-_TITLE = r"(?:(?:Dr|Mr|Mrs|Ms|Prof|St)\.[ \n])?"
+_TITLES = r"(?:Dr|Mr|Mrs|Ms|Prof|St)\."
+_TITLE = rf"(?:{_TITLES}[ \n])?"
 _WORD = rf"{_TITLE}[{_CAPITALS}][\w’'-]*"
 _LINKS = r"(?:(?:of|de|del|la|van|von|bin|al|da|dos) (?:the )?)?"
 _NAME = re.compile(rf"(?<![\w@#/.-]){_WORD}(?:[ \n]{_LINKS}{_WORD})*")
+# Before a title, or a code such as F2, stands an ordinary word.
+_ORDINARY = re.compile(rf"[\w’'-]+[ \n](?={_TITLES}|\w*\d)")
 _OPENING = re.compile(r"(?:^|[.!?:…][\"'”’»)\]]*\s+)[\"'“‘«„(\[¿¡*_]*\Z|[\"“‘«„¿¡]\Z")
 _ENDING = re.compile(r"['’]s?$|-+$")
 _I = re.compile(r"I['’](?:m|d|ll|ve)\b")
@@ -88,6 +91,9 @@ def _in_sentence(text: str, start: int, end: int) -> Iterator[tuple[Span, bool]]
         word = match.group().split()[0]
         if opens and word.casefold() in _OPENERS:
             first += len(word) + 1
+            opens = False
+        elif opens and (ordinary := _ORDINARY.match(match.group())):
+            first += ordinary.end()
             opens = False
         run = _ENDING.sub("", text[first:last])
         # A word with a possessive ending is a name, also at the start of a sentence.

@@ -44,7 +44,7 @@ CROSS JOIN LATERAL (
         count(*) AS calls,
         jsonb_agg(messages ORDER BY array_position(r.call_ids, id)) AS prompts,
         array_agg(answer ORDER BY array_position(r.call_ids, id)) AS answers,
-        coalesce(sum(cost_usd), 0) AS cost_usd,
+        CASE WHEN count(*) > 0 THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
         count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced,
         array_agg(DISTINCT served_model) FILTER (WHERE served_model IS NOT NULL) AS served_models
     FROM llm_calls
@@ -80,7 +80,7 @@ COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL
 COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content; NULL for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
-COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars, without those in unpriced.';
+COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars, without those in unpriced; NULL for a custom judge, whose cost is not known.';
 COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Answers without a known price.';
 COMMENT ON COLUMN analysis.judge_results.served_models IS 'The models that answered by their provider''s own word; NULL where it names none.';
 COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';

@@ -181,6 +181,10 @@ def _name(text: str, first: int, last: int) -> Edit:
             return Edit(first - 1, last, "")
         return Edit(at, last, f"some {role[1].casefold()}")
     determiner = _DETERMINER.search(before)
+    if any(map(str.isdigit, text[first:last])):  # a code, and nobody
+        if determiner:
+            return Edit(first, last, "certain" if _noun_follows(text, last) else "one")
+        return Edit(first, last, "such-and-such")
     if determiner:
         attributive = _noun_follows(text, last)
         vowel = determiner[1].casefold() == "an"

@@ -194,6 +194,10 @@ def test_changes_that_overlap_or_change_nothing_do_not_count():
         ("A server of Acme Corp. in Berlin failed. Our office's 3 lines and the room 12 door too.",
          "A server of someone in a certain place failed. Our office's various lines and the room "
          "door too."),
+        ("Press F2, or ask St. Mary's. Call Dr. Hall about room B12 and the A4 format.",
+         "Press such-and-such, or ask someone's. Call someone about room such-and-such and the "
+         "certain format."),
+        ("Ask St. Mary's for the form.", "Ask someone's for the form."),
         ("- Steps: 1. unplug 2 cables\n- By: Dana", "- Steps: 1. unplug some cables\n- By: Dana"),
     ],
 )  # fmt: skip
