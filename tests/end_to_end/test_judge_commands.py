@@ -139,4 +139,7 @@ def test_a_reason_that_contradicts_its_score_is_counted(command: CommandLine) ->
     shown = command(*arguments).fine().output
     assert "Reasons that contradict their score: 1 of 2, b (names 1, the score is 5)" in shown
     told = json.loads(command(*arguments, "--json").fine().output)
-    assert told["contradictions"] == [{"item": "b", "repeat": 0, "why": "names 1, the score is 5"}]
+    why = "names 1, the score is 5"
+    expected = {"item": "b", "repeat": 0, "why": why, "found_by": "rule"}
+    assert told["contradictions"] == [expected]
+    assert told["reason_critic"] is None
