@@ -25,6 +25,7 @@ from judge_gym.store.samples import shown_documents
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
+    STATUSES,
     Asked,
     ProbeColumns,
     SampleColumns,
@@ -364,27 +365,46 @@ def _arms(stored: Sequence[SweepArm]) -> dict[int, list[Arm]]:
 
 
 def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
+    """Return the rows by arm, item and replicate."""
+    item = _numbered(columns.item, numbers)
+    order = np.lexsort((columns.replicate, item, columns.arm))
     return SampleRows(
-        arm=np.array(columns.arm, dtype=np.int64),
-        item=np.array([numbers[item] for item in columns.item], dtype=np.int64),
-        status=np.array(columns.status, dtype=np.str_),
-        stages=np.array(columns.stages, dtype=np.int64),
-        shown_first=np.array(columns.shown_first, dtype=np.int64),
-        lettered_a=np.array(columns.lettered_a, dtype=np.int64),
-        letter_probability=np.array(columns.letter_probability, dtype=np.float64),
-        answered_at=np.array(columns.answered_at, dtype=np.float64),
-        simulated=np.array(columns.simulated, dtype=np.bool_),
-        imported=np.array(columns.imported, dtype=np.bool_),
-        marks=np.array(columns.marks, dtype=np.int64),
+        arm=columns.arm[order],
+        item=item[order],
+        status=_named(columns.status[order]),
+        stages=columns.stages[order],
+        shown_first=columns.shown_first[order],
+        lettered_a=columns.lettered_a[order],
+        letter_probability=columns.letter_probability[order],
+        answered_at=columns.answered_at[order],
+        simulated=columns.simulated[order],
+        imported=columns.imported[order],
+        marks=columns.marks[order],
     )
 
 
 def _probes(columns: ProbeColumns, numbers: dict[int, int]) -> ProbeRows:
+    """Return the rows by arm, item, sample and replicate."""
+    item = _numbered(columns.item, numbers)
+    order = np.lexsort((columns.probe, columns.replicate, item, columns.arm))
     return ProbeRows(
-        arm=np.array(columns.arm, dtype=np.int64),
-        item=np.array([numbers[item] for item in columns.item], dtype=np.int64),
-        sample=np.array(columns.sample, dtype=np.int64),
-        stages=np.array(columns.stages, dtype=np.int64),
-        probability=np.array(columns.probability, dtype=np.float64),
-        simulated=np.array(columns.simulated, dtype=np.bool_),
+        arm=columns.arm[order],
+        item=item[order],
+        sample=columns.sample[order],
+        stages=columns.stages[order],
+        probability=columns.probability[order],
+        simulated=columns.simulated[order],
     )
+
+
+def _named(codes: IntArray) -> np.ndarray:
+    """Return statuses as texts no wider than those that occur, on which the data's digest rests."""
+    widest = max((len(STATUSES[code]) for code in np.unique(codes)), default=1)
+    return np.array(STATUSES)[codes].astype(f"<U{widest}")
+
+
+def _numbered(ids: IntArray, numbers: Mapping[int, int]) -> IntArray:
+    """Return the number of each of these items."""
+    known = np.array(sorted(numbers), dtype=np.int64)
+    number = np.array([numbers[item] for item in known.tolist()], dtype=np.int64)
+    return number[np.searchsorted(known, ids)] if len(ids) else ids

@@ -11,10 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sqlalchemy as sa
 from psycopg import adapters, sql
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +60,51 @@ def copy_in(
     with file.open("rb") as rows, _cursor(connection).copy(statement) as copy:
         while block := rows.read(1 << 20):
             copy.write(block)
+
+
+def arrays(session: Session, query: sa.Select[Any]) -> dict[str, "np.ndarray"]:
+    """Return a query's rows as an array for each column, by its label; NULL only among floats.
+
+    They go from PostgreSQL's CSV to Arrow: a million rows as Python objects take 10 s of CPU.
+    """
+    import pyarrow as pa
+    from pyarrow import csv
+
+    connection = session.connection()
+    begin_copying(connection)
+    selected = query.compile(
+        dialect=connection.dialect, compile_kwargs={"render_postcompile": True}
+    )
+    statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(sql.SQL(str(selected)))
+    types = {column.name: _array_type(column.type) for column in query.selected_columns}
+    sink = pa.BufferOutputStream()
+    with _cursor(connection).copy(statement, selected.params) as copy:
+        for block in copy:
+            sink.write(block)
+    if not (buffer := sink.getvalue()).size:
+        return {name: np.array([], dtype=_NUMPY[kind]) for name, kind in types.items()}
+    table = csv.read_csv(
+        pa.BufferReader(buffer),
+        read_options=csv.ReadOptions(column_names=list(types)),
+        convert_options=csv.ConvertOptions(
+            column_types={name: _arrow_type(kind) for name, kind in types.items()},
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+    return {
+        name: table[name].to_numpy().astype(_NUMPY[kind], copy=False)
+        for name, kind in types.items()
+    }
+
+
+_NUMPY = {"int8": np.int64, "float8": np.float64, "bool": np.bool_}
+
+
+def _array_type(given: sa.types.TypeEngine[Any]) -> str:
+    if isinstance(given, sa.Boolean):
+        return "bool"
+    return "int8" if isinstance(given, sa.Integer) else "float8"
 
 
 def open_csv(file: Path, columns: Columns, categories: Collection[str] = ()) -> Any:

@@ -1,5 +1,6 @@
 """Which models and configurations answered, by what the providers say of themselves."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,28 +42,30 @@ def served(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[
         sa.select(*cell, judged.c.call_id),
         sa.select(*cell, t.Probe.call_id).join(t.Probe, t.Probe.sample_id == judged.c.id),
     ).subquery("asked")
-    models = sa.func.array_agg(sa.distinct(t.Call.served_model))
-    cells = (
-        sa.select(
-            asked.c.experiment_id,
-            asked.c.arm_id,
-            models.filter(t.Call.served_model.is_not(None)).label("models"),
-            sa.func.array_agg(sa.distinct(t.Call.fingerprint))
-            .filter(t.Call.fingerprint.is_not(None))
-            .label("fingerprints"),
-        )
-        .join(t.Call, t.Call.id == asked.c.call_id)
-        .group_by(asked.c.experiment_id, asked.c.arm_id, asked.c.item_id)
+    # Few rows for each cell, which PostgreSQL finds by hashing, without sorting texts.
+    by_whom = (
+        asked.c.experiment_id,
+        asked.c.arm_id,
+        asked.c.item_id,
+        t.Call.served_model,
+        t.Call.fingerprint,
     )
-    arms: dict[tuple[int, int], tuple[set[str], set[str], list[bool]]] = {}
-    for experiment_id, arm_id, names, marks in session.execute(cells):
-        of_arm = arms.setdefault((experiment_id, arm_id), (set(), set(), []))
-        of_arm[0].update(names or ())
-        of_arm[1].update(marks or ())
-        of_arm[2].append(len(names or ()) > 1)
+    found = sa.select(*by_whom).join(t.Call, t.Call.id == asked.c.call_id).group_by(*by_whom)
+    models: dict[tuple[int, int], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    fingerprints: dict[tuple[int, int], set[str]] = defaultdict(set)
+    for experiment_id, arm_id, item_id, model, fingerprint in session.execute(found):
+        of_item = models[experiment_id, arm_id][item_id]
+        of_item.update([model] if model is not None else ())
+        marks = fingerprints[experiment_id, arm_id]
+        marks.update([fingerprint] if fingerprint is not None else ())
     return [
-        Served(experiment_id, tuple(sorted(names)), len(marks), sum(mixed))
-        for (experiment_id, _), (names, marks, mixed) in sorted(arms.items())
+        Served(
+            experiment_id,
+            tuple(sorted(set().union(*by_item.values()))),
+            len(fingerprints[experiment_id, arm_id]),
+            sum(len(names) > 1 for names in by_item.values()),
+        )
+        for (experiment_id, arm_id), by_item in sorted(models.items())
     ]
 
 

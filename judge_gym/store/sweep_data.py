@@ -1,15 +1,16 @@
 """Reads what an analysis works on: experiments, items, arms, samples and probes of a sweep.
 
-Rows come in the order of natural keys, so that seeded figures do not depend on a database's ids.
-Samples and probes are many: they come as one tuple a column.
+Rows come in the order of natural keys, so that seeded figures do not depend on a database's ids;
+but samples and probes, which are many, come as an array a column and are ordered by their reader.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -24,6 +25,7 @@ from judge_gym.metrics.reasoning import (
 )
 from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import arrays
 from judge_gym.store.experiments import experiments_of_sweep, within
 from judge_gym.store.recipes import point_key, view_recipe
 from judge_gym.store.score_marks import critic_of_sweep, is_by
@@ -61,35 +63,46 @@ class SweepArm:
     rubric_id: int
 
 
+STATUSES = tuple(t.SAMPLE_STATUSES)
+"""The status of a judgement, by its code in `SampleColumns`."""
+
+
 @dataclass(frozen=True)
 class SampleColumns:
-    """Samples as columns, by arm, item key and replicate; `stages` is 0 unless scored."""
+    """Samples as arrays, in no order; `stages` is 0 unless scored."""
 
-    arm: tuple[int, ...]
-    item: tuple[int, ...]
-    status: tuple[str, ...]
-    stages: tuple[int, ...]
-    shown_first: tuple[int, ...]
-    lettered_a: tuple[int, ...]
-    letter_probability: tuple[float | None, ...]
-    answered_at: tuple[float | None, ...]
-    """Seconds since 1970; None for an imported judgement."""
-    simulated: tuple[bool, ...]
-    imported: tuple[bool, ...]
-    marks: tuple[int, ...]
+    arm: np.ndarray
+    item: np.ndarray
+    replicate: np.ndarray
+    status: np.ndarray
+    """Codes of `STATUSES`."""
+    stages: np.ndarray
+    shown_first: np.ndarray
+    lettered_a: np.ndarray
+    letter_probability: np.ndarray
+    """NaN where it is not known."""
+    answered_at: np.ndarray
+    """Seconds since 1970; NaN for an imported judgement."""
+    simulated: np.ndarray
+    imported: np.ndarray
+    marks: np.ndarray
     """Of the sweep's critic, as `metrics.reasoning` encodes them."""
 
 
 @dataclass(frozen=True)
 class ProbeColumns:
-    """Answered probes as columns, by arm, item key, sample and replicate."""
+    """Answered probes as arrays, in no order."""
 
-    arm: tuple[int, ...]
-    item: tuple[int, ...]
-    sample: tuple[int, ...]
-    stages: tuple[int, ...]
-    probability: tuple[float, ...]
-    simulated: tuple[bool, ...]
+    arm: np.ndarray
+    item: np.ndarray
+    replicate: np.ndarray
+    """Of the sample."""
+    probe: np.ndarray
+    """The replicate of the probe."""
+    sample: np.ndarray
+    stages: np.ndarray
+    probability: np.ndarray
+    simulated: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -201,34 +214,30 @@ def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) 
     """Return the sweep's samples of these experiments."""
     critic = critic_of_sweep(session, sweep)
     by_critic = is_by(critic) if critic else sa.false()
+    at = sa.extract("epoch", sa.func.coalesce(t.Call.sent_at, t.Sample.created_at))
     query = (
         sa.select(
-            t.Sample.arm_id,
-            t.Sample.item_id,
-            t.Sample.status,
-            sa.func.coalesce(t.Sample.stages, 0),
-            t.Sample.display_order[1],
-            sa.func.strpos(t.Sample.letters, "A"),
-            t.Sample.letter_probability,
-            sa.case(
-                (
-                    t.Sample.imported.is_(False),
-                    sa.extract("epoch", sa.func.coalesce(t.Call.sent_at, t.Sample.created_at)),
-                )
+            t.Sample.arm_id.label("arm"),
+            t.Sample.item_id.label("item"),
+            t.Sample.replicate.label("replicate"),
+            sa.case(*((t.Sample.status == name, code) for code, name in enumerate(STATUSES))).label(
+                "status"
             ),
-            t.Sample.simulated,
-            t.Sample.imported,
-            _marks(),
+            sa.func.coalesce(t.Sample.stages, 0).label("stages"),
+            t.Sample.display_order[1].label("shown_first"),
+            sa.func.strpos(t.Sample.letters, "A", type_=sa.Integer).label("lettered_a"),
+            t.Sample.letter_probability.label("letter_probability"),
+            sa.case((t.Sample.imported.is_(False), sa.cast(at, sa.Double))).label("answered_at"),
+            t.Sample.simulated.label("simulated"),
+            t.Sample.imported.label("imported"),
+            _marks().label("marks"),
         )
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.Item, t.Item.id == t.Sample.item_id)
         .outerjoin(t.ScoreMark, (t.ScoreMark.sample_id == t.Sample.id) & by_critic)
-        .where(t.Experiment.id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
-        .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
     )
-    return _columns(SampleColumns, session.execute(within(query, sweep)).all())
+    return SampleColumns(**arrays(session, within(query, sweep)))
 
 
 def _marks() -> sa.ColumnElement[int]:
@@ -306,28 +315,20 @@ def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -
     """Return the answered probes of the sweep's samples of these experiments, of all their arms."""
     query = (
         sa.select(
-            t.Sample.arm_id,
-            t.Sample.item_id,
-            t.Sample.id,
-            t.Sample.stages,
-            t.Probe.probability,
-            t.Probe.simulated,
+            t.Sample.arm_id.label("arm"),
+            t.Sample.item_id.label("item"),
+            t.Sample.replicate.label("replicate"),
+            t.Probe.replicate.label("probe"),
+            t.Sample.id.label("sample"),
+            t.Sample.stages.label("stages"),
+            t.Probe.probability.label("probability"),
+            t.Probe.simulated.label("simulated"),
         )
         .join(t.Sample, t.Sample.id == t.Probe.sample_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.Item, t.Item.id == t.Sample.item_id)
-        .where(t.Experiment.id.in_(experiment_ids), t.Probe.status == "answered")
-        .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate, t.Probe.replicate)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Probe.status == "answered")
     )
-    return _columns(ProbeColumns, session.execute(within(query, sweep)).all())
-
-
-Columns = TypeVar("Columns", SampleColumns, ProbeColumns)
-
-
-def _columns(kind: type[Columns], rows: Sequence[Any]) -> Columns:
-    return kind(*(zip(*rows, strict=True) if rows else [()] * len(fields(kind))))
+    return ProbeColumns(**arrays(session, within(query, sweep)))
 
 
 def scored_by_arm(

@@ -129,6 +129,12 @@ class Call(Base):
         CheckConstraint("attempts >= 0", name="attempts_not_negative"),
         # Rows lie in the order of their calls, so that ranges of blocks find the last hour.
         Index("ix_llm_calls_sent_at", "sent_at", postgresql_using="brin"),
+        # What an analysis reads of every call; the rows themselves are most of the database.
+        Index(
+            "ix_llm_calls_facts",
+            "id",
+            postgresql_include=["sent_at", "cost_usd", "served_model", "fingerprint"],
+        ),
         Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
         Index(
             "ix_llm_calls_request_digest",
