@@ -57,11 +57,8 @@ async def calibration(
             )
             if run.waits:
                 return await run.state(retry_failed=False)
-            await judge_requests(
-                run,
-                run.query(criticisms, loaded, items, design.repeats),
-                retry_failed=retry_failed,
-            )
+            if critics := run.query(criticisms, loaded, items, design.repeats):
+                await judge_requests(run, critics, retry_failed=retry_failed)
         except BudgetExceededError as stopped:
             try:
                 page = await report_calibration(file, judges)
