@@ -264,15 +264,19 @@ def _live_view(engine: "Engine", sweep: str) -> Iterator[None]:
 
 @contextmanager
 def _first_answer(engine: "Engine", sweep: str) -> Iterator[None]:
-    """Print the first answer of the block as soon as it is stored: is it what was asked for?"""
+    """Print the first answer of the block as soon as it is stored: is it what was asked for?
+
+    Not where lines are a log, which holds no texts.
+    """
     from sqlalchemy.orm import Session
 
     from judge_gym.report.evidence import first_answer
+    from judge_gym.settings import settings
     from judge_gym.store.judgement_texts import newest_sample
 
     with Session(engine) as session:
         before = newest_sample(session)
-    said = False
+    said = settings().log_format == "json"
 
     def look() -> None:
         nonlocal said

@@ -92,7 +92,8 @@ def _plan(facts: Facts) -> str:
     A sweep that shares experiments with an earlier one may have a plan that is later than these.
     """
     plan = _provenance(facts).get("analysis plan", _UNKNOWN)
-    return f"{plan} ({facts.run.standing})" if facts.run.standing else plan
+    has_none = plan.startswith("none")
+    return f"{plan} ({facts.run.standing})" if facts.run.standing and not has_none else plan
 
 
 def _provenance(facts: Facts) -> dict[str, str]:
