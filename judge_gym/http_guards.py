@@ -5,7 +5,7 @@ the server by a name that it makes point here (`Host` is an IP address, or a nam
 """
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from aiohttp import web
 from yarl import URL
@@ -75,24 +75,34 @@ def is_address(name: str) -> bool:
     return True
 
 
-def check_host(request: web.Request, served_at: str) -> None:
-    """Raise `Refused` when it was sent to a name that is not known to be this server's."""
+def check_host(request: web.Request, served_at: str, allowed: Collection[str] = ()) -> None:
+    """Raise `Refused` when it was sent to a name that is not known to be this server's.
+
+    `allowed` are names of a proxy before it.
+    """
     try:
         name = URL(f"http://{request.host}").host or ""
     except ValueError:
         name = ""
-    if not (is_address(name) or name in ("localhost", served_at.lower())):
+    known = ("localhost", served_at.lower(), *map(str.lower, allowed))
+    if not (is_address(name) or name in known):
         raise Refused(
             403,
             "This server is not known by that name.",
-            "Open it by its IP address, or serve it with --host and that name.",
+            "Open it by its IP address, or serve it with --allowed-host and that name.",
         )
 
 
-def check_origin(request: web.Request) -> None:
-    """Raise `Refused` for a post from a page that is not this server's."""
+def check_origin(request: web.Request, allowed: Collection[str] = ()) -> None:
+    """Raise `Refused` for a post from a page that is not this server's.
+
+    Pages of the `allowed` names come through a proxy, whose scheme is not that of the request.
+    """
     origin = request.headers.get("Origin")
-    if origin is not None and origin != f"{request.scheme}://{request.host}":
+    own = {f"{request.scheme}://{request.host}"}
+    if (URL(f"http://{request.host}").host or "") in map(str.lower, allowed):
+        own |= {f"{scheme}://{request.host}" for scheme in ("http", "https")}
+    if origin is not None and origin not in own:
         raise Refused(403, "Pages of other sites may not post here.", "Use this server's page.")
     if request.content_type != "application/json":
         raise Refused(

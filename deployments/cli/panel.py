@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from judge_gym.panel import Panel, PanelDocument, PanelState
     from judge_gym.panel.running import Emit
+    from judge_gym.panel.serving.settings import Limits
     from judge_gym.panel.state import Step
     from judge_gym.report.table import TerminalTable
 
@@ -174,6 +175,21 @@ def serve(
         str,
         typer.Option(help="The address to listen on; others than loopback require a panel_token."),
     ] = "127.0.0.1",
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A name of the proxy before it, such as panel.example.org; may be repeated. "
+            "Requires a panel_token.",
+            show_default=False,
+        ),
+    ] = None,
+    behind_proxy: Annotated[
+        bool,
+        typer.Option(
+            "--behind-proxy",
+            help="Count requests by the address that the proxy adds last to X-Forwarded-For.",
+        ),
+    ] = False,
 ) -> None:
     """Serve a page and an AG-UI endpoint for a panel until Ctrl-C.
 
@@ -184,20 +200,24 @@ def serve(
     require("serve")
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_panel
-    from judge_gym.panel.serving.settings import check_token
+    from judge_gym.panel.serving.settings import Limits, check_token
     from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
     loaded = load_panel(panel)
-    check_token(host, settings().panel_token)
+    names = tuple(allowed_host or ())
+    # Behind a proxy it is reached from other machines, wherever it listens.
+    for reached in (host, *names):
+        check_token(reached, settings().panel_token)
+    limits = Limits(allowed_hosts=names, behind_proxy=behind_proxy)
     prepare_environment(settings().data_dir, verbose=False)
     console.print("Opening the database ...")
     with simulator_for(loaded.models):
-        asyncio.run(_serve(loaded, host, port))
+        asyncio.run(_serve(loaded, host, port, limits))
     console.print("Stopped. Reviews are stored.")
 
 
-async def _serve(panel: "Panel", host: str, port: int) -> None:
+async def _serve(panel: "Panel", host: str, port: int, limits: "Limits") -> None:
     from judge_gym.errors import JudgeGymError
     from judge_gym.panel import load_document
     from judge_gym.panel.running import check_panel
@@ -213,7 +233,7 @@ async def _serve(panel: "Panel", host: str, port: int) -> None:
         samples = [load_document(PANELS / "library.yaml")]
         token = current.settings.panel_token
         page = partial(panel_page, panel, samples, asks_token=token is not None)
-        address: dict[str, Any] = {"host": host, "port": port, "token": token}
+        address: dict[str, Any] = {"host": host, "port": port, "token": token, "limits": limits}
         try:
             async with serving(current, panel, page=page, **address) as url:
                 console.print(f"Panel {panel.name}: {url}", markup=False, soft_wrap=True)

@@ -105,7 +105,7 @@ async def served(
     step: Step,
     panel: Panel | None = None,
     token: str | None = None,
-    **limits: float,
+    **limits: Any,
 ) -> AsyncIterator[Served]:
     secret = None if token is None else SecretStr(token)
     asked = panel or a_panel()
@@ -335,6 +335,36 @@ def test_health_is_answered_without_the_token_and_tells_nothing_else(database: s
             assert at.provider.requests == []
 
     run(checking())
+
+
+def test_a_proxy_is_known_by_its_name_and_names_who_asks(database: str) -> None:
+    name = "panel.example.org"
+
+    async def work() -> None:
+        async with served(database, good(), allowed_hosts=(name,)) as at:
+            through = {"Host": name, "Origin": f"https://{name}"}
+            async with at.post(headers=through) as answered:
+                assert answered.status == 200
+                await answered.read()
+            other = {"Host": name, "Origin": "https://rebound.example"}
+            assert "other sites" in await refused(at.post(headers=other), 403)
+            assert "--allowed-host" in await refused(at.post(headers={"Host": "x.org"}), 403)
+        async with served(database, good(), requests_a_minute=1, behind_proxy=True) as at:
+            for forwarded, status in (
+                ("9.9.9.9, 10.0.0.1", 200),
+                ("10.0.0.2", 200),
+                ("10.0.0.3, 10.0.0.1", 429),
+            ):
+                headers = {"X-Forwarded-For": forwarded}
+                async with at.session.get(at.url, headers=headers) as page:
+                    assert page.status == status
+        async with served(database, good(), requests_a_minute=1) as at:
+            for forwarded, status in (("10.0.0.1", 200), ("10.0.0.2", 429)):
+                headers = {"X-Forwarded-For": forwarded}
+                async with at.session.get(at.url, headers=headers) as page:
+                    assert page.status == status
+
+    run(work())
 
 
 def test_too_many_requests_and_too_many_runs_wait(database: str) -> None:

@@ -36,6 +36,15 @@ class Rate:
         self._served.append((now, address))
 
 
+def address_of(request: web.Request, *, behind_proxy: bool) -> str:
+    """Return whose request it is: the peer, or behind a proxy whom it names last.
+
+    Anyone can send the header, and what stands before its last address is the sender's own word.
+    """
+    named = request.headers.getall("X-Forwarded-For", []) if behind_proxy else []
+    return ",".join(named).rpartition(",")[2].strip() or request.remote or ""
+
+
 def check_token(request: web.Request, token: SecretStr | None) -> None:
     """Raise `Refused` when there is a token and it was not sent; takes as long for any guess."""
     if token is None:

@@ -92,8 +92,8 @@ class _Served:
     async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
         """What every request passes; whatever refuses one answers as JSON."""
         try:
-            check_host(request, self.host)
-            self._rate.take(request.remote or "")
+            check_host(request, self.host, self.limits.allowed_hosts)
+            self._rate.take(guards.address_of(request, behind_proxy=self.limits.behind_proxy))
             response: web.StreamResponse = await handler(request)
             return response
         except Refused as refused:
@@ -112,7 +112,7 @@ class _Served:
 
     async def run(self, request: web.Request) -> web.StreamResponse:
         """Run the panel on the document of a request, which is told as it goes on."""
-        check_origin(request)
+        check_origin(request, self.limits.allowed_hosts)
         guards.check_token(request, self.token)
         run_input, document = read_input(await self._body(request))
         task = asyncio.current_task()

@@ -22,6 +22,10 @@ class Limits:
     runs_at_once: int = 4
     body_s: float = 10.0
     """Longest time until the whole body of a request is there, in seconds."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names of a proxy before it, by which it is reached."""
+    behind_proxy: bool = False
+    """Whether the address of a request is the last in X-Forwarded-For."""
 
 
 def is_loopback(host: str) -> bool:
