@@ -5,6 +5,7 @@ so nothing is left to clean up after a kill.
 """
 
 import asyncio
+import functools
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -48,43 +49,53 @@ async def locked(
     The locks are taken again if the database restarts during the block.
     """
     buckets = _buckets({kind: names})
-    connection = await asyncio.to_thread(_connected, engine)
-    over = asyncio.Event()
+    held, over = asyncio.Event(), asyncio.Event()
+    waiting_once = functools.cache(waiting)
 
     async def ended_within(seconds: float) -> bool:
         with suppress(TimeoutError):
             await asyncio.wait_for(over.wait(), seconds)
         return over.is_set()
 
-    async def keep() -> None:
-        nonlocal connection
-        while not await ended_within(HEARTBEAT_S):
-            try:
-                if not connection.closed:
-                    await asyncio.to_thread(connection.execute, sa.select(1))
-                    continue
-                connection = await asyncio.to_thread(_connected, engine)
-                while not await asyncio.to_thread(_taken, connection, buckets):
-                    if await ended_within(POLL_S):
-                        return
-            except _AWAY:
-                connection.close()
-
-    keeping = None
-    try:
-        has_waited = False
+    async def is_taken(connection: sa.Connection) -> bool:
         while not await asyncio.to_thread(_taken, connection, buckets):
-            if not has_waited:
-                waiting()
-                has_waited = True
-            await asyncio.sleep(POLL_S)
-        keeping = asyncio.create_task(keep())
+            waiting_once()
+            if await ended_within(POLL_S):
+                return False
+        return True
+
+    async def hold() -> None:
+        connection = await asyncio.to_thread(_connected, engine)
+        try:
+            if not await is_taken(connection):
+                return
+            held.set()
+            while not await ended_within(HEARTBEAT_S):
+                try:
+                    if not connection.closed:
+                        await asyncio.to_thread(connection.execute, sa.select(1))
+                        continue
+                    connection = await asyncio.to_thread(_connected, engine)
+                    if not await is_taken(connection):
+                        return
+                except _AWAY:
+                    connection.close()
+        finally:
+            await asyncio.to_thread(_closed, connection)
+
+    # A task of its own owns the connection: the block may be cancelled at any moment, more than
+    # once, and a connection that went back to its pool would keep the locks.
+    holding = asyncio.create_task(hold())
+    taking = asyncio.create_task(held.wait())
+    try:
+        await asyncio.wait({taking, holding}, return_when=asyncio.FIRST_COMPLETED)
+        if not held.is_set():
+            holding.result()
         yield
     finally:
+        taking.cancel()
         over.set()
-        if keeping is not None:
-            await asyncio.shield(keeping)
-        await asyncio.shield(asyncio.to_thread(_closed, connection))
+        await asyncio.shield(holding)
 
 
 @contextmanager

@@ -50,6 +50,29 @@ def test_the_second_waits_until_the_first_has_ended(own_database: str) -> None:
     assert order == ["first begins", "second waits", "first ends", "second begins", "second ends"]
 
 
+def test_a_block_cancelled_again_while_it_ends_releases_its_locks(own_database: str) -> None:
+    engine = sa.create_engine(own_database)
+
+    async def block(held: asyncio.Event) -> None:
+        async with locked(engine, "experiments", ["a"], lambda: None):
+            held.set()
+            await asyncio.sleep(600)
+
+    async def work() -> None:
+        held = asyncio.Event()
+        first = asyncio.create_task(block(held))
+        await held.wait()
+        first.cancel()
+        await asyncio.sleep(0)  # it has begun to end
+        first.cancel()
+        await asyncio.wait({first})
+        async with asyncio.timeout(30), locked(engine, "experiments", ["a"], lambda: None):
+            pass
+
+    run(work())
+    engine.dispose()
+
+
 def test_a_killed_holder_leaves_nothing_behind(own_database: str) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, own_database], stdout=subprocess.PIPE, text=True

@@ -9,7 +9,6 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.simulator.launch import running
 from support.command_line import CommandLine, small_sweep
 from support.figures import value_of
 from support.postgres import temporary_database
@@ -29,9 +28,9 @@ FROM samples AS s JOIN items AS i ON i.id = s.item_id ORDER BY i.key, s.replicat
 
 
 @pytest.fixture
-def slow_simulator() -> Iterator[Simulator]:
-    with running(latency=0.5) as url:
-        yield Simulator(url)
+def silent_simulator(simulator: Simulator) -> Iterator[Simulator]:
+    yield simulator
+    simulator.use_faults()
 
 
 def rows(url: str) -> list[Any]:
@@ -42,14 +41,17 @@ def rows(url: str) -> list[Any]:
 def test_two_processes_work_stop_resume_and_leave_what_one_leaves(
     command: CommandLine,
     database: str,
-    slow_simulator: Simulator,
+    silent_simulator: Simulator,
     postgres_server: str,
     migrated_template: str,
 ) -> None:
     file = command.folder / "shared.yaml"
     file.write_text(SWEEP)
-    more = {**IN_PIECES, "JUDGE_GYM_SIMULATOR_URL": slow_simulator.url}
-    run = command.start("sweep", "run", file, *PARTS, "--processes", "2", **more)
+    # What is asked later is not answered, so that the run cannot end before it is stopped.
+    silent = {"kind": "slow_first_byte", "role": "scorer", "seconds": 600}
+    silent_simulator.use_faults(silent | {"from_call": JUDGEMENTS // 2})
+    before = silent_simulator.answered()
+    run = command.start("sweep", "run", file, *PARTS, "--processes", "2", **IN_PIECES)
     root = psutil.Process(run.pid)
 
     def two_workers() -> list[psutil.Process]:
@@ -66,9 +68,10 @@ def test_two_processes_work_stop_resume_and_leave_what_one_leaves(
     assert 0 < value_of(database, CALLS) < JUDGEMENTS
     in_doubt = value_of(database, "SELECT count(*) FROM llm_calls WHERE status <> 'succeeded'")
 
-    command("sweep", "run", file, *PARTS, "--processes", "2", **more).fine()
+    silent_simulator.use_faults()
+    command("sweep", "run", file, *PARTS, "--processes", "2", **IN_PIECES).fine()
     assert value_of(database, CALLS) == JUDGEMENTS
-    assert JUDGEMENTS <= slow_simulator.answered() <= JUDGEMENTS + in_doubt
+    assert JUDGEMENTS <= silent_simulator.answered() - before <= JUDGEMENTS + in_doubt
     with temporary_database(postgres_server, migrated_template) as alone:
         command("sweep", "run", file, *PARTS, JUDGE_GYM_DATABASE_URL=alone).fine()
         assert rows(database) == rows(alone)
