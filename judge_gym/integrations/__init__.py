@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.judges import Judge
+from judge_gym.judges import Item, Judge
+from judge_gym.records.items import LONGEST_TEXT
 from judge_gym.records.judgements import JudgeResult
 
 
@@ -17,6 +18,19 @@ def judge_of(judge: Judge | str | Path) -> Judge:
     return judge if isinstance(judge, Judge) else Judge.from_file(judge)
 
 
+def text_item(text: str | None, context: str = "") -> Item:
+    """Return what a judge reads; raises `NotScoredError` for a text that none can judge."""
+    if not text:
+        raise NotScoredError("There is no score: the text is empty.", "")
+    for name, given in (("text", text), ("context", context)):
+        if len(given) > LONGEST_TEXT:
+            raise NotScoredError(
+                f"There is no score: the {name} has {len(given):,} characters.",
+                f"A judge reads at most {LONGEST_TEXT:,}.",
+            )
+    return Item(id="text", text=text, context=context)
+
+
 def unscored(result: JudgeResult) -> str:
     """Return why a result has no score."""
     return result.failure or result.status
@@ -25,12 +39,12 @@ def unscored(result: JudgeResult) -> str:
 def scoring_function(judge: Judge | str | Path) -> Callable[..., float]:
     """Return a function `score(text, context="")` of a judge, on the judge's scale.
 
-    It raises `NotScoredError` where the judge gives no score.
+    It raises `NotScoredError` where the judge gives no score, and for an empty text.
     """
     chosen = judge_of(judge)
 
     def score(text: str, context: str = "") -> float:
-        result = chosen.score(text, context=context)
+        result = chosen.score(text_item(text, context))
         if result.score is None:
             raise NotScoredError(
                 f"{chosen.called} gave no score: {unscored(result)}.",

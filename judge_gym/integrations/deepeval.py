@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.integrations import NotScoredError, judge_of, unscored
-from judge_gym.judges import Item, Judge
+from judge_gym.integrations import NotScoredError, judge_of, text_item, unscored
+from judge_gym.judges import Judge
 from judge_gym.judges.base import run_now
 
 try:
@@ -37,7 +37,11 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc, unused-ignore]
     async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
         """Return the score as `measure` does, in async code."""
         del args, kwargs
-        item = Item(id="text", text=test_case.actual_output, context=str(test_case.input or ""))
+        try:
+            item = text_item(test_case.actual_output, str(test_case.input or ""))
+        except NotScoredError as error:
+            self.error = error.message
+            raise
         result = await self.judge.ascore(item)
         if result.score is None:
             self.error = unscored(result)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.integrations import judge_of, unscored
-from judge_gym.judges import Item, Judge
+from judge_gym.integrations import NotScoredError, judge_of, text_item, unscored
+from judge_gym.judges import Judge
 
 try:
     from inspect_ai.scorer import Score, mean, scorer, stderr
@@ -21,14 +21,17 @@ except ImportError as error:
 def judge_scorer(judge: Judge | str | Path) -> Any:
     """Return a scorer whose judge reads a sample's output, with its input as context.
 
-    The value is on the judge's scale. Without a score it is NaN, a missing score to Inspect, and
-    the explanation says why.
+    The value is on the judge's scale. Without a score, as of an empty output, it is NaN, a missing
+    score to Inspect, and the explanation says why.
     """
     chosen = judge_of(judge)
 
     async def score(state: Any, target: Any) -> Any:
         del target
-        item = Item(id="text", text=state.output.completion, context=state.input_text)
+        try:
+            item = text_item(state.output.completion, state.input_text)
+        except NotScoredError as error:
+            return Score(value=math.nan, explanation=error.message)
         result = await chosen.ascore(item)
         if result.score is None:
             return Score(value=math.nan, explanation=unscored(result))

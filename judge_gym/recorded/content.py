@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -26,12 +27,18 @@ class Left(StrEnum):
     """A score that is neither text nor a number."""
     OTHER_FILE = "other_file"
     """A file of the folder in another format."""
+    COPY = "copy"
+    """A judgement that another file has, too: a copied log, or another export of the same run."""
+    SUPERSEDED = "superseded"
+    """A judgement of an unfinished run, of a sample that a finished run has."""
 
 
 @dataclass
 class Content:
     """The records of a file."""
 
+    task: str = ""
+    """What a log of Inspect is of; "" for files of other tools."""
     rows: list[Row] = field(default_factory=list)
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why it is no judgement → what it is."""
@@ -43,6 +50,14 @@ class Content:
     def add(self, place: str, values: dict[str, Any]) -> None:
         """Add a judgement."""
         self.rows.append(Row(len(self.rows) + 1, values, place=place))
+
+    def keep(self, wanted: Callable[[Row], bool]) -> list[Row]:
+        """Keep the judgements that are wanted; returns the others."""
+        kept, others = [], []
+        for row in self.rows:
+            (kept if wanted(row) else others).append(row)
+        self.rows = kept
+        return others
 
 
 def read_json(file: Path) -> Any:

@@ -106,9 +106,16 @@ Rows = list[dict[str, Any]]
 def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
     """Return the mappings of files; raises `ConfigError` where none can be derived."""
     rows = [row.values for content in files.contents.values() for row in content.rows]
+    left = [
+        name for content in files.contents.values() for of in content.left.values() for name in of
+    ]
     if not rows:
-        raise ConfigError(f"{_names(files)}: no judgement of {kind}.", _left(files) or READ)
+        raise ConfigError(f"{_names(files)}: no judgement of {kind}.", _first(left) or READ)
     found = Derived()
+    for task in {content.task for content in files.contents.values()} - {"", *_by(rows, "task")}:
+        of_task = [one for one in files.contents.values() if one.task == task]
+        none = [name for content in of_task for of in content.left.values() for name in of]
+        found.unread[task] = f"no judgement. {_first(none)}"
     make = {
         "inspect": _of_inspect, "promptfoo": _of_promptfoo, "alpaca_eval": _of_alpaca_eval,
         "rows": _of_rows,
@@ -128,11 +135,9 @@ def _names(files: RecordedFiles) -> str:
     return f"{files.paths[0]}{f' and {more} more' if more else ''}"
 
 
-def _left(files: RecordedFiles) -> str:
-    left = [
-        name for content in files.contents.values() for of in content.left.values() for name in of
-    ]
-    return f"It has: {'; '.join(left[:3])}." if left else ""
+def _first(left: Sequence[str]) -> str:
+    more = f"; and {len(left) - 3:,} more" if len(left) > 3 else ""
+    return f"It has: {'; '.join(left[:3])}{more}." if left else ""
 
 
 def _of_inspect(found: Derived, rows: Rows, options: Options, _: str) -> None:
@@ -409,7 +414,7 @@ def _cut(number: float, cuts: Sequence[float]) -> int:
 def _by(rows: Rows, column: str) -> dict[str, Rows]:
     found: dict[str, Rows] = {}
     for row in rows:
-        found.setdefault(row[column], []).append(row)
+        found.setdefault(row.get(column, ""), []).append(row)
     return found
 
 

@@ -3,17 +3,19 @@
 import json
 import os
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_files, corpus_suffix
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
-from judge_gym.evidence.rows import opened, read_rows, unopened
+from judge_gym.evidence.rows import Row, opened, read_rows, unopened
 from judge_gym.recorded.content import Content, Left
-from judge_gym.recorded.inspect_logs import HEADER, STARTED, read_inspect
+from judge_gym.recorded.inspect_logs import FINISHED, HEADER, STARTED, read_inspect
 from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
 from judge_gym.recorded.reading import RecordedFiles
+from judge_gym.seeds import sha256
 
 Format = Literal["inspect", "promptfoo", "alpaca_eval", "rows"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -137,11 +139,55 @@ def _files(
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0].absolute()
     contents = {file: _content(file, kind) for file in files}
+    if kind == "inspect":
+        _leave_superseded(contents)
     if kind in _FINISH:
+        _leave_copies(contents)
         _FINISH[kind]([row.values for content in contents.values() for row in content.rows])
     if others:
-        contents[files[0]].left[Left.OTHER_FILE] = list(others)
+        contents[folder] = Content(left={Left.OTHER_FILE: list(others)})
     return RecordedFiles(tuple(files), folder, contents)
+
+
+def _leave_superseded(contents: Mapping[Path, Content]) -> None:
+    """Leave judgements of unfinished runs, where a finished run has the sample.
+
+    A run that was begun again would else count as repeats of its judges.
+    """
+
+    def judged(row: Row) -> tuple[Any, ...]:
+        named = ("task", "model", "scorer", "criterion", "grader", "sample")
+        return tuple(row.values[column] for column in named)
+
+    rows = (row for content in contents.values() for row in content.rows)
+    finished = {judged(row) for row in rows if row.values["status"] == FINISHED}
+    for file, content in contents.items():
+        for row in content.keep(
+            lambda row: row.values["status"] == FINISHED or judged(row) not in finished
+        ):
+            content.leave(Left.SUPERSEDED, f"{file.name}: {row.where}")
+
+
+def _leave_copies(contents: Mapping[Path, Content]) -> None:
+    """Leave judgements that an earlier file has, too: the same sample, test or annotation.
+
+    A file may hold equal annotations that are repeats, so that as many are read as the file has
+    that holds the most.
+    """
+    seen: Counter[str] = Counter()
+    for file, content in contents.items():
+        times: Counter[str] = Counter()
+        copied: set[int] = set()
+        for row in content.rows:
+            same = sha256({k: v for k, v in row.values.items() if k not in ("file", "status")})
+            times[same] += 1
+            if times[same] <= seen[same]:
+                copied.add(row.line)
+        seen |= times
+        if content.rows and len(copied) == len(content.rows):
+            content.left.clear()  # what is no judgement is in the first file, too
+        for row in content.keep(lambda row: row.line not in copied):
+            content.leave(Left.COPY, f"{file.name}: {row.where}")
 
 
 def _content(file: Path, kind: Format) -> Content:

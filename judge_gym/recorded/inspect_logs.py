@@ -25,7 +25,8 @@ HEADER, STARTED = "header.json", "_journal/start.json"
 _ZSTD = 93
 _LOCAL_HEADER, _LENGTHS = 30, slice(26, 30)
 _ATTACHMENT = "attachment://"
-_FINISHED = "success"
+FINISHED = "success"
+"""The status of a log whose eval ran to its end."""
 _CHUNK = 1 << 20
 
 
@@ -121,6 +122,8 @@ def _read(file: Path, header: Any, samples: Iterator[tuple[str, Any]], content: 
     if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
         raise DataFileError(f"{file}: no log of Inspect: it has no `eval`.", DAMAGED)
     spec = cast(dict[str, Any], header["eval"])
+    content.task = str(spec.get("task", ""))
+    status = str(header.get("status", "started"))
     names: Counter[str] = Counter()
     expected: list[tuple[str, str, Any]] = []
     for name, sample in samples:
@@ -130,20 +133,21 @@ def _read(file: Path, header: Any, samples: Iterator[tuple[str, Any]], content: 
         names.update(list(_flat(sample.get("scores") or {})))
     graders = _graders(spec, names)
     for key, epoch, sample in expected:
-        _add(content, file, spec, graders, sample, f"sample {key}, epoch {epoch}")
-    _note_not_run(content, header, spec, {(key, epoch) for key, epoch, _ in expected}, file)
+        run = {"task": content.task, "status": status, "model": str(spec.get("model", ""))}
+        run["uuid"] = str(sample.get("uuid") or f"{spec.get('eval_id', '')} {key} {epoch}")
+        _add(content, file, run, graders, sample, f"sample {key}, epoch {epoch}")
+    _note_not_run(content, status, spec, {(key, epoch) for key, epoch, _ in expected}, file)
 
 
 def _note_not_run(
     content: Content,
-    header: Mapping[str, Any],
+    status: str,
     spec: Mapping[str, Any],
     seen: set[tuple[str, str]],
     file: Path,
 ) -> None:
     """Name the samples of a log that was not finished, which it does not have."""
-    status = header.get("status", "started")
-    if status == _FINISHED:
+    if status == FINISHED:
         return
     ids = (spec.get("dataset") or {}).get("sample_ids") or []
     epochs = (spec.get("config") or {}).get("epochs") or 1
@@ -160,7 +164,7 @@ def _note_not_run(
 def _add(
     content: Content,
     file: Path,
-    spec: Mapping[str, Any],
+    run: Mapping[str, str],
     graders: Mapping[str, str],
     sample: Mapping[str, Any],
     place: str,
@@ -191,8 +195,7 @@ def _add(
             {
                 "tool": "inspect",
                 "file": file.name,
-                "task": str(spec.get("task", "")),
-                "model": str(spec.get("model", "")),
+                **run,
                 "sample": str(sample["id"]),
                 "epoch": str(sample.get("epoch", 1)),
                 "scorer": scorer,

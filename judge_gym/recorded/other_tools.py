@@ -40,6 +40,7 @@ def read_promptfoo(file: Path) -> Content:
         shared = {
             "tool": "promptfoo",
             "file": file.name,
+            "id": str(result.get("id") or ""),
             "test": test,
             "model": model,
             "prompt": str(prompt.get("label") or prompt.get("raw") or ""),

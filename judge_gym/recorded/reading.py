@@ -109,6 +109,8 @@ class Unread:
     """A list of judgements → how many entries it reads, and how many the longest has."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
     """Who judged → item and line of each judgement whose cell is empty."""
+    unlisted: list[str] = field(default_factory=list)
+    """Judgements whose answer is no verdict: the answer, who judged, item and line."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
     others: int = 0
@@ -187,6 +189,8 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                 )
     unknown.fail()
     for content in files.contents.values():
+        if content.task not in ("", *values_of(recorded.only.get("task", content.task))):
+            continue
         for why, names in content.left.items():
             reading.unread.left.setdefault(why, []).extend(names)
     if not reading.windows:
@@ -420,8 +424,11 @@ class _Reading:
             )
         judging, given = Judging(judge, wording), list(self._judgements(record, item.key))
         window.judgements.setdefault(judging, []).extend(given)
-        if any(one.choice is None and one.answer is None for one in given):
-            place = f"{item.key} ({record.row.where})"
+        place = f"{item.key} ({record.row.where})"
+        for one in given:
+            if one.choice is None and one.answer is None and one.verdict:
+                self.unread.unlisted.append(f"{one.verdict[:80]!r} by {judging} on {place}")
+        if any(one.choice is None and one.answer is None and not one.verdict for one in given):
             self.unread.empty.setdefault(judging, []).append(place)
         if recorded.format == "rows":
             self._note_unread(record.row.values)

@@ -51,6 +51,11 @@ _LEFT = {
     Left.NO_SCORE: ("score", "missing"),
     Left.NOT_READ: ("score", "neither text nor a number, so not read"),
     Left.OTHER_FILE: ("file", "of the folder not read"),
+    Left.COPY: ("judgement", "of another file, too, and read once"),
+    Left.SUPERSEDED: (
+        "judgement",
+        "of an unfinished run not read, as a finished run has the sample",
+    ),
 }
 """Why a record is no judgement → what it is, and the sentence."""
 _NOTHING = Table("", "", (), ())
@@ -200,6 +205,9 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             yield f"{count}, unreadable for the judge and no other: {', '.join(places)}."
         else:
             yield f"{count} count as unreadable. The first: {places[0]}."
+    if unread.unlisted:
+        count = counted(len(unread.unlisted), "answer")
+        yield f"{count} that are no verdict count as unreadable. The first: {unread.unlisted[0]}."
     if unread.unlabelled:
         yield (
             f"No known answer for {counted(len(unread.unlabelled), 'item')}: "

@@ -74,14 +74,19 @@ def test_a_judge_is_a_component_of_other_tools(
             "from inspect_ai.model import ModelOutput, ModelUsage, get_model\n"
             "from inspect_scorer import notes\n"
             "said = ModelOutput.from_content('mockllm/model', 'Bread rose by 4% in May.')\n"
-            "said.usage = ModelUsage()\n"
-            "model = get_model('mockllm/model', custom_outputs=[said])\n"
-            "[log] = eval(notes(), model=model, log_dir=sys.argv[2], display='none')\n"
-            "[score] = log.samples[0].scores.values()\n"
-            "print(log.status, 0 <= score.value <= 100, sorted(score.metadata['subscores'])[:2])\n"
+            "empty = ModelOutput.from_content('mockllm/model', '')\n"
+            "said.usage = empty.usage = ModelUsage()\n"
+            "model = get_model('mockllm/model', custom_outputs=[said, empty])\n"
+            "for _ in (said, empty):\n"
+            "    [log] = eval(notes(), model=model, log_dir=sys.argv[2], display='none')\n"
+            "    [score] = log.samples[0].scores.values()\n"
+            "    print(log.status, score.value, score.metadata or score.explanation)\n"
         )
         shown = run(interpreter, "-c", program, EXAMPLES, tmp_path / "logs", **settings)
-        assert "success True ['accuracy', 'actionable']" in shown
+        scored, unscored = shown.splitlines()[-2:]
+        assert 0 <= float(scored.removeprefix("success ").partition(" ")[0]) <= 100
+        assert "'accuracy'" in scored
+        assert unscored == "success nan There is no score: the text is empty."
         # What the judge gave is stored, and goes out as a log that Inspect reads.
         command = Path(sys.executable).parent / "judge-gym"
         export = ("data", "export", "--format", "inspect", "--to", tmp_path / "out")

@@ -272,6 +272,64 @@ def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
         derive(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("judging-strict.eval", "judging-strict.eval"),
+        ("promptfoo.json", "promptfoo.jsonl"),
+        ("annotations.json", "annotations.json"),
+    ],
+)
+def test_a_judgement_that_two_files_have_is_read_once(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    shutil.copy(MADE / first, tmp_path / f"a-{first}")
+    shutil.copy(MADE / second, tmp_path / f"b-{second}")
+    _, alone = only(tmp_path / f"a-{first}")
+    _, both = only(tmp_path)
+    [window], [of_both] = alone.windows.values(), both.windows.values()
+    assert of_both.judgements == window.judgements
+    copies = both.unread.left.pop(Left.COPY)
+    assert len(copies) >= sum(map(len, window.judgements.values()))
+    assert {name.partition(": ")[0] for name in copies} == {f"b-{second}"}
+    assert both.unread.left == alone.unread.left
+
+
+def test_a_run_begun_again_is_no_repeat(tmp_path: Path) -> None:
+    finished = json.loads((MADE / "short.json").read_text())
+    ended = json.loads((MADE / "short.json").read_text()) | {"status": "cancelled"}
+    for sample in ended["samples"]:
+        sample["uuid"] = f"another {sample['uuid']}"
+    ended["samples"].append(ended["samples"][0] | {"id": "only here", "uuid": "new"})
+    (tmp_path / "ended.json").write_text(json.dumps(ended))
+    (tmp_path / "finished.json").write_text(json.dumps(finished))
+    _, alone = only(MADE / "short.json")
+    _, both = only(tmp_path)
+    for judge, given in choices(alone, "includes").items():
+        assert choices(both, "includes")[judge] == given
+    assert "only here" in choices(both, "includes")
+    left = both.unread.left[Left.SUPERSEDED]
+    assert {name.partition(": ")[0] for name in left} == {"ended.json"}
+    assert not any("only here" in name for name in left)
+
+
+def test_what_an_eval_lacks_is_told_of_it_alone(tmp_path: Path) -> None:
+    for name in ("judging-strict.eval", "grading.eval"):
+        shutil.copy(MADE / name, tmp_path)
+    failed = json.loads((MADE / "short.json").read_text())
+    failed["eval"]["task"] = "failing"
+    for sample in failed["samples"]:
+        sample |= {"error": {"message": "off"}, "scores": {}}
+    (tmp_path / "failing.json").write_text(json.dumps(failed))
+    files, found = derive(tmp_path)
+    errors = {
+        str(one.only["task"]): read(files, one).unread.left.get(Left.ERROR, [])
+        for one in found.readings
+    }
+    assert [len(of) for _, of in sorted(errors.items())] == [0, 1]
+    assert "failing.json: sample eggs" in found.unread["failing"]
+
+
 def damaged(file: Path, kind: str) -> None:
     """Write a file that cannot be read."""
     whole = (MADE / "grading.eval").read_bytes()
