@@ -53,7 +53,8 @@ class Content:
 
     def keep(self, wanted: Callable[[Row], bool]) -> list[Row]:
         """Keep the judgements that are wanted; returns the others."""
-        kept, others = [], []
+        kept: list[Row] = []
+        others: list[Row] = []
         for row in self.rows:
             (kept if wanted(row) else others).append(row)
         self.rows = kept

@@ -174,20 +174,26 @@ def _leave_copies(contents: Mapping[Path, Content]) -> None:
     A file may hold equal annotations that are repeats, so that as many are read as the file has
     that holds the most.
     """
-    seen: Counter[str] = Counter()
+    seen = Counter[str]()
     for file, content in contents.items():
-        times: Counter[str] = Counter()
-        copied: set[int] = set()
-        for row in content.rows:
-            same = sha256({k: v for k, v in row.values.items() if k not in ("file", "status")})
-            times[same] += 1
-            if times[same] <= seen[same]:
-                copied.add(row.line)
+        copies, times = _taken_out(content, seen)
         seen |= times
-        if content.rows and len(copied) == len(content.rows):
+        if copies and not content.rows:
             content.left.clear()  # what is no judgement is in the first file, too
-        for row in content.keep(lambda row: row.line not in copied):
+        for row in copies:
             content.leave(Left.COPY, f"{file.name}: {row.where}")
+
+
+def _taken_out(content: Content, seen: Counter[str]) -> tuple[list[Row], Counter[str]]:
+    """Take out the judgements that were seen; returns them, and how often each is in the file."""
+    times = Counter[str]()
+
+    def is_new(row: Row) -> bool:
+        same = sha256({k: v for k, v in row.values.items() if k not in ("file", "status")})
+        times[same] += 1
+        return times[same] > seen[same]
+
+    return content.keep(is_new), times
 
 
 def _content(file: Path, kind: Format) -> Content:
