@@ -8,6 +8,7 @@ from typer import Exit, Option
 from deployments.cli.options import (
     AllowUnreadable,
     AsJson,
+    Everything,
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
@@ -52,6 +53,7 @@ def audit(
     picture: Picture = None,
     allow_unreadable: AllowUnreadable = False,
     keys: Keys = False,
+    everything: Everything = False,
     as_json: AsJson = False,
     read_as: RecordedFormat = "",
     judges: RecordedJudges = "",
@@ -82,7 +84,7 @@ def audit(
         )
     for note in () if as_json else found.notes:
         console.print(note, markup=False)
-    too_few = [_audit(one, picture, as_json) for one in found.read]
+    too_few = [_audit(one, picture, everything, as_json) for one in found.read]
     if (message := " ".join(filter(None, too_few))) and not allow_unreadable:
         raise TooFewReadableError(
             f"The page is written. {message}",
@@ -90,12 +92,13 @@ def audit(
         )
 
 
-def _audit(reading: "Reading", picture: Path | None, as_json: bool) -> str:
+def _audit(reading: "Reading", picture: Path | None, everything: bool, as_json: bool) -> str:
     """Audit one reading; returns which judges have too few readable answers, "" without any."""
-    from deployments.cli.results import print_json, show_headlines
+    from deployments.cli.results import print_json, show_everything, show_headlines
     from judge_gym.analysis.recorded import audited
     from judge_gym.report.page import save_report
     from judge_gym.report.recorded import audit_report, save_picture
+    from judge_gym.seeds import digest
     from judge_gym.settings import settings
 
     recorded = reading.recorded
@@ -110,10 +113,16 @@ def _audit(reading: "Reading", picture: Path | None, as_json: bool) -> str:
             )
         save_picture(report.audit.plot, recorded, picture)
         places = [("Picture", str(picture.resolve()))]
-    file = save_report(report, settings().reports_dir, "audit")
+    # Audits of several files, or with other known answers, have one name and are kept apart.
+    read = sorted({one.window.key for one in found.experiments.values()})
+    kind = f"audit-{digest(recorded.model_dump(mode='json'), read)[:6]}"
+    file = save_report(report, settings().reports_dir, kind)
     stored = f"{command()} data import-verdicts, with the same files and options"
+    places += [("Report", str(file.resolve())), ("Store it", stored)]
     if as_json:
         print_json(report, file, everything=True)
+    elif everything:
+        show_everything(report, places)
     else:
-        show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
+        show_headlines(report, places)
     return found.too_few.message if found.too_few else ""

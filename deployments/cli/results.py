@@ -55,8 +55,7 @@ def show_results(
     if as_json:
         print_json(report, file, everything=everything)
     elif everything:
-        _show_everything(report)
-        _pairs([*places, ("Database", where), *steps])
+        show_everything(report, [*places, ("Database", where), *steps])
     else:
         show_headlines(report, [*places, *steps[:2]])
 
@@ -155,18 +154,21 @@ def _opening(report: "Report") -> Iterator[tuple[str, str]]:
     yield "", ""
 
 
-def _show_everything(report: "Report") -> None:
+def show_everything(report: "Report", places: Sequence[tuple[str, str]]) -> None:
+    """Print all tables and cautions of a report, and `places`."""
     from judge_gym.report.scopes import DEFAULTS_NOTE
     from judge_gym.report.table import TerminalTable
 
     for line, style in _opening(report):
         console.print(Text(line, style=style))
-    for table in (report.findings, *report.results, *report.planted.tables[:1]):
-        if table.rows:
+    opened = [report.audit.in_terminal, report.audit.published_in_terminal] if report.audit else []
+    for table in (*opened, report.findings, *report.results, *report.planted.tables[:1]):
+        if table and table.rows:
             console.print(TerminalTable(table, report.marks_beside(table)))
     for line in (DEFAULTS_NOTE if report.results else "No figures yet.", *report.summary.cautions):
         console.print(Text(line))
     console.print()
+    _pairs(places)
 
 
 def _height(drawn: RenderableType) -> int:

@@ -26,6 +26,7 @@ from judge_gym.metrics.accuracy import (
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples, Verdicts, item_means
 from judge_gym.metrics.consistency import (
     OutcomeCounts,
+    mean_score,
     outcome_rates,
     replicate_icc,
     replicate_variance,
@@ -63,6 +64,7 @@ def is_subset(group: Group) -> bool:
 def _own_arm_figures(group: Group, number: int) -> Iterator[Estimate]:
     verdicts = group.compared.of_judges([number])
     model = group.judges[number].model
+    yield mean_score(verdicts)
     yield replicate_variance(verdicts)
     yield replicate_icc(verdicts, group.rng("replicate_icc", judge=model))
     if is_subset(group):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge_gym.analysis.comparing import agreements
 from judge_gym.analysis.data import (
     Arm,
     ItemTruth,
@@ -77,7 +78,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows = [
         row
         for group in groups
-        for figures in (single_judges, accuracies, people_figures, votes)
+        for figures in (single_judges, accuracies, agreements, people_figures, votes)
         for row in figures(group)
     ]
     if longest.any():

@@ -63,6 +63,7 @@ Per judge, on the items all judges of the group scored:
 
 - `self_conflict`, `uncertainty_gap`, and `belief`, `betp`, `plausibility` of each `stage` (subset)
 - `confidence`: mean probed probability
+- `mean_score`: of its verdicts, on the 0-1 scale
 - `replicate_variance`, `replicate_icc`: consistency over replicates
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
@@ -240,7 +241,7 @@ NEEDS = {
         *("next_step_levels", "next_step_judgements"),
         *("next_step_probes", "next_step_cost"),
         *("abstention_rate", "unparseable_rate", "refused_rate", "failed_rate"),
-        *("replicate_variance", "replicate_icc", "probe_difference"),
+        *("mean_score", "replicate_variance", "replicate_icc", "probe_difference"),
         *("position_bias", "label_bias"),
     ),
     "verdicts of two judge families on the same items": ("polarization_pair",),
@@ -367,7 +368,7 @@ UNITS = {
     "rho": "conflict_polarization_correlation control_rank_correlation concept_rank_correlation",
     "0-1 scale": """
         swap_verdict_shift sham_verdict_shift swap_verdict_change sham_verdict_change
-        score_mean_passing score_mean_shift control_error corrected_mean
+        mean_score score_mean_passing score_mean_shift control_error corrected_mean
         corrected_mean_stratified corrected_difference labels_half_width contrast axis_effect
         item_functioning paired_functioning effect_over_levels effect_lowest effect_highest
     """,

@@ -13,7 +13,15 @@ from statistics import fmean
 import numpy as np
 
 from judge_gym.metrics.agreement import ratio_or_nan
-from judge_gym.metrics.cells import FloatArray, IntArray, Samples, Verdicts, scores
+from judge_gym.metrics.cells import (
+    FloatArray,
+    IntArray,
+    Samples,
+    Verdicts,
+    item_means,
+    mean_scores,
+    scores,
+)
 from judge_gym.metrics.estimate import (
     EPSILON,
     NO_SPREAD,
@@ -111,6 +119,27 @@ def replicate_conflict(stages: Sequence[int], n_stages: int) -> ReplicateConflic
 
 def _mean_stage(stages: int) -> float:
     return fmean(place for place in range(stages.bit_length()) if stages >> place & 1)
+
+
+def mean_score(verdicts: Verdicts) -> Estimate:
+    """Return the mean 0-1 score, in [0, 1]: of pairs the share won by the second text.
+
+    0 is the lowest stage and 1 the highest; a tie counts half. Replicates are averaged by item,
+    then items; t interval over items. Needs one verdict.
+    """
+    metric, unit = "mean_score", "0-1 scale"
+    if not len(verdicts):
+        return not_estimable(metric, "no verdict was scored", unit=unit)
+    cells = mean_scores(verdicts)
+    per_item, kept = item_means(cells.value, cells.present)
+    return mean_over_items(
+        metric,
+        per_item,
+        n=cells.n.sum(axis=0)[kept],
+        unit=unit,
+        bounds=UNIT_INTERVAL,
+        items=kept,
+    )
 
 
 def replicate_variance(verdicts: Verdicts) -> Estimate:

@@ -90,6 +90,7 @@ def _of_points(
         "swap_verdict_shift": float(weight @ (moved @ scale - mean).mean(axis=0)),
         "swap_sensitivity": float(weight @ (swap - own).mean(axis=0)),
         "overconfidence": float(weight @ (own - (p * agreed).sum(axis=2)).mean(axis=0)),
+        "mean_score": float(weight @ mean[0]),
         "replicate_variance": float(weight @ (square - mean**2).mean(axis=0)),
         "replicate_icc": between / (between + within) if within > 0 else None,
         "accuracy": float(weight @ p[:, np.arange(len(theta)), correct].mean(axis=0)),

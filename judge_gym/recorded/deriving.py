@@ -9,10 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.columns import ColumnError, Source, text_at
 from judge_gym.recorded.formats import READ, Format
-from judge_gym.recorded.mapping import Choice, Recorded, Scale
+from judge_gym.recorded.mapping import Choice, Recorded, Scale, as_number
 from judge_gym.recorded.reading import RecordedFiles
 
 _GRADES = {"I": "incorrect", "P": "partly correct", "C": "correct"}
@@ -26,7 +27,7 @@ _OPPOSITES = (
 _LOW = {low for low, _ in _OPPOSITES} | {"i"}
 _HIGH = {high for _, high in _OPPOSITES} | {"c"}
 _MOST = 10
-"""Most stages."""
+"""Most stages, and most values that an error names."""
 _COLUMNS = {
     "item": ("item", "item_id", "id"),
     "judge": ("judge", "model", "annotator", "rater"),
@@ -88,7 +89,7 @@ class _Stages:
             return self.names.index(value) + 1
         if self.scale:
             return self.scale.stage(value)
-        if self.cuts and (number := _number(value)) is not None:
+        if self.cuts and (number := as_number(value)) is not None:
             return _cut(number, self.cuts)
         low = value.casefold() in _LOW
         if low or value.casefold() in _HIGH:
@@ -120,7 +121,7 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
         "inspect": _of_inspect, "promptfoo": _of_promptfoo, "alpaca_eval": _of_alpaca_eval,
         "rows": _of_rows,
     }[kind]  # fmt: skip
-    make(found, rows, options, _slug(files.paths[0].name.partition(".")[0]))
+    make(found, rows, options, files)
     if not found.readings:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.unread.items())
         raise ConfigError(
@@ -140,7 +141,11 @@ def _first(left: Sequence[str]) -> str:
     return f"It has: {'; '.join(left[:3])}{more}." if left else ""
 
 
-def _of_inspect(found: Derived, rows: Rows, options: Options, _: str) -> None:
+def _named_by(files: RecordedFiles) -> str:
+    return _slug(files.paths[0].name.partition(".")[0])
+
+
+def _of_inspect(found: Derived, rows: Rows, options: Options, _: RecordedFiles) -> None:
     _check_chosen(options, {row["name"] for row in rows} | {row["scorer"] for row in rows})
     for task, of_task in _by(rows, "task").items():
         by_name = {
@@ -224,7 +229,8 @@ def _kind(name: str, rows: Rows) -> str:
     return "opposites" if any(values <= set(pair) for pair in _OPPOSITES) else name
 
 
-def _of_promptfoo(found: Derived, rows: Rows, options: Options, name: str) -> None:
+def _of_promptfoo(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
+    name = _named_by(files)
     _check_chosen(options, {row["criterion"] for row in rows})
     by_criterion = _by(rows, "criterion")
     graded = any(row["graded"] == "true" for row in rows)
@@ -255,7 +261,7 @@ def _of_promptfoo(found: Derived, rows: Rows, options: Options, name: str) -> No
         )  # fmt: skip
 
 
-def _of_alpaca_eval(found: Derived, rows: Rows, options: Options, name: str) -> None:
+def _of_alpaca_eval(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
     ties = any(row["choice"] == "tie" for row in rows)
     names = ("first", "tie", "second") if ties else ("first", "second")
     stages = _Stages(names, {})
@@ -263,8 +269,8 @@ def _of_alpaca_eval(found: Derived, rows: Rows, options: Options, name: str) -> 
     generators = len({row["generators"] for row in rows})
     found.weighted = sum(row["weighted"] == "true" for row in rows)
     _add(
-        found, rows, options, stages, format="alpaca_eval", name=name, concept="better answer",
-        source="AlpacaEval annotations", judge_column="judge",
+        found, rows, options, stages, format="alpaca_eval", name=_named_by(files),
+        concept="better answer", source="AlpacaEval annotations", judge_column="judge",
         swapped_column="swapped" if ordered else "",
         item={"key": "item", "title": "instruction", "text": "text",
               "category": "generators" if generators > 1 else "",
@@ -273,7 +279,7 @@ def _of_alpaca_eval(found: Derived, rows: Rows, options: Options, name: str) -> 
     )  # fmt: skip
 
 
-def _of_rows(found: Derived, rows: Rows, options: Options, name: str) -> None:
+def _of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
     there = list(rows[0])
     columns = {role: _column(there, names) for role, names in _COLUMNS.items()}
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
@@ -288,14 +294,50 @@ def _of_rows(found: Derived, rows: Rows, options: Options, name: str) -> None:
     try:
         stages = _stages({str(_text(row, verdict)) for row in rows}, options)
     except _Unfit as unfit:
+        _check_numbers(files, verdict)
         raise ConfigError(
             f"{verdict}: {unfit}.", "Name the stages in a mapping file, or use --cut 0.5."
         ) from unfit
     _add(
-        found, rows, options, stages, name=name, concept=verdict, source="recorded judgements",
-        judge_column=judge, item={"key": item, "text": columns["text"]},
+        found, rows, options, stages, name=_named_by(files), concept=verdict,
+        source="recorded judgements", judge_column=judge,
+        item={"key": item, "text": columns["text"]},
         verdicts=[{"column": verdict}], default_truth=columns["truth"],
     )  # fmt: skip
+
+
+def _check_numbers(files: RecordedFiles, column: str) -> None:
+    """Raise `ConfigError` naming the first values that are no numbers, where most are."""
+    given = [
+        (file, row, value)
+        for file, content in files.contents.items()
+        for row in content.rows
+        if (value := _text(row.values, column))
+    ]
+    stray = [one for one in given if as_number(one[2]) is None]
+    if not stray or 2 * len(stray) > len(given):
+        return
+    places: dict[str, str] = {}
+    for file, row, value in stray:
+        places.setdefault(value, f"{value[:40]!r} ({file.name} {row.where})")
+    named, more = list(places.values())[:_MOST], len(places) - _MOST
+    commas = [value for value in places if as_number(value.replace(",", ".", 1)) is not None]
+    remedies = (
+        *(["Write a point in place of a decimal comma."] if commas else []),
+        *(
+            [
+                "Leave a cell empty for an answer that could not be read, or say in a mapping file "
+                "what a value stands for."
+            ]
+            if len(commas) < len(places)
+            else []
+        ),
+    )
+    raise ConfigError(
+        f"{_names(files)}: {column} is no number in {counted(len(stray), 'row')} of "
+        f"{len(given):,}: {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}.",
+        " ".join(remedies),
+    )
 
 
 def _column(there: Sequence[str], names: Sequence[str]) -> str:
@@ -371,17 +413,13 @@ def _stages(values: Iterable[str], options: Options, *, named: bool = False) -> 
         if {value.casefold() for value in given} <= {low, high}:
             of = {value: 1 + (value.casefold() == high) for value in given}
             return _Stages((low, high), of)
-    numbers = {value: number for value in given if (number := _number(value)) is not None}
+    numbers = {value: number for value in given if (number := as_number(value)) is not None}
     if len(numbers) == len(given):
         return _of_numbers(numbers, options.cuts)
     if named and 2 <= len(given) <= _MOST:
         return _Stages(tuple(sorted(given)), {name: at for at, name in enumerate(sorted(given), 1)})
     shown = ", ".join(map(repr, sorted(given - set(numbers))[:3]))
     raise _Unfit(f"verdicts such as {shown} have no order that is known")
-
-
-def _number(value: str) -> float | None:
-    return float(value) if re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", value, re.ASCII) else None
 
 
 def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> _Stages:

@@ -401,6 +401,12 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
 
 
+def as_number(written: str) -> float | None:
+    """Return a score that is written as a number with a point; None for any other text."""
+    fits = re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", written, re.ASCII)
+    return float(written) if fits else None
+
+
 def stages_rubric(recorded: Recorded) -> Rubric:
     """Return the rubric of a mapping that names its scale or its stages."""
     if recorded.scale:

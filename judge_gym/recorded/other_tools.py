@@ -118,7 +118,7 @@ def read_alpaca_eval(file: Path) -> Content:
     A preference is 1, 2, 1.5 for a tie, or between 1 and 2 where it is weighted by probabilities.
     """
     content = Content()
-    for row in read_rows(file):
+    for number, row in enumerate(read_rows(file), start=1):
         values = _values(file, row)
         given = written(values.get("preference"))
         value = float(given) if given and given.replace(".", "", 1).isdecimal() else None
@@ -129,7 +129,7 @@ def read_alpaca_eval(file: Path) -> Content:
         switched = values.get("is_switched_outputs")
         generators = [str(values.get(f"generator_{place}") or "") for place in (1, 2)]
         content.add(
-            row.where,
+            f"annotation {number}",
             {
                 "tool": "alpaca_eval",
                 "file": file.name,

@@ -28,13 +28,14 @@ from judge_gym.recorded.columns import (
     text_at,
 )
 from judge_gym.recorded.content import Content, Left
-from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
+from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn, as_number
 from judge_gym.seeds import sha256
 
 MAX_JUDGEMENTS = 2_000_000
 """Most judgements of one file."""
 MAX_ITEMS = 10_000
 """Most items of one window."""
+KNOWN = "the known answers"
 LONGEST_WORDING = 80
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -111,6 +112,12 @@ class Unread:
     """Who judged → item and line of each judgement whose cell is empty."""
     unlisted: list[str] = field(default_factory=list)
     """Judgements whose answer is no verdict: the answer, who judged, item and line."""
+    again: list[str] = field(default_factory=list)
+    """Rows of an item, judge and wording that an earlier row is of: who judged, item and line."""
+    cells: int = 0
+    """How many items, judges and wordings the rows are of."""
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
     others: int = 0
@@ -392,6 +399,7 @@ class _Reading:
         self._lists = _lists(recorded)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._left = MAX_JUDGEMENTS
+        self._cells = set[tuple[str, Judging, str]]()
 
     def take(self, record: _Record) -> None:
         if record.row.fault:
@@ -432,6 +440,24 @@ class _Reading:
             self.unread.empty.setdefault(judging, []).append(place)
         if recorded.format == "rows":
             self._note_unread(record.row.values)
+            self._note_again(name, f"{judging} on {place}", judging, item.key)
+            for one in given:
+                self._note_range(judge, one.verdict)
+            if recorded.item.known and self._described is None:
+                self._note_range(KNOWN, record.text(recorded.item.known))
+
+    def _note_again(self, window: str, place: str, judging: Judging, item: str) -> None:
+        cell = (window, judging, item)
+        if cell in self._cells:
+            self.unread.again.append(place)
+        self._cells.add(cell)
+        self.unread.cells = len(self._cells)
+
+    def _note_range(self, name: str, written: str) -> None:
+        number = as_number(written)
+        if number is not None:
+            low, high = self.unread.ranges.get(name, (number, number))
+            self.unread.ranges[name] = (min(low, number), max(high, number))
 
     def _note_unread(self, values: Mapping[str, Any]) -> None:
         """Note the columns and the entries of lists that the mapping does not name."""

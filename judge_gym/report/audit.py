@@ -10,6 +10,8 @@ from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.multiverse import ACCURACY, SCORE
 from judge_gym.counting import counted
+from judge_gym.design.rubric import FIRST as FIRST_OF_TWO
+from judge_gym.design.rubric import SECOND
 from judge_gym.formats import ABSENT, figure, number, percent, ranged
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Panel, Plot, Rows
@@ -22,7 +24,7 @@ RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_choice"
 OVER_WORDINGS = "accuracy_over_wordings"
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
-ITSELF = "replicate_icc"
+ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
 _PEOPLE = FAR
 _COLUMNS = {
     "accuracy": "accuracy",
@@ -30,6 +32,7 @@ _COLUMNS = {
     "off by": "stage_error",
     "weighted kappa": "cohens_kappa_quadratic",
     "first shown": "position_bias",
+    "mean score": "mean_score",
     "unreadable": "unparseable_rate",
 }
 """Heading → the metric of judgements that have no accuracy by order."""
@@ -243,7 +246,11 @@ def _sentences(
     data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]
 ) -> Iterable[str]:
     """Yield what an audit says of judgements of any kind, below its table."""
-    found = (_rankings(rows), _longer(rows), _itself(rows), _people(rows), _votes(rows, shared))
+    judges = len({judge.model for judge in data.judges})
+    found = (
+        *(_rankings(rows), _longer(rows), _itself(rows), _among(data, rows), _people(rows)),
+        _votes(rows, shared, judges),
+    )
     yield from filter(None, found)
     yield f"What these data cannot say: {'; '.join(_unsaid(data, rows))}."
     if following := _following(data, rows):
@@ -422,9 +429,22 @@ def _itself(rows: Sequence[ResultRow]) -> str:
     known = [f"{judge} {value}" for judge, value in values.items() if value != ABSENT]
     if not known:
         return ""
+    below = any(value < 0 for of in by_judge.values() for value in _values(of.values()))
     return (
         "With itself: share of the variance of scores that is between items, not between repeats; "
-        f"1 is the same judgement every time: {', '.join(known)}."
+        "1 is the same judgement every time"
+        f"{'; at 0 and below, repeats differ as much as items' * below}: {', '.join(known)}."
+    )
+
+
+def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
+    """Return how far judges agree with each other; "" where known answers say more."""
+    found = [row for row in rows if row.metric == AMONG and row.estimate is not None]
+    if not found or any(data.truth.label):
+        return ""
+    return (
+        "Among themselves: judges agree beyond chance by Krippendorff's α of "
+        f"{_figures(found)}; 1 is the same verdict on every item, 0 is chance."
     )
 
 
@@ -460,6 +480,11 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
     figures = {heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()}
     figures = {"from people": _far(rows), **figures}
+    scores = figures.pop("mean score")
+    if not (any(data.truth.label) or figures["from people"]):
+        labels = data.judges[0].arms[0].labels
+        compares = (labels[0], labels[-1]) == (FIRST_OF_TWO, SECOND)
+        figures = {"second wins" if compares else "mean score": scores, **figures}
     known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
     counted_by = next((of for heading, of in known.items() if heading in _OF_ITEMS), {})
     judges = sorted({_name(row) for row in rows if "judge" in row.scope})
@@ -472,7 +497,12 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
             "this judge answered and whose answer is known (column items)."
         ),
         "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
-        "off by": "Off by: mean distance of an answer from the known one, in steps of the scale.",
+        "off by": (
+            "Off by: distance of an answer from the known one, in steps of the scale, averaged by "
+            "item and over items."
+        ),
+        "mean score": "Mean score: 0 is the lowest verdict and 1 the highest, averaged by item.",
+        "second wins": "Second wins: preferences for the second text, a tie counting half.",
         "weighted kappa": "Weighted kappa: an answer two steps off counts four times one step.",
         "unreadable": "Unreadable: share of answers without a verdict.",
         "first shown": "First shown: share for the answer shown first, less what is expected.",
@@ -523,7 +553,7 @@ def _whole(rows: Sequence[ResultRow], metric: str) -> dict[str, list[ResultRow]]
     return found
 
 
-def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
+def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> str:
     """Return how many independent judges the judges are worth under the wordings they share."""
     found = [
         row
@@ -538,9 +568,14 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
     within = (
         f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if several else ""
     )
+    more = (
+        f" That is more than the {judges} judges, because they err on different items."
+        if min(_values(found)) > judges
+        else ""
+    )
     return (
         f"Independent votes, as judges err together: {_figures(found)}{within}, over "
-        f"{_items(found)} items."
+        f"{_items(found)} items.{more}"
     )
 
 

@@ -42,6 +42,8 @@ from judge_gym.store.results import Planned, ResultRow, RunInfo
 _MOST_COLUMNS = 12
 _MOST_PLACES, _FEW_PLACES = 10, 3
 """Judgements without an answer that a caution names; of more it names the first."""
+_OTHER_SCALE = 4
+"""Times the highest verdict of the others from which a verdict is of another scale."""
 LONGEST_VERDICT = 200
 """Characters shown of a verdict as written in the file."""
 _LEFT = {
@@ -188,6 +190,7 @@ def _named(row: ResultRow) -> ResultRow:
 
 def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     """Yield what to be careful about in recorded files: likely swaps, and what was not read."""
+    yield from _mixed_scales(unread.ranges)
     for judging, (opposite, cells) in repeats.opposite.items():
         yield (
             f"{opposite} of {cells} items have opposite verdicts by {judging}, more than repeats "
@@ -208,6 +211,12 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     if unread.unlisted:
         count = counted(len(unread.unlisted), "answer")
         yield f"{count} that are no verdict count as unreadable. The first: {unread.unlisted[0]}."
+    if 0 < 2 * len(unread.again) < unread.cells:
+        yield (
+            f"{counted(len(unread.again), 'row')} of an item and a judge that an earlier row has, "
+            f"read as repeats: {_first(unread.again, _MOST_PLACES)}. If they are none, take one of "
+            "each out."
+        )
     if unread.unlabelled:
         yield (
             f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
@@ -222,6 +231,20 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     if unread.columns:
         names = _first(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."
+
+
+def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    """Yield who has verdicts on another scale than the others: far higher, or apart from theirs."""
+    for name, (low, high) in ranges.items():
+        others = [ends for other, ends in ranges.items() if other != name]
+        if not others:
+            return
+        least, most = min(end for end, _ in others), max(end for _, end in others)
+        if low > most or (most > 0 and high >= _OTHER_SCALE * most):
+            yield (
+                f"Scales may be mixed: {name} from {low:g} to {high:g}, the others from {least:g} "
+                f"to {most:g}. They are read as one scale: bring them to one first."
+            )
 
 
 def _first(names: Sequence[str], most: int) -> str:

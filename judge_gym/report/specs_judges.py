@@ -66,16 +66,18 @@ JUDGES = (
     ),
     Spec(
         "Consistency",
-        "Whether a judge repeats itself on the same item: the variance of its replicates on the "
-        "0-1 scale (lower is steadier), the share of variance that tells items apart (ICC, up to "
-        "1), and how much a probe asked twice differs (a probability).",
+        "A judge's mean score, and whether it repeats itself on the same item: the variance of its "
+        "replicates on the 0-1 scale (lower is steadier), the share of variance that tells items "
+        "apart (ICC, up to 1), and how much a probe asked twice differs (a probability).",
         (
+            Cell("mean score", "mean_score"),
             Cell("variance", "replicate_variance", digits=3),
             Cell("ICC", "replicate_icc"),
             Cell("probe twice", "probe_difference"),
             Cell("items", "replicate_variance", "items"),
         ),
         formulas=(
+            "mean score = x̄ of each item, averaged over items",
             "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale",
             "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂|",
         ),

@@ -44,6 +44,11 @@ def command(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path, in_process=True)
 
 
+def page_of(command: CommandLine, name: str) -> Path:
+    [page] = (command.data / "reports").glob(f"audit-*-{name}.html")
+    return page
+
+
 def pairs(command: CommandLine, readable: int) -> tuple[str, ...]:
     """Write 20 pairs under two wordings, of which `good` answers this many, always right.
 
@@ -78,7 +83,7 @@ def test_pairs_are_audited_without_a_database(command: CommandLine) -> None:
         "1 of 2 judges is right more often than a coin"
         in (command.folder / "docs" / "right.svg").read_text()
     )
-    assert (command.data / "reports" / "audit-pairs.html").exists()
+    assert page_of(command, "pairs").exists()
     assert not (command.data / "postgres").exists()
 
 
@@ -91,7 +96,7 @@ def test_a_judge_with_few_readable_answers_fails_the_audit_and_the_page_says_so_
     warning = "good, wording curt: 18 of 40 answers readable"
     assert warning in ended.output.split("Audit of recorded pairs")[0]
     assert "The page is written." in ended.errors
-    page = (command.data / "reports" / "audit-pairs.html").read_text()
+    page = page_of(command, "pairs").read_text()
     assert warning in page.split("<header>")[0]
     assert command(*typed, "--allow-unreadable").code == 0
 
@@ -188,7 +193,7 @@ def test_the_documented_scores_are_the_shipped_ones_and_are_audited(command: Com
     assert "No known answer for 1 item: a06." in said
     assert "the label of one person (editor)" in said
     assert "one person: no agreement among people can be estimated" in said
-    page_written = (command.data / "reports" / "audit-scores.html").read_text()
+    page_written = page_of(command, "scores").read_text()
     assert "recorded/" not in page_written
     assert "No description" not in page_written
     assert "np.float64" not in page_written
@@ -215,6 +220,53 @@ def test_scores_may_be_written_with_a_point_and_begin_at_zero(command: CommandLi
     (line,) = (line for line in shown.splitlines() if line.startswith("j "))
     assert "0.25 [" in line
     assert "1.17 [" in line
+
+
+ROWS = "item,judge,score,label\n" + "".join(
+    f"q{item},{judge},{1 + (item + shift) % 5},{1 + item % 5}\n"
+    for item in range(12)
+    for shift, judge in enumerate("ab")
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('q3,c,"4,0",4', "'4,0' (rows.csv line 26)"),
+        ("q3,c,n/a,4", "'n/a' (rows.csv line 26)"),
+    ],
+)
+def test_a_score_that_is_no_number_is_named_by_its_line(
+    command: CommandLine, row: str, said: str
+) -> None:
+    (command.folder / "rows.csv").write_text(f"{ROWS}{row}\n")
+    ended = command("audit", "rows.csv")
+    assert ended.code == 2
+    assert said in ended.errors
+    assert ("decimal comma" in ended.errors) == ("," in said)
+    assert "--cut" not in ended.errors
+
+
+def test_another_scale_and_a_row_that_is_there_again_are_told(command: CommandLine) -> None:
+    percent = "".join(f"q{item},c,{20 * (1 + item % 5)},{1 + item % 5}\n" for item in range(12))
+    (command.folder / "rows.csv").write_text(f"{ROWS}{percent}q3,a,1,4\n")
+    shown = " ".join(command("audit", "rows.csv", "--all").fine().output.split())
+    assert "Scales may be mixed: c from 20 to 100, the others from 1 to 5." in shown
+    assert "1 row of an item and a judge that an earlier row has" in shown
+    assert "a on q3 (line 38)" in shown
+    (command.folder / "rows.csv").write_text(ROWS)
+    shown = " ".join(command("audit", "rows.csv", "--all").fine().output.split())
+    assert "Scales" not in shown
+    assert "read as repeats" not in shown
+
+
+def test_audits_of_one_name_do_not_replace_each_other(command: CommandLine) -> None:
+    for folder, rows in (("first", ROWS), ("second", ROWS.replace("q", "p"))):
+        (command.folder / folder).mkdir()
+        (command.folder / folder / "rows.csv").write_text(rows)
+        command("audit", f"{folder}/rows.csv").fine()
+    command("audit", "first/rows.csv").fine()
+    assert len(list((command.data / "reports").glob("audit-*-rows.html"))) == 2
 
 
 def test_values_that_are_not_on_the_scale_are_named_up_to_ten(command: CommandLine) -> None:

@@ -12,7 +12,7 @@ COMMAND = f"""
 import os, sys
 from deployments.local.processes import supervised
 with supervised({FAMILY}, dict(os.environ)) as process:
-    print(process.pid, flush=True)
+    os.write(1, f"{{process.pid}}\\n".encode())  # at once: the other writes there too
     sys.stdin.read()
 """
 

@@ -34,7 +34,12 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import mean_scores, scores
-from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
+from judge_gym.metrics.consistency import (
+    mean_score,
+    replicate_icc,
+    replicate_variance,
+    time_correlation,
+)
 from judge_gym.metrics.decomposition import (
     ITEM,
     JUDGE,
@@ -166,7 +171,8 @@ def _biases(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
 
 
 def _consistency(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
-    return replicate_variance(data.own), replicate_icc(data.own.of_judges([0]), rng)
+    one = data.own.of_judges([0])
+    return mean_score(one), replicate_variance(data.own), replicate_icc(one, rng)
 
 
 def _accuracy(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
@@ -265,7 +271,7 @@ ESTIMATORS = (
         _swaps,
     ),
     Estimator(("position_bias", "label_bias"), _biases),
-    Estimator(("replicate_variance", "replicate_icc"), _consistency),
+    Estimator(("mean_score", "replicate_variance", "replicate_icc"), _consistency),
     Estimator(
         (
             "accuracy",

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from judge_gym.metrics.consistency import (
     OutcomeCounts,
+    mean_score,
     outcome_rates,
     replicate_conflict,
     replicate_icc,
@@ -49,6 +50,14 @@ def test_a_judge_that_always_abstains_is_certain_only_as_items_allow():
     assert abstention.estimate == 1
     # Wilson for 4 of 4, not 20 of 20: n/(n + z^2) = 4/7.841459
     assert abstention.lower == pytest.approx(0.510109, abs=1e-6)
+
+
+def test_the_mean_score_averages_by_item_before_items(build_verdicts):
+    # Item 0: 1, 1, 1, 3 of three stages, so 1/4; item 1: 2, so 1/2; item 2 has no verdict.
+    found = mean_score(build_verdicts([[[1, 1, 1, 3], [2], []]], n_stages=3))
+    assert found.estimate == pytest.approx(3 / 8)
+    assert (found.n, found.n_items) == (5, 2)
+    assert mean_score(build_verdicts([[[]]])).estimate is None
 
 
 def test_variance_is_over_replicates_of_a_cell_on_the_unit_scale(build_verdicts):

@@ -396,7 +396,10 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     assert "1.00 [0.61, 1.00]" in shown
     assert "0.79 [" in shown
     assert "the oven is off" in shown
-    assert list(tmp_path.rglob("audit-judging.html"))
+    assert list(tmp_path.rglob("audit-*-judging.html"))
+    preferred = " ".join(command("audit", MADE / "annotations.json").fine().output.split())
+    assert "second wins" in preferred
+    assert "judges agree beyond chance by Krippendorff's α of" in preferred
     forced = command("audit", MADE / "short.json", "--format", "promptfoo")
     assert forced.code == 2
     assert "no results of promptfoo" in forced.errors
