@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.output import console, marked, show_table
+from deployments.cli.output import console, kept, marked, show_table
 from judge_gym.counting import counted
 
 app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
@@ -25,7 +25,7 @@ def list_windows() -> None:
                 window.country,
                 window.dates,
                 window.source,
-                window.documents,
+                kept(window),
                 window.dropped,
             )
             for window in window_lines(session)

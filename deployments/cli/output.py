@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check
     from judge_gym.model_names import Answered
     from judge_gym.report.table import TerminalTable
+    from judge_gym.store.windows import WindowLine
 
 WIDTH_WITHOUT_TERMINAL = 120
 """Width in columns of output to a file or a pipe; rich would use 80."""
@@ -136,6 +137,11 @@ def show_checks(title: str, checks: "Iterable[Check]") -> None:
     """Print the checks of a judge with their results and actions."""
     rows = [(check.question, check.result, check.reason, check.action) for check in checks]
     show_table(title, ("check", "result", "figure", "what to do"), rows)
+
+
+def kept(window: "WindowLine") -> int | str:
+    """Return how many documents a window has, or that it is not collected."""
+    return "not collected" if window.documents is None else window.documents
 
 
 def marked(name: str, *, simulated: bool) -> str:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import AsJson
-from deployments.cli.output import as_table, command, console, fail
+from deployments.cli.output import as_table, command, console, fail, kept
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, StoreError
 
@@ -236,7 +236,7 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
     yield as_table(
         "Windows",
         ("number", "name", "documents", "dropped"),
-        ((part.id, part.name, part.documents, part.dropped) for part in status.windows),
+        ((part.id, part.name, kept(part), part.dropped) for part in status.windows),
     )
 
 

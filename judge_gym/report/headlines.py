@@ -441,7 +441,7 @@ def summary_of(
     rows: Sequence[ResultRow] = (),
 ) -> Summary:
     """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
-    documents = sum(int(window.documents or 0) for window in status.windows)
+    documents = sum(window.documents or 0 for window in status.windows)
     found = headlines(findings)
     spent = status.spent
     cost = f"{number(spent.cost_usd)} USD"
@@ -546,7 +546,7 @@ def _cautions(
         if row.is_check and row.conclusion == _UNTESTED and not row.untested_outcome
     }
     absent = {
-        _QUESTIONS[finding.hypothesis][2]: "none here"
+        _QUESTIONS[finding.hypothesis][2]: finding.reason.removeprefix("it ")
         for finding in findings
         if not finding.scope and not finding.confirmatory
     }

@@ -371,7 +371,7 @@ class WindowLine:
     dates: str
     source: str
     source_kind: str
-    documents: int | str
+    documents: int | None
     dropped: int
 
 
@@ -411,7 +411,7 @@ def window_lines(session: Session, experiment_ids: Sequence[int] | None = None) 
             dates=f"{window.start_date or ''}..{window.end_date or ''}".strip("."),
             source=Path(window.source.get("path", window.source["kind"])).name,
             source_kind=window.source["kind"],
-            documents=documents if window.collected_at else "not collected",
+            documents=documents if window.collected_at else None,
             dropped=dropped,
         )
         for window, documents, dropped in rows

@@ -246,6 +246,16 @@ def test_one_real_judge_among_simulated_ones_forbids_the_comparison(database: st
     assert [row[:2] for row in cells(outcomes)] == [(ALPHA, "real"), ("sim/calm-1", "simulated")]
 
 
+def test_a_sweep_without_evidence_has_a_report_that_counts_none(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    number = run_of(lab)
+    with Session(lab.engine) as session, session.begin():
+        session.execute(sa.update(t.Window).values(collected_at=None))
+    with Session(lab.engine) as session:
+        assert "0 documents" in read_report(session, number).summary.ran
+
+
 def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str) -> None:
     lab = Lab(database)
     with Session(lab.engine) as session, pytest.raises(StoreError, match="no analysis run 41"):
