@@ -18,6 +18,12 @@ _NOT_EXAMPLES = ("__pycache__", "cli", "local", "mcp")
 NOTEBOOKS = DEPLOYMENTS / "notebooks"
 
 
+def documented(page: str) -> str:
+    """Return where a page of the documentation is: a wheel does not have it."""
+    beside = Path(str(files("judge_gym"))).parent / "docs" / page
+    return f"docs/{page}" if beside.exists() else f"docs/{page} of judge-gym's repository"
+
+
 def shipped_example(path: Path) -> Path | None:
     """Return the shipped file or folder that a relative path such as deployments/sweeps names."""
     if path.is_absolute() or path.parts[:1] != (_EXAMPLES,) or ".." in path.parts:

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from judge_gym.calibration.checks import Result
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges import Judge
 from judge_gym.judges.base import run_now
 from judge_gym.judges.gate import GateReport, load_gate, run_gate
@@ -43,9 +45,7 @@ def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
     chosen = judge if isinstance(judge, Judge) else Judge.from_file(judge)
     given = chosen.gate.model_dump() if chosen.gate else {}
     loaded = load_gate(
-        chosen.model_copy(update={"gate": GateRule.model_validate(given | changes)})
-        if given or changes
-        else chosen
+        chosen.model_copy(update={"gate": _rule(given | changes)}) if given or changes else chosen
     )
 
     async def work() -> GateReport:
@@ -53,6 +53,22 @@ def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
             return await run_gate(current, loaded)
 
     return run_now(work())
+
+
+def _rule(given: dict[str, Any]) -> GateRule:
+    fields = GateRule.model_fields
+    for name in given:
+        if name not in fields:
+            raise ConfigError(
+                f"A gate has no {name!r}.",
+                f"{did_you_mean(name, sorted(fields))}Use {', '.join(fields)}.",
+            )
+    try:
+        return GateRule.model_validate(given)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        named = ".".join(map(str, fault["loc"]))
+        raise ConfigError(f"gate: {named} is {fault['input']!r}: {fault['msg']}.") from None
 
 
 def assert_gate(report: GateReport, *, allow_cannot_tell: bool = False) -> None:

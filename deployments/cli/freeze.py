@@ -15,6 +15,7 @@ from deployments.cli.output import command, console
 from deployments.cli.power import ALPHA, EFFECTS, NOISE, power_row, simulated_power
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.shipped import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,8 +58,8 @@ def freeze(
     if sweep.plan is None:
         raise ConfigError(
             f"{file} has no plan: what would be frozen is no claim, margin or primary outcome.",
-            "Write a plan file and add `plan: FILE` to the sweep; docs/how-to/preregister.md shows "
-            "one.",
+            "Write a plan file and add `plan: FILE` to the sweep; "
+            f"{documented('how-to/preregister.md')} shows one.",
         )
     target = frozen_file(file)
     design = design_of(sweep, recipes_of(settings(), sweep, list(sweep.experiments())))

@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from judge_gym.shipped import documented
+
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check
     from judge_gym.model_names import Answered
@@ -35,7 +37,7 @@ EXIT_CODES = (
     f"Exit codes: 0 success, 1 an error or failed calls, {BAD_INPUT} bad input, "
     f"{CANNOT_TELL} cannot tell, {BUDGET_USED_UP} budget used up, "
     f"{TRY_AGAIN_LATER} rerun later (batches, bounds per hour), 130 Ctrl-C. "
-    "docs/reference/exit-codes.md explains them."
+    f"{documented('reference/exit-codes.md')} explains them."
 )
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from deployments.cli.output import command, console
-from judge_gym.shipped import DEPLOYMENTS
+from judge_gym.shipped import DEPLOYMENTS, documented
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -211,7 +211,7 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
             (
                 "Your own sweep",
                 f"{program} data examples my-examples, then name your models in {copied}; see "
-                "docs/how-to/providers.md",
+                f"{documented('how-to/providers.md')}",
             ),
         ]
     return [

@@ -11,7 +11,7 @@ from deployments.cli.database import Overwrite, summary
 from deployments.cli.environment import prepare_environment
 from deployments.cli.output import command, console
 from judge_gym.counting import counted
-from judge_gym.shipped import DEPLOYMENTS
+from judge_gym.shipped import DEPLOYMENTS, documented
 
 if TYPE_CHECKING:
     from deployments.local.stack import Stack
@@ -96,7 +96,7 @@ _Faults = Annotated[
     typer.Option(
         metavar="FILE",
         help="A fault plan (TOML) of rate limits, errors and broken answers; "
-        "docs/reference/simulator.md has an example and all kinds.",
+        f"{documented('reference/simulator.md')} has an example and all kinds.",
     ),
 ]
 _BatchSeconds = Annotated[

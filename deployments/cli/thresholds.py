@@ -25,7 +25,9 @@ FailUnder = Annotated[
 ]
 ByVerdict = Annotated[
     bool,
-    typer.Option("--exit-code", help="Exit with 1 if the verdict is no, 5 if it cannot tell."),
+    typer.Option(
+        "--exit-code", help=f"Exit with 1 if the verdict is no, {CANNOT_TELL} if it cannot tell."
+    ),
 ]
 
 
@@ -39,16 +41,17 @@ def least_of(given: Sequence[str] | None, names: Collection[str]) -> dict[str, f
         except ValueError:
             least[name] = -1
         if name not in names or not 0 <= least[name] < 1:
+            meant = "" if name in names else did_you_mean(name, sorted(names))
             raise ConfigError(
                 f"--fail-under is {text!r}.",
-                f"{did_you_mean(name, sorted(names))}Use NAME=VALUE with a name of "
-                f"{', '.join(names)} and a value from 0 to below 1.",
+                f"{meant}Use NAME=VALUE with a name of {', '.join(names)} and a value from 0 to "
+                "below 1.",
             )
     return least
 
 
 def exit_by(results: "Iterable[Result]") -> None:
-    """Exit with 1 if one fails, else with 5 if one does not pass."""
+    """Exit with 1 if one fails, else with `CANNOT_TELL` if one does not pass."""
     from judge_gym.calibration.checks import Result
 
     found = set(results)

@@ -13,7 +13,7 @@ from typing import Any
 
 from judge_gym.design.config import corpus_files
 from judge_gym.design.window import Window
-from judge_gym.errors import EvidenceError
+from judge_gym.errors import DataFileError
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
 from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
 from judge_gym.evidence.rows import Row, read_rows
@@ -58,7 +58,7 @@ def read_corpus(path: Path, fields: Mapping[str, str]) -> RawStream:
     """
     unknown = sorted(set(fields) - set(ACCEPTED_NAMES))
     if unknown:
-        raise EvidenceError(
+        raise DataFileError(
             f"fields: {unknown[0]!r} is not a field of a document.",
             f"Use {', '.join(ACCEPTED_NAMES)}.",
         )
@@ -87,10 +87,10 @@ def _check_file(
     there = f"Its columns are {', '.join(map(repr, columns)) or 'none'}."
     for ours, theirs in fields.items():
         if columns and theirs not in columns:
-            raise EvidenceError(f"{file}: fields.{ours}: no row has {theirs!r}.", there)
+            raise DataFileError(f"{file}: fields.{ours}: no row has {theirs!r}.", there)
     if fault:
         names = "; ".join(f"{ours}: {', '.join(a)}" for ours, a in ACCEPTED_NAMES.items() if a)
-        raise EvidenceError(
+        raise DataFileError(
             f"{file}: no row can be read ({fault}).",
             f"{there} Names found by themselves are {names}; map others under `fields`.",
         )
@@ -186,9 +186,9 @@ class BenchmarkFiles:
         fields = {"truth": DEFAULT_TRUTH, **self.fields}
         for item in read_corpus(self.path, fields):
             if isinstance(item, Dropped):
-                raise EvidenceError(f"{self.path}: {item.detail}.", "Mend or remove this item.")
+                raise DataFileError(f"{self.path}: {item.detail}.", "Mend or remove this item.")
             if item.truth is None:
-                raise EvidenceError(
+                raise DataFileError(
                     f"{self.path}: {item.origin}: no truth in field {fields['truth']!r}.",
                     "Give every item its known answer, or name the field under `fields`.",
                 )

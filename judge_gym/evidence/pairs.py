@@ -12,7 +12,7 @@ from typing import Any
 from judge_gym.design.config import corpus_files
 from judge_gym.design.rubric import FIRST, SECOND, TIE
 from judge_gym.design.window import PAIR_FIELDS, Window
-from judge_gym.errors import EvidenceError
+from judge_gym.errors import DataFileError
 from judge_gym.evidence.documents import RawDocument, RawStream
 from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.seeds import canonical_json
@@ -78,19 +78,19 @@ class PairFiles:
 
 def _document(origin: str, row: Row, fields: Mapping[str, str]) -> RawDocument:
     if row.fault:
-        raise EvidenceError(f"{origin}: {row.fault}.", "Mend or remove this pair.")
+        raise DataFileError(f"{origin}: {row.fault}.", "Mend or remove this pair.")
     given = {ours: _value(row.values, ours, fields) for ours in PAIR_FIELDS}
     for ours in ("prompt", "first", "second"):
         if not isinstance(given[ours], str) or not given[ours].strip():
             columns = ", ".join(map(repr, row.values))
-            raise EvidenceError(
+            raise DataFileError(
                 f"{origin}: no text for {ours}.",
                 f"Name its column under `fields`: {ours}. The columns are {columns}.",
             )
     written = "" if given["winner"] is None else str(given["winner"]).strip()
     winner = _WINNERS.get(written.lower())
     if written and winner is None:
-        raise EvidenceError(
+        raise DataFileError(
             f"{origin}: the winner {written[:40]!r} is not known.",
             f"Use {FIRST}, {SECOND} or {TIE}, or leave it empty where it is not known.",
         )
@@ -108,7 +108,7 @@ def _value(values: Mapping[str, Any], ours: str, fields: Mapping[str, str]) -> A
     if ours in fields:
         if fields[ours] not in values:
             there = ", ".join(map(repr, values))
-            raise EvidenceError(f"fields.{ours}: no column {fields[ours]!r}.", f"Use {there}.")
+            raise DataFileError(f"fields.{ours}: no column {fields[ours]!r}.", f"Use {there}.")
         return values[fields[ours]]
     folded = {name.strip().lower(): value for name, value in values.items()}
     return next((folded[name] for name in _NAMES[ours] if folded.get(name) is not None), None)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from judge_gym.design.config import corpus_digest, shown
-from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.evidence.rows import read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
@@ -69,7 +69,7 @@ class ItemFile:
                         judge.label(item)
                 except ConfigError as error:
                     where = f"{place}, item {item.id!r}: {self.label_column} is {shown(item.truth)}"
-                    raise EvidenceError(f"{where}. {error.message}", error.remedy) from None
+                    raise DataFileError(f"{where}. {error.message}", error.remedy) from None
 
     def with_labels(
         self,
@@ -147,7 +147,7 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
     if not column and misspelt and "truth" not in rows.columns:
-        raise EvidenceError(
+        raise DataFileError(
             f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
             f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
         )
@@ -157,7 +157,7 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
             continue
         first, above = labels.setdefault(item.key, (item, place))
         if first.truth != item.truth:
-            raise EvidenceError(
+            raise DataFileError(
                 f"{place}: {column} is {shown(item.truth)}, and {above} has the same text with "
                 f"{shown(first.truth)}.",
                 "Give a text one label, such as the mean or the majority of several people's.",

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from judge_gym.design.config import COMPRESSED, corpus_files
 from judge_gym.design.experiment import STANDARD_WORDING
 from judge_gym.design.window import Published
-from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.columns import (
@@ -201,7 +201,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
         for why, names in content.left.items():
             reading.unread.left.setdefault(why, []).extend(names)
     if not reading.windows:
-        raise EvidenceError(
+        raise DataFileError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
             "Check that it is the recorded file.",
         )
@@ -278,7 +278,7 @@ class _Record:
         return _UnknownValueError(error.message, error.remedy)
 
 
-class _UnknownValueError(EvidenceError):
+class _UnknownValueError(DataFileError):
     """A verdict or label that the mapping does not have."""
 
 
@@ -304,7 +304,7 @@ class _UnknownValues:
         messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
         if more := len(self._errors) - len(messages):
             messages.append(f"and {more} more.")
-        raise EvidenceError("\n".join(messages), self._errors[0].remedy)
+        raise DataFileError("\n".join(messages), self._errors[0].remedy)
 
 
 def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
