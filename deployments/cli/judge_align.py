@@ -44,7 +44,7 @@ def align(
 ) -> None:
     """Improve a judge by examples and proposed rubrics, tested on sealed texts.
 
-    Exits with 0 if the gain survives the test set, 1 if the new judge is worse there, 5 if the
+    Exits with 0 if the gain survives the test set, 1 if the new judge is worse there, 3 if the
     data cannot tell. Writes a page. Rerun the command to resume; stored results are reused.
     """
     from judge_gym.judges.aligning.loading import load

@@ -54,7 +54,7 @@ def gate(
 ) -> None:
     """Decide whether judges reach the thresholds in their files.
 
-    Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 5 if the data
+    Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 3 if the data
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
     from judge_gym.judges import load_judge

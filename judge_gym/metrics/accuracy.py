@@ -203,25 +203,28 @@ def cohens_kappa(
 def stage_error(verdicts: Verdicts, truth: IntArray) -> Estimate:
     """Return the mean distance of point verdicts from the true stages, in stages, in [0, S - 1].
 
-    Replicates are averaged by item; t interval over items. Needs one verdict, and point verdicts
-    only; 100 items advised.
+    Of all verdicts alike, as `share_correct` is, so that both are of the same answers: Σ distances
+    / Σ verdicts, with the t interval of a ratio over items (Cochran 1977, Sampling Techniques,
+    section 6.4). Needs one verdict, and point verdicts only; 100 items advised.
     """
     metric, unit = "stage_error", "stages"
     obstacle = _not_points(verdicts)
     if obstacle:
         return not_estimable(metric, obstacle, n=len(verdicts), unit=unit)
     stage = np.bitwise_count(verdicts.stages - 1).astype(np.int64) + 1
-    cells = verdicts.means(np.abs(stage - _true_stage(verdicts, truth)).astype(np.float64))
-    per_item, kept = item_means(cells.value, cells.present)
+    distance = np.abs(stage - _true_stage(verdicts, truth))
+    given = np.bincount(verdicts.item, minlength=verdicts.n_items)
+    judged = np.flatnonzero(given)
+    n = given[judged]
+    sums = np.bincount(verdicts.item, weights=distance, minlength=verdicts.n_items)[judged]
+    ratio, bounds = sums.sum() / n.sum(), (0.0, float(verdicts.n_stages - 1))
+    # Their mean is the ratio, and their standard error is that of the ratio, linearised.
     estimate = mean_over_items(
-        metric,
-        per_item,
-        n=cells.n.sum(axis=0)[kept],
-        unit=unit,
-        bounds=(0.0, float(verdicts.n_stages - 1)),
-        items=kept,
+        metric, ratio + (sums - ratio * n) / n.mean(), n=int(n.sum()), unit=unit, bounds=bounds
     )
-    return caution_below(estimate, ADVISED_ITEMS)
+    values = ItemValues(judged, sums / n, n, bounds)
+    method = "mean over verdicts, t interval of a ratio over items"
+    return caution_below(replace(estimate, values=values, method=method), ADVISED_ITEMS)
 
 
 def kappa_of_tables(

@@ -30,7 +30,7 @@ class Left(StrEnum):
     COPY = "copy"
     """A judgement that another file has, too: a copied log, or another export of the same run."""
     SUPERSEDED = "superseded"
-    """A judgement of an unfinished run, of a sample that a finished run has."""
+    """A judgement of an unfinished run, of a sample that a finished or a later run has."""
 
 
 @dataclass

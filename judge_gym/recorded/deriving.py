@@ -4,6 +4,7 @@ Each is a `Recorded` like one that a user writes, so it can be printed, edited a
 """
 
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,7 +99,17 @@ class _Stages:
 
 
 class _Unfit(Exception):
-    """Verdicts that are no stages; says why."""
+    """Verdicts that are no stages; says why, and `cut` where a stage may begin."""
+
+    def __init__(self, why: str, cut: float | None = None) -> None:
+        super().__init__(why)
+        self.cut = cut
+
+    def noted(self, scorer: str) -> str:
+        """Return why, with the options that read the scores of a scorer."""
+        if self.cut is None:
+            return str(self)
+        return f"{self}; --scorer {shlex.quote(scorer)} --cut {self.cut:.2g} reads two"
 
 
 Rows = list[dict[str, Any]]
@@ -210,7 +221,7 @@ def _add_scorers(found: Derived, task: str, by_name: Mapping[str, Rows], options
         try:
             stages = _stages({row["value"] for row in rows}, options)
         except _Unfit as unfit:
-            found.unread[f"{task}, {', '.join(names)}"] = str(unfit)
+            found.unread[f"{task}, {', '.join(names)}"] = unfit.noted(names[0])
             continue
         _add(
             found, rows, options, stages, format="inspect", name=_slug(f"{task}-{group}"),
@@ -248,7 +259,7 @@ def _of_promptfoo(found: Derived, rows: Rows, options: Options, files: RecordedF
         try:
             stages = _stages({row[column] for row in of_criterion}, options)
         except _Unfit as unfit:
-            found.unread[criterion] = str(unfit)
+            found.unread[criterion] = unfit.noted(criterion)
             continue
         models = len({row["model"] for row in of_criterion})
         several = len(by_criterion) > 1
@@ -437,7 +448,8 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> _Stages:
     if len(distinct) > _MOST:
         raise _Unfit(
             f"{len(distinct)} scores from {distinct[0]:g} to {distinct[-1]:g} are more than "
-            f"{_MOST} stages"
+            f"{_MOST} stages",
+            cut=(distinct[0] + distinct[-1]) / 2,
         )
     return _Stages(
         tuple(f"{number:g}" for number in distinct),

@@ -4,7 +4,7 @@ import json
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -150,21 +150,28 @@ def _files(
 
 
 def _leave_superseded(contents: Mapping[Path, Content]) -> None:
-    """Leave judgements of unfinished runs, where a finished run has the sample.
+    """Leave judgements of unfinished runs, where a finished or a later run has the sample.
 
-    A run that was begun again would else count as repeats of its judges.
+    A run that was begun again would else count as repeats of its judges. Inspect begins the name of
+    a log with its time, so that the last file is of the latest run.
     """
 
     def judged(row: Row) -> tuple[Any, ...]:
         named = ("task", "model", "scorer", "criterion", "grader", "sample")
         return tuple(row.values[column] for column in named)
 
-    rows = (row for content in contents.values() for row in content.rows)
-    finished = {judged(row) for row in rows if row.values["status"] == FINISHED}
+    chosen: dict[tuple[Any, ...], Path | None] = {}
     for file, content in contents.items():
-        for row in content.keep(
-            lambda row: row.values["status"] == FINISHED or judged(row) not in finished
-        ):
+        for row in content.rows:
+            finished = row.values["status"] == FINISHED or chosen.get(judged(row), file) is None
+            chosen[judged(row)] = None if finished else file
+    for file, content in contents.items():
+        read = {key for key, of in chosen.items() if of == file}
+
+        def is_read(row: Row, read: Collection[Any] = read) -> bool:
+            return row.values["status"] == FINISHED or judged(row) in read
+
+        for row in content.keep(is_read):
             content.leave(Left.SUPERSEDED, f"{file.name}: {row.where}")
 
 

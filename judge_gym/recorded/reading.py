@@ -28,6 +28,7 @@ from judge_gym.recorded.columns import (
     text_at,
 )
 from judge_gym.recorded.content import Content, Left
+from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn, as_number
 from judge_gym.seeds import sha256
 
@@ -120,6 +121,8 @@ class Unread:
     """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
+    unfinished: int = 0
+    """Judgements of runs that were not finished."""
     others: int = 0
     """Rows that `only` leaves out."""
     left: dict[Left, list[str]] = field(default_factory=dict)
@@ -438,6 +441,8 @@ class _Reading:
                 self.unread.unlisted.append(f"{one.verdict[:80]!r} by {judging} on {place}")
         if any(one.choice is None and one.answer is None and not one.verdict for one in given):
             self.unread.empty.setdefault(judging, []).append(place)
+        if recorded.format == "inspect":
+            self.unread.unfinished += record.row.values["status"] != FINISHED
         if recorded.format == "rows":
             self._note_unread(record.row.values)
             self._note_again(name, f"{judging} on {place}", judging, item.key)

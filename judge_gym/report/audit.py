@@ -497,10 +497,7 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
             "this judge answered and whose answer is known (column items)."
         ),
         "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
-        "off by": (
-            "Off by: distance of an answer from the known one, in steps of the scale, averaged by "
-            "item and over items."
-        ),
+        "off by": "Off by: mean distance of these answers from the known ones, in steps.",
         "mean score": "Mean score: 0 is the lowest verdict and 1 the highest, averaged by item.",
         "second wins": "Second wins: preferences for the second text, a tie counting half.",
         "weighted kappa": "Weighted kappa: an answer two steps off counts four times one step.",
@@ -568,11 +565,14 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> s
     within = (
         f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if several else ""
     )
-    more = (
-        f" That is more than the {judges} judges, because they err on different items."
-        if min(_values(found)) > judges
-        else ""
-    )
+    more = ""
+    if min(_values(found)) > judges:
+        shown = all(row.lower is not None and row.lower > judges for row in found)
+        more = (
+            f" That is more than the {judges} judges, because they err on different items."
+            if shown
+            else f" These data do not show that the {judges} judges err together."
+        )
     return (
         f"Independent votes, as judges err together: {_figures(found)}{within}, over "
         f"{_items(found)} items.{more}"

@@ -56,7 +56,7 @@ _LEFT = {
     Left.COPY: ("judgement", "of another file, too, and read once"),
     Left.SUPERSEDED: (
         "judgement",
-        "of an unfinished run not read, as a finished run has the sample",
+        "of an unfinished run not read, as a finished or a later run has the sample",
     ),
 }
 """Why a record is no judgement → what it is, and the sentence."""
@@ -221,6 +221,11 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         yield (
             f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
             f"{_first(unread.unlabelled, _MOST_PLACES)}. No accuracy is of them."
+        )
+    if unread.unfinished:
+        yield (
+            f"{counted(unread.unfinished, 'judgement')} of runs that were not finished, of samples "
+            "that no finished run has."
         )
     for why, places in unread.left.items():
         shown = "; ".join(places[:_FEW_PLACES])

@@ -104,7 +104,7 @@ JUDGES = (
             "by chance = max(1/number of stages that occur as truth, Σ share true·share given)",
             "true stage of an index v = 1 + round(v·(S − 1))",
             "κ = 1 − observed / expected share of wrong verdicts; weighted κ: of squared distances",
-            "stages off = mean |stage − true stage|, replicates averaged by item",
+            "stages off = mean |stage − true stage| of all verdicts",
             "error = mean |x − v|; rank corr. = Spearman's ρ of mean x and v over items",
         ),
         needs=(

@@ -326,3 +326,20 @@ def test_every_key_of_a_mapping_is_printed(command: CommandLine) -> None:
     }
     assert "scale.lowest" in shown
     assert "verdicts.column" in shown
+
+
+@pytest.mark.parametrize(("items", "shown"), [(8, False), (400, True)])
+def test_more_votes_than_judges_are_said_as_far_as_their_interval_shows(
+    command: CommandLine, items: int, shown: bool
+) -> None:
+    # Each is wrong on every fourth item, never on the same, so their errors correlate by -1/3.
+    rows = [
+        f"q{item},{judge},{int((item + shift) % 4 > 0)},1"
+        for item in range(items)
+        for shift, judge in enumerate("ab")
+    ]
+    (command.folder / "apart.csv").write_text("\n".join(["item,judge,score,label", *rows]))
+    said = " ".join(command("audit", "apart.csv").fine().output.split())
+    assert "Independent votes, as judges err together: 3.00" in said
+    assert ("more than the 2 judges" in said) is shown
+    assert ("do not show that the 2 judges err together" in said) is not shown

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from judge_gym.metrics.accuracy import (
     both_orders_correct,
@@ -135,11 +136,21 @@ def test_both_orders_must_outvote_a_position(rng):
     assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 5))
 
 
-def test_the_distance_from_the_true_stage_is_in_stages_and_averaged_by_item(build_verdicts):
-    # Item 1: 1 and 4 of a true 2 are off by (1 + 2)/2; item 2: 3 of a true 3 by 0.
-    estimate = stage_error(build_verdicts([[[1, 4], [3]]]), np.array([2, 3]))
-    assert estimate.estimate == pytest.approx(0.75)
+def test_the_distance_from_the_true_stage_is_in_stages_and_of_all_verdicts(build_verdicts):
+    # Item 1: 1 and 4 of a true 2 are off by 1 and 2; item 2: 3 of a true 3 by 0.
+    verdicts, truth = build_verdicts([[[1, 4], [3]]], n_stages=9), np.array([2, 3])
+    estimate = stage_error(verdicts, truth)
+    assert estimate.estimate == pytest.approx((1 + 2 + 0) / 3)
+    # A ratio of 3 to 3: residuals 3 - 2 and 0 - 1, so s = sqrt(2); n is 1.5 on average.
+    half = t.ppf(0.975, df=1) * (2**0.5 / 1.5) / 2**0.5
+    assert (estimate.lower, estimate.upper) == (0, pytest.approx(min(8, 1 + half)))
     assert (estimate.n, estimate.n_items, estimate.unit) == (3, 2, "stages")
+    # It is of the same answers as the accuracy beside it: 0 or 1 stage off, and right or wrong.
+    near = build_verdicts([[[1, 2, 2], [2], [1, 1]]], n_stages=2)
+    stages = np.array([2, 1, 1])
+    assert stage_error(near, stages).estimate == pytest.approx(
+        1 - (share_correct(near, stages).estimate or 0)
+    )
     assert stage_error(build_verdicts([[[(1, 2)]]]), np.array([1])).estimate is None
 
 

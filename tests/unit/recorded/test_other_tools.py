@@ -311,6 +311,14 @@ def test_a_run_begun_again_is_no_repeat(tmp_path: Path) -> None:
     left = both.unread.left[Left.SUPERSEDED]
     assert {name.partition(": ")[0] for name in left} == {"ended.json"}
     assert not any("only here" in name for name in left)
+    assert both.unread.unfinished == len(ended["samples"][-1]["scores"])
+    # Of two that ended early, the later one is read.
+    (tmp_path / "finished.json").write_text(json.dumps(finished | {"status": "error"}))
+    _, neither = only(tmp_path)
+    assert choices(neither, "includes") == choices(both, "includes")
+    assert neither.unread.left[Left.SUPERSEDED] == left
+    [window] = neither.windows.values()
+    assert neither.unread.unfinished == sum(map(len, window.judgements.values()))
 
 
 def test_what_an_eval_lacks_is_told_of_it_alone(tmp_path: Path) -> None:
@@ -410,3 +418,25 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     )
     assert refused.code != 0
     assert "--show-mapping" in refused.errors
+
+
+def test_a_score_that_is_no_stage_is_noted_with_what_reads_it(tmp_path: Path) -> None:
+    log = json.loads((MADE / "short.json").read_text())
+    first = log["samples"][0]
+    log["eval"]["scorers"] = None
+    log["samples"] = [
+        {
+            **first,
+            "id": str(number),
+            "uuid": str(number),
+            "scores": {"close": {"value": number / 16}, "fits": {"value": "CI"[number % 2]}},
+        }
+        for number in range(13)
+    ]
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    _, found = derive(tmp_path)
+    [why] = found.unread.values()
+    assert "--scorer close --cut 0.38" in why
+    recorded, read = only(tmp_path, criteria=("close",), cuts=(0.38,))
+    assert [of for [of] in choices(read, "close").values()] == [(1,)] * 7 + [(2,)] * 6
+    assert recorded.stages == ("below 0.38", "0.38 or more")
