@@ -123,7 +123,9 @@ def story(
         command("sweep", "run", file, *parts, JUDGE_GYM_DATABASE_URL=alone).fine()
         server.reaches(sweep, "COMPLETED", LONGEST_S)
         stats = provider.statistics()
-        yield Story(server, natural_rows(shared), natural_rows(alone), killed, on_its_way, before, stats)
+        yield Story(
+            server, natural_rows(shared), natural_rows(alone), killed, on_its_way, before, stats
+        )
 
 
 @contextmanager
