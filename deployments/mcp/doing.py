@@ -10,6 +10,7 @@ from typing import IO, Any, Literal
 
 from deployments.mcp.answers import as_tool, below_here, bounded, slug
 from judge_gym.design.names import Part, Workflow
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError
 
 LONGEST_S = 600.0
@@ -27,7 +28,8 @@ def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[
 
     The keys are those of a sweep file or a judge file, and so are the errors. Relative paths start
     from the server's folder, where the file is written. An equal definition is the same file. Pass
-    the path of a sweep to `plan_sweep` and `run_sweep`, that of a judge to the `judge` commands.
+    the path of a sweep to `plan_sweep` and `run_sweep`, that of a judge to `plan_judge` and
+    `run_judge`.
     """
     from judge_gym.design.config import given_tree
     from judge_gym.design.sweep import given_sweep
@@ -98,7 +100,19 @@ def run_sweep(
     Real models cost money: the file needs a budget with max_cost_usd or max_calls, or
     `confirm_calls` the number of calls that a person agreed to, at least `to_do` of `plan_sweep`.
     """
-    return _started(file, only, confirm_calls)
+    return _started_sweep(file, only, confirm_calls)
+
+
+def run_judge(
+    judge: str, items: str, repeats: int = 1, confirm_calls: int | None = None
+) -> dict[str, Any]:
+    """Judge a file of items (JSONL or CSV) and return at once; follow it with `list_runs`.
+
+    What is stored is not judged again; the view `judge_results` has the results. Models cost money
+    as with `run_sweep`: each needs a budget in its judge file, or `confirm_calls` the calls that a
+    person agreed to, at least `to_do` of `plan_judge`.
+    """
+    return _started_judge(judge, items, repeats, confirm_calls)
 
 
 def list_runs() -> list[dict[str, Any]]:
@@ -107,7 +121,7 @@ def list_runs() -> list[dict[str, Any]]:
 
 
 ADDING = (define, create_windows, create_experiments, analyse, export)
-SPENDING = (run_sweep,)
+SPENDING = (run_sweep, run_judge)
 CHANGING = (retry, cancel)
 
 
@@ -135,18 +149,32 @@ _runs: list[_Run] = []
 
 
 @as_tool
-def _started(file: str, only: list[Part] | None, confirm_calls: int | None) -> dict[str, Any]:
+def _started_sweep(file: str, only: list[Part] | None, confirm_calls: int | None) -> dict[str, Any]:
     path = below_here(file)
-    _check_spending(path, confirm_calls)
+    _check_sweep(path, confirm_calls)
     parts = [word for part in only or () for word in ("--only", part)]
-    log = _new_log(path.stem)
+    return _started(path, "sweep", "run", *parts, "--", str(path))
+
+
+@as_tool
+def _started_judge(
+    judge: str, items: str, repeats: int, confirm_calls: int | None
+) -> dict[str, Any]:
+    path, judged = below_here(judge), below_here(items)
+    _check_judge(path, judged, repeats, confirm_calls)
+    given = ("--items", str(judged), "--repeats", str(repeats))
+    return _started(path, "judge", "score", *given, "--", str(path))
+
+
+def _started(file: Path, *words: str) -> dict[str, Any]:
+    log = _new_log(file.stem)
     with log.open("wb") as output:
-        process = _start(output, "sweep", "run", *parts, "--", str(path))
-    _runs.append(_Run(path, process, log))
+        process = _start(output, *words)
+    _runs.append(_Run(file, process, log))
     return _runs[-1].described()
 
 
-def _check_spending(file: Path, confirm_calls: int | None) -> None:
+def _check_sweep(file: Path, confirm_calls: int | None) -> None:
     """Raise `ConfigError` when a sweep could spend without a bound that a person has set."""
     from deployments.cli.sweep import providers_of
     from deployments.mcp.reading import plan_sweep
@@ -156,9 +184,31 @@ def _check_spending(file: Path, confirm_calls: int | None) -> None:
     sweep = load_sweep(file)
     if all(is_simulated_provider(provider.name) for provider in providers_of(sweep)):
         return
-    if sweep.budget and (sweep.budget.max_cost_usd or sweep.budget.max_calls):
-        return
-    to_do = plan_sweep(str(file))["to_do"]
+    if not _bounds(sweep.budget):
+        _check_confirmed(file, plan_sweep(str(file))["to_do"], confirm_calls)
+
+
+def _check_judge(file: Path, items: Path, repeats: int, confirm_calls: int | None) -> None:
+    """Raise `ConfigError` when a judge could spend without a bound that a person has set."""
+    from deployments.mcp.reading import plan_judge
+    from judge_gym.judges import ModelJudge, load_judge
+    from judge_gym.model_names import is_simulated_model
+
+    unbounded = [
+        leaf
+        for leaf in load_judge(file).leaves
+        if not (isinstance(leaf, ModelJudge) and _bounds(leaf.budget))
+        and not all(map(is_simulated_model, leaf.answerers))
+    ]
+    if unbounded:
+        _check_confirmed(file, plan_judge(str(file), str(items), repeats)["to_do"], confirm_calls)
+
+
+def _bounds(budget: Budget | None) -> bool:
+    return bool(budget and (budget.max_cost_usd or budget.max_calls))
+
+
+def _check_confirmed(file: Path, to_do: int, confirm_calls: int | None) -> None:
     if confirm_calls is None or confirm_calls < to_do:
         raise ConfigError(
             f"{file} makes up to {to_do} calls to real models and has no budget.",

@@ -66,6 +66,47 @@ def plan_sweep(file: str) -> dict[str, Any]:
 
 
 @as_tool
+def plan_judge(judge: str, items: str, repeats: int = 1) -> dict[str, Any]:
+    """Estimate the calls, tokens and cost of judging a file of items. Makes no calls.
+
+    `define` returns a judge file for a judge as JSON. Of a judge made of others, `lines` has each
+    that answers. A cost of null is unknown; stored judgements cost nothing.
+    """
+    from deployments.cli.environment import database
+    from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.planning import plan_judging as planned
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+
+    loaded, read = load_judge(below_here(judge)), read_item_file(below_here(items))
+    read.check([loaded])
+    providers = load_providers(settings().providers_file)
+    with database() as session:
+        asked = [Asked(loaded, read.items, repeats)]
+        plans = planned(session, providers, settings(), asked)
+    return {
+        "judge": loaded.name,
+        "items": len(read.items),
+        "simulated": loaded.is_simulated,
+        "to_do": sum(plan.calls for plan in plans),
+        "lines": [
+            {
+                "judge": plan.judge.name,
+                "answered_by": plan.judge.answered_by,
+                "condition": plan.condition.removeprefix(", "),
+                "judged": plan.done,
+                "to_judge": plan.to_do,
+                "calls": plan.calls,
+                "used": bounded(plan.used),
+                "unapplied": list(plan.unapplied),
+            }
+            for plan in plans
+        ],
+    }
+
+
+@as_tool
 def list_axes() -> list[dict[str, Any]]:
     """List the axes of the design space: legal values, default, and why each exists."""
     from judge_gym.design.axes import axes
@@ -186,6 +227,7 @@ READING = (
     list_sweeps,
     status,
     plan_sweep,
+    plan_judge,
     list_axes,
     list_windows,
     show_window,

@@ -126,7 +126,10 @@ def test_tools_say_what_they_may_do(place: Place) -> None:
     reads = {name for name, (read, _, _) in found.items() if read}
     assert {"status", "plan_sweep", "results", "query", "describe_views", "list_runs"} <= reads
     assert {name for name, (_, destroys, _) in found.items() if destroys} == {"retry", "cancel"}
-    assert {name for name, kind in found.items() if kind == (False, False, True)} == {"run_sweep"}
+    assert {name for name, kind in found.items() if kind == (False, False, True)} == {
+        "run_sweep",
+        "run_judge",
+    }
     assert "clean" not in found
 
 
@@ -196,6 +199,34 @@ def test_a_sweep_and_a_judge_are_defined_as_json_and_checked_as_files(place: Pla
     [plan] = place.ask(("plan_sweep", {"file": file}))
     assert value(plan)["sweep"] == "by-an-agent"
     place.command("judge", "check", value(of_judge)["file"]).fine()
+
+
+def test_a_judge_defined_as_json_is_planned_run_and_read(place: Place) -> None:
+    judge = dict(YAML(typ="safe").load(REPOSITORY / "deployments" / "judges" / "notes.yaml"))
+    (place.command.folder / "items.csv").write_text("id,text\na,Bread rose by 4%.\nb,Milk fell.\n")
+
+    async def work(client: Client) -> None:
+        async def call(tool: str, /, **given: Any) -> Any:
+            return value(await client.call_tool(tool, given))
+
+        file = (await call("define", kind="judge", definition=judge | {"name": "agent"}))["file"]
+        plan = await call("plan_judge", judge=file, items="items.csv")
+        assert (plan["to_do"], plan["simulated"]) == (2, True)
+        await call("run_judge", judge=file, items="items.csv")
+        async with asyncio.timeout(LONGEST_S):
+            while (runs := await call("list_runs"))[-1]["state"] == "running":
+                await asyncio.sleep(0.5)
+        assert runs[-1]["state"] == "ended with code 0", runs
+        assert (await call("plan_judge", judge=file, items="items.csv"))["to_do"] == 0
+        stored = await call("query", sql="SELECT count(*) FROM judge_results WHERE judge = 'agent'")
+        assert stored["rows"] == [[2]]
+        real = judge | {"name": "real", "model": "openai/gpt-4o-mini"} | {"budget": None}
+        real_file = (await call("define", kind="judge", definition=real))["file"]
+        for given in ({}, {"confirm_calls": 1}):
+            asked = {"judge": real_file, "items": "items.csv"} | given
+            assert "confirm_calls=2" in error(await client.call_tool("run_judge", asked))
+
+    place.with_client(work)
 
 
 OF_A_SWEEP = "SELECT count(*) FROM samples JOIN sweeps USING (experiment_id) WHERE sweep = 'quick'"
