@@ -1,6 +1,7 @@
 """`judge-gym demo` and `judge-gym sweep`: plan and run sweeps; axes of the design space."""
 
 import asyncio
+import logging
 import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -339,11 +340,14 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
 
     The report of the sweep as it was is kept.
     """
+    from judge_gym.lab.sweeps import LEAVING_LOG
     from judge_gym.settings import settings
 
     if left is None:
         return
     console.print(f"Warning: {left}", markup=False)
+    if settings().log_format != "json":
+        logging.getLogger(LEAVING_LOG).setLevel(logging.ERROR)  # it is printed already
     if left.loses_work and not confirmed("Replace the sweep's experiments?", yes=yes):
         console.print("Nothing was changed.")
         raise typer.Exit

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from judge_gym.asking.budgeting import Spender
@@ -44,17 +44,16 @@ class EmptyWindowError(EvidenceError):
     def __init__(self, window: Window, window_id: int, counts: dict[str, int]) -> None:
         self.counts = counts
         """`kept`, and the dropped documents by reason."""
-        dropped = [f"{reason} {count}" for reason, count in counts.items() if reason != "kept"]
-        why = (
-            f"all that was found was dropped ({', '.join(dropped)})"
-            if dropped
-            else "none was found"
-        )
         super().__init__(
-            f"Window {window} has no document: {why}.",
+            f"Window {window} has no document: {_why_none(counts)}.",
             f"See why with `judge-gym evidence show {window_id}`, and correct query and dates. "
             "Rerun to collect it again, or set allow_empty: true in its source to accept it.",
         )
+
+
+def _why_none(counts: Mapping[str, int]) -> str:
+    dropped = [f"{reason} {count}" for reason, count in counts.items() if reason != "kept"]
+    return f"all that was found was dropped ({', '.join(dropped)})" if dropped else "none was found"
 
 
 async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
@@ -73,9 +72,8 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
     access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=key)
     collected = await collect(window, access, configured.max_document_characters)
     _check_truths(collected)
-    reasons = {str(reason): count for reason, count in collected.dropped_by_reason().items()}
-    counts = {"kept": len(collected.documents), **reasons}
-    complete = bool(collected.documents) or getattr(window.source, "allow_empty", False)
+    counts = {"kept": len(collected.documents), **_reasons(collected)}
+    complete = _is_complete(window, collected)
     with runtime.session() as session:
         windows.save_collected(session, window_id, collected, complete=complete)
     if not complete:
@@ -95,6 +93,24 @@ def preview(window: Window, settings: Settings) -> Collected | None:
     except EvidenceError as error:
         raise ConfigError(f"Window {window.name}: {error.message}", error.remedy) from error
     return collected
+
+
+def check_not_empty(window: Window, collected: Collected) -> None:
+    """Raise `ConfigError` for a preview without documents, which `collect_window` refuses."""
+    if not _is_complete(window, collected):
+        raise ConfigError(
+            f"Window {window.name} has no document: {_why_none(_reasons(collected))}. "
+            f"{losses(window, collected)}",
+            "Correct its file, query or dates, or set allow_empty: true in its source.",
+        )
+
+
+def _is_complete(window: Window, collected: Collected) -> bool:
+    return bool(collected.documents or getattr(window.source, "allow_empty", False))
+
+
+def _reasons(collected: Collected) -> dict[str, int]:
+    return {str(reason): count for reason, count in collected.dropped_by_reason().items()}
 
 
 def losses(window: Window, collected: Collected) -> str:

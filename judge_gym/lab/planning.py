@@ -18,6 +18,7 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import (
     AGENTS,
+    check_not_empty,
     edited_views,
     longest_answer,
     losses,
@@ -298,6 +299,8 @@ def _documents(
     for key in windows.keys() - documents.keys():
         window = windows[key]
         collected = preview(window, settings())
+        if collected:
+            check_not_empty(window, collected)
         documents[key] = len(collected.documents) if collected else window.max_documents
         dropped.append(losses(window, collected) if collected else "")
     return documents, sorted(filter(None, dropped))

@@ -37,6 +37,8 @@ from judge_gym.store.results import register_frozen, register_plan
 from judge_gym.store.selecting import Selection
 
 _log = logging.getLogger(__name__)
+LEAVING_LOG = f"{__name__}.leaving"
+"""The logger that says what leaves a stored sweep; a command that printed it turns it off."""
 SIMULATED_UTILITY = "sim/utility-1"
 _PLAIN = Sampling(temperature=0, top_p=1, max_tokens=LONGEST_ANSWER)
 
@@ -72,7 +74,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     check_budget(runtime.providers, runtime.settings, sweep, experiments)
     with runtime.session() as session:
         if left := store.leaving(session, sweep.name, experiments):
-            _log.warning("%s", left)
+            logging.getLogger(LEAVING_LOG).warning("%s", left)
         run = register(session, runtime.settings, sweep)
         if retry_failed:
             experiments_of_run = store.experiments_of_sweep(session, run.name)

@@ -67,6 +67,8 @@ _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     "V5": ("Does conflict follow polarization?", "rank correlation", "single verdicts"),
 }
 """Claim → its question in plain words, the measure that answers it with its unit, and its topic."""
+_NAMED_BY_WHAT_IS_MISSING = frozenset({"V1.reference", "V2", "V3.chance", "V3.published"})
+"""Claims whose topic names what a sweep lacks that has no figure of them."""
 _CHECKS = frozenset(check.key for check in VALIDITY_CHECKS)
 _ORDER = ("supported", "refuted", "inconclusive")
 _UNTESTED = "not testable"
@@ -546,7 +548,11 @@ def _cautions(
         if row.is_check and row.conclusion == _UNTESTED and not row.untested_outcome
     }
     absent = {
-        _QUESTIONS[finding.hypothesis][2]: finding.reason.removeprefix("it ")
+        _QUESTIONS[finding.hypothesis][2]: (
+            "none here"
+            if finding.hypothesis in _NAMED_BY_WHAT_IS_MISSING
+            else finding.reason.removeprefix("it ")
+        )
         for finding in findings
         if not finding.scope and not finding.confirmatory
     }

@@ -256,6 +256,17 @@ def test_a_sweep_without_evidence_has_a_report_that_counts_none(database: str) -
         assert "0 documents" in read_report(session, number).summary.ran
 
 
+def test_an_untested_claim_of_judges_that_are_there_says_what_it_needs(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab, "sim/calm-1", "sim/calm-2")
+    number = run_of(lab)
+    with Session(lab.engine) as session:
+        cautions = read_report(session, number).summary.cautions
+    [untested] = [line for line in cautions if line.startswith("Not tested: ")]
+    assert "disagreement (needs two judge families" in untested
+    assert "known answers (none here)" in untested
+
+
 def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str) -> None:
     lab = Lab(database)
     with Session(lab.engine) as session, pytest.raises(StoreError, match="no analysis run 41"):

@@ -43,6 +43,22 @@ def test_documents_that_a_file_has_are_planned_and_lost_ones_reported(
     assert "line 3" in plan
 
 
+def test_a_window_that_keeps_no_document_is_refused_by_the_plan_as_by_the_run(
+    command: CommandLine,
+) -> None:
+    file = write_corpus(command, {"date": "2025-01-01"}, {"date": "04.02.26"})
+    for action in ("plan", "run"):
+        refused = command("sweep", action, file)
+        assert refused.code != 0
+        said = " ".join(refused.errors.split())
+        assert "has no document: all that was found was dropped" in said
+        assert "allow_empty: true" in said
+    assert command("sweep", "plan", file).code == 2
+    own = command.folder / file
+    own.write_text(own.read_text().replace("corpus.jsonl}", "corpus.jsonl, allow_empty: true}"))
+    command("sweep", "plan", file).fine()
+
+
 @pytest.mark.parametrize("changes", [(), ({"text": "", "texxt": "The court"},)])
 def test_a_file_without_a_readable_row_is_an_error(
     command: CommandLine, changes: tuple[Mapping[str, str], ...]

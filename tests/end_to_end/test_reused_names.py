@@ -1,5 +1,7 @@
 """A file with the name of a stored sweep and other experiments: what leaves is shown before."""
 
+import logging
+
 import pytest
 import sqlalchemy as sa
 
@@ -28,7 +30,9 @@ def experiments_of(command: CommandLine, sweep: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_run_that_takes_calls_out_of_a_sweep_needs_a_confirmation(command: CommandLine) -> None:
+def test_a_run_that_takes_calls_out_of_a_sweep_needs_a_confirmation(
+    command: CommandLine, caplog: pytest.LogCaptureFixture
+) -> None:
     file = command.folder / "one.yaml"
     file.write_text(small_sweep("one", "sim/calm-1"))
     command("sweep", "run", file).fine()
@@ -58,6 +62,12 @@ def test_a_run_that_takes_calls_out_of_a_sweep_needs_a_confirmation(command: Com
     file.write_text(small_sweep("one", "sim/calm-1"))
     assert LEAVES in command("sweep", "create", file).fine().output
     assert experiments_of(command, "one") == before
+    # A run says once what leaves: it does not log what it has printed.
+    file.write_text(small_sweep("one", "sim/calm-1", OTHER))
+    logging.getLogger("judge_gym").addHandler(caplog.handler)
+    assert command("sweep", "run", file, "--yes").fine().output.count(LEAVES) == 1
+    logging.getLogger("judge_gym").removeHandler(caplog.handler)
+    assert not any(LEAVES in record.getMessage() for record in caplog.records)
 
 
 @pytest.mark.parametrize("yes", [False, True])

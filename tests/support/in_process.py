@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.lab.sweeps import LEAVING_LOG
 from judge_gym.settings import settings
 from judge_gym.store import embedded
 
@@ -83,7 +84,8 @@ def _process_state(
 
 def _log_levels() -> dict[logging.Logger, int]:
     """The level of each logger that a command changes."""
-    loggers = [logging.getLogger(name) for name in ("judge_gym.llm", "EventsWorker", "judge_gym")]
+    names = ("judge_gym.llm", LEAVING_LOG, "EventsWorker", "judge_gym")
+    loggers = [logging.getLogger(name) for name in names]
     return {logger: logger.level for logger in loggers}
 
 
