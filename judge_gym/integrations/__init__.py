@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges import Item, Judge
 from judge_gym.records.items import LONGEST_TEXT
@@ -28,7 +30,12 @@ def text_item(text: str | None, context: str = "") -> Item:
                 f"There is no score: the {name} has {len(given):,} characters.",
                 f"A judge reads at most {LONGEST_TEXT:,}.",
             )
-    return Item(id="text", text=text, context=context)
+    try:
+        return Item(id="text", text=text, context=context)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        reason = str(fault["msg"]).removeprefix("Value error, ")
+        raise NotScoredError(f"There is no score: the {fault['loc'][0]} {reason}.", "") from None
 
 
 def unscored(result: JudgeResult) -> str:

@@ -53,13 +53,15 @@ _LEFT = {
     Left.NO_SCORE: ("score", "missing"),
     Left.NOT_READ: ("score", "neither text nor a number, so not read"),
     Left.OTHER_FILE: ("file", "of the folder not read"),
-    Left.COPY: ("judgement", "of another file, too, and read once"),
+    Left.COPY: ("judgement", "left out as copies of those in another file"),
     Left.SUPERSEDED: (
         "judgement",
-        "of an unfinished run not read, as a finished or a later run has the sample",
+        "of unfinished runs left out, as a finished or a later run has the sample",
     ),
 }
 """Why a record is no judgement → what it is, and the sentence."""
+_BY_FILE = (Left.COPY, Left.SUPERSEDED)
+"""What is said by file with its count; of all else the first places are named."""
 _NOTHING = Table("", "", (), ())
 
 
@@ -227,10 +229,13 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"{counted(unread.unfinished, 'judgement')} of runs that were not finished, of samples "
             "that no finished run has."
         )
-    for why, places in unread.left.items():
+    for why, left in unread.left.items():
+        by_file = Counter(place.partition(": ")[0] for place in left)
+        places = [f"{file} ({count:,})" for file, count in by_file.items()]
+        places = places if why in _BY_FILE else left
         shown = "; ".join(places[:_FEW_PLACES])
         more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
-        yield f"{counted(len(places), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
+        yield f"{counted(len(left), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
     if unread.others:
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     if unread.columns:

@@ -15,6 +15,7 @@ from judge_gym.testing import gate_of
         ("", "", "the text is empty"),
         ("x" * (LONGEST_TEXT + 1), "", "the text has"),
         ("x", "x" * (LONGEST_TEXT + 1), "the context has"),
+        ("x\x00", "", "the text has a NUL"),
     ],
 )
 def test_a_text_that_no_judge_reads_has_no_score(text: str, context: str, why: str) -> None:

@@ -405,6 +405,10 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     assert "0.79 [" in shown
     assert "the oven is off" in shown
     assert list(tmp_path.rglob("audit-*-judging.html"))
+    shutil.copy(JUDGING[0], tmp_path / "copy.eval")
+    copied = " ".join(command("audit", JUDGING[0], tmp_path / "copy.eval").fine().output.split())
+    assert "17 judgements left out as copies of those in another file: " in copied
+    assert "copy.eval (17)" in copied
     preferred = " ".join(command("audit", MADE / "annotations.json").fine().output.split())
     assert "second wins" in preferred
     assert "judges agree beyond chance by Krippendorff's α of" in preferred
