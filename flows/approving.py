@@ -1,7 +1,7 @@
 """Approval before spending: a run suspends with its plan as a form until a person decides."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -13,11 +13,11 @@ from prefect.logging import get_run_logger
 from prefect.runtime import deployment, flow_run
 from prefect.states import Cancelled
 from pydantic import Field
+from sqlalchemy.orm import Session
 
 from flows.forms import OrLeftOut, WithoutNull
-from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
-from judge_gym.lab.approving import SpendingPlan, lowest, plan_spending, save_decision
+from judge_gym.lab.approving import SpendingPlan, save_decision
 from judge_gym.report.approval import plan_markdown, plan_sentence
 from judge_gym.runtime import Runtime
 from judge_gym.store.decisions import decisions_in
@@ -58,28 +58,26 @@ class Approval(RunInput):
 
 async def refused(
     runtime: Runtime,
-    sweep: Sweep,
     over_usd: float | None,
-    only: Collection[str] | None,
+    plan_of: Callable[[Session, float], SpendingPlan],
 ) -> State[Any] | None:
-    """Wait for approval of a stored sweep's cost, if it needs one; returns how a refused run ends.
+    """Wait for approval of a run's cost, if it needs one; returns how a refused run ends.
 
-    The lower one of `over_usd` and of the bound of the sweep applies. A run of a deployment
-    suspends: its process ends, and the resumed run comes here again. Raises
-    `ApprovalRequiredError` for another run, which has no page to ask on.
+    `plan_of` returns what the run still spends, given the bound `over_usd`; without a bound nobody
+    is asked. A run of a deployment suspends: its process ends, and the resumed run comes here
+    again. Raises `ApprovalRequiredError` for another run, which has no page to ask on.
     """
-    bound = lowest(over_usd, sweep.approve_over_usd)
-    if bound is None:
+    if over_usd is None:
         return None
     while True:
-        plan = await asyncio.to_thread(_plan, runtime, sweep, bound, only)
+        plan = await asyncio.to_thread(_planned, runtime, over_usd, plan_of)
         # An answer counts even if another run has done the work meanwhile.
         if not plan.needs_approval and not await _has_asked(_key(runtime)):
             return None
         if deployment.id is None:
             raise ApprovalRequiredError(
                 f"{plan_sentence(plan)} Nothing was spent.",
-                "Read `judge-gym sweep plan` and pass --approved-by NAME, or run it as a "
+                "Read its plan. Pass --approved-by NAME to `judge-gym sweep run`, or run it as a "
                 "deployment, where the page asks.",
             )
         answer = await _answer(runtime, plan)
@@ -123,8 +121,8 @@ async def _has_asked(key: str) -> bool:
     return key in (run.empirical_policy.pause_keys or ())
 
 
-def _plan(
-    runtime: Runtime, sweep: Sweep, over_usd: float, only: Collection[str] | None
+def _planned(
+    runtime: Runtime, over_usd: float, plan_of: Callable[[Session, float], SpendingPlan]
 ) -> SpendingPlan:
     with runtime.session() as session:
-        return plan_spending(session, sweep, runtime.providers, over_usd, only)
+        return plan_of(session, over_usd)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
+from sqlalchemy.orm import Session
 
+from flows.approving import ApproveOver, refused
 from flows.endings import resumable
 from flows.forms import Definitions, File
 from flows.judged_items import (
@@ -17,12 +19,14 @@ from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
+from judge_gym.judges.approving import plan_calibration
 from judge_gym.judges.calibrating.judging import (
     criticisms,
     load_judges,
     load_originals,
     load_texts,
 )
+from judge_gym.lab.approving import SpendingPlan
 from tasks.events import emit_failure
 from tasks.judges import report_calibration
 
@@ -30,7 +34,10 @@ from tasks.judges import report_calibration
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
 @resumable
 async def calibration(
-    file: File, retry_failed: bool = False, judges: Definitions = None
+    file: File,
+    retry_failed: bool = False,
+    judges: Definitions = None,
+    approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 
@@ -42,11 +49,19 @@ async def calibration(
         retry_failed: retry what failed.
         judges: judges in place of those that the file names, each as JSON with the keys of a judge
             file; relative paths in them start from the folder JUDGE_GYM_HOME of the worker.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
     """
     design = load_calibration(file)
     loaded = load_judges(design, judges)
     originals = load_originals(design, loaded)
     async with locked_run("calibrations", [design.name]) as run:
+
+        def spending(session: Session, over_usd: float) -> SpendingPlan:
+            return plan_calibration(session, run.runtime, design, loaded, originals, over_usd)
+
+        if end := await refused(run.runtime, approve_over_usd, spending):
+            return end
         try:
             await perturb_missing(run, originals.texts, design, retry_failed=retry_failed)
             if run.waits:

@@ -5,20 +5,26 @@ from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
+from sqlalchemy.orm import Session
 
+from flows.approving import ApproveOver, refused
 from flows.endings import resumable
 from flows.forms import File
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import Run, locked_run, work_of
 from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.gyms.approving import plan_gym
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
+from judge_gym.lab.approving import SpendingPlan
 from tasks.events import emit_failure
 from tasks.judges import make_candidates, report_gym
 
 
 @flow(name="gym", flow_run_name="gym {file.name}", on_failure=[emit_failure])
 @resumable
-async def gym(file: File, retry_failed: bool = False) -> State[Path]:
+async def gym(
+    file: File, retry_failed: bool = False, approve_over_usd: ApproveOver = None
+) -> State[Path]:
     """Make and judge what is still missing, then write the page, which is the state's data.
 
     One flow serves all gyms, since they differ only in their cases and candidates; each gym has a
@@ -28,9 +34,17 @@ async def gym(file: File, retry_failed: bool = False) -> State[Path]:
     Args:
         file: the gym's file, as this process sees it.
         retry_failed: retry what failed.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
     """
     loaded = read_gym(file)
     async with locked_run("gyms", [loaded.gym.name]) as run:
+
+        def spending(session: Session, over_usd: float) -> SpendingPlan:
+            return plan_gym(session, run.runtime, loaded, over_usd)
+
+        if end := await refused(run.runtime, approve_over_usd, spending):
+            return end
         try:
             await _make_missing(run, file, loaded, retry_failed=retry_failed)
             if run.waits:

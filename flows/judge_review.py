@@ -6,7 +6,9 @@ from pathlib import Path
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from sqlalchemy.orm import Session
 
+from flows.approving import ApproveOver, refused
 from flows.deciding import check_can_wait, wait_for_decisions
 from flows.endings import resumable
 from flows.forms import File, OrLeftOut, review_run_name
@@ -14,7 +16,9 @@ from flows.judged_items import judge_requests
 from flows.running import locked_run
 from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError
+from judge_gym.judges.approving import plan_study
 from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.lab.approving import SpendingPlan
 from tasks.events import emit_failure
 from tasks.judges import report_review, to_reconsider
 
@@ -22,7 +26,11 @@ from tasks.judges import report_review, to_reconsider
 @flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
 @resumable
 async def judge_review(
-    file: File, day: OrLeftOut[date] = None, retry_failed: bool = False, decide: bool = False
+    file: File,
+    day: OrLeftOut[date] = None,
+    retry_failed: bool = False,
+    decide: bool = False,
+    approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
     """Judge with judges in use and their alternatives, and report which to reconsider.
 
@@ -37,12 +45,23 @@ async def judge_review(
         retry_failed: retry what failed.
         decide: if a judge is to be reconsidered, wait after the report until a person decides about
             it on the page of this run; the name is stored with the decision.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
     """
     if decide:
         check_can_wait()
     review = load_review(file)
     day = day or day_of(flow_run.scheduled_start_time, review.file.time_zone)
     async with locked_run("judges under review", review.judges) as run:
+
+        def spending(session: Session, over_usd: float) -> SpendingPlan:
+            called, of_day = f"Review {review.file.name}", day.isoformat()
+            return plan_study(
+                session, run.runtime, called, over_usd, review.asked, review_day=of_day
+            )
+
+        if end := await refused(run.runtime, approve_over_usd, spending):
+            return end
         try:
             await judge_requests(
                 run, review.asked, retry_failed=retry_failed, review_day=day.isoformat()

@@ -9,6 +9,7 @@ from prefect import Flow, flow, tags
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
+from sqlalchemy.orm import Session
 
 from flows.analysis import analysis
 from flows.approving import ApproveOver, refused
@@ -35,6 +36,7 @@ from flows.w6_critic import w6_critic
 from judge_gym.design.names import WORKFLOWS, Part
 from judge_gym.design.sweep import Sweep, given_sweep, load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.lab.approving import SpendingPlan, lowest, plan_spending
 from judge_gym.lab.status import failed_work
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
 from judge_gym.runtime import Runtime
@@ -129,7 +131,11 @@ async def _run_parts(
     approve_over_usd: float | None,
     again: Mapping[str, Any],
 ) -> State[int]:
-    if end := await refused(current, loaded, approve_over_usd, only):
+    def spending(session: Session, over_usd: float) -> SpendingPlan:
+        return plan_spending(session, loaded, current.providers, over_usd, only)
+
+    bound = lowest(approve_over_usd, loaded.approve_over_usd)
+    if end := await refused(current, bound, spending):
         return end
     fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
     failures: list[PartialFailure] = []

@@ -7,21 +7,36 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.design.sweep import Sweep
-from judge_gym.lab.planning import PlanLine, plan_sweep
+from judge_gym.lab.planning import plan_sweep
 from judge_gym.llm.providers import Providers
 from judge_gym.store.decisions import Approved, SpendingDecision, approved, save_spending
 from judge_gym.store.spending import spending_scope, spent
 
 
 @dataclass(frozen=True)
-class SpendingPlan:
-    """What a run of a stored sweep is expected to spend, and what was approved before."""
+class SpendingLine:
+    """A part of a plan with calls left."""
 
-    sweep: str
+    part: str
+    what: str
+    provider: str
+    calls: int
+    """At most."""
+    cost_usd: float | None
+    """The expected cost; None where the price is not known."""
+
+
+@dataclass(frozen=True)
+class SpendingPlan:
+    """What a run is expected to spend, and what was approved before."""
+
+    called: str
+    """What runs, such as "Sweep quick"."""
+    subject: str
+    """What decisions about it are stored under: a sweep's name, or a kind and a name."""
     over_usd: float
     """Unapproved US dollars from which on a person is asked, exclusive."""
-    lines: tuple[PlanLine, ...]
-    """The parts of the plan with calls left."""
+    lines: tuple[SpendingLine, ...]
     judges: tuple[str, ...]
     unpriced: tuple[str, ...]
     """Models of the plan without a price."""
@@ -31,12 +46,12 @@ class SpendingPlan:
     @property
     def calls(self) -> int:
         """Calls left, at most."""
-        return sum(line.to_do for line in self.lines)
+        return sum(line.calls for line in self.lines)
 
     @property
     def left_usd(self) -> float:
         """The expected cost of the calls left whose price is known."""
-        return sum(line.left.cost_usd or 0.0 for line in self.lines)
+        return sum(line.cost_usd or 0.0 for line in self.lines)
 
     @property
     def unapproved_usd(self) -> float:
@@ -50,7 +65,7 @@ class SpendingPlan:
     @property
     def needs_approval(self) -> bool:
         """Whether a person has to approve before the run goes on."""
-        is_unknown = any(line.left.cost_usd is None for line in self.lines)
+        is_unknown = any(line.cost_usd is None for line in self.lines)
         unknown = is_unknown and bool(set(self.unpriced) - self.approved.unpriced)
         return bool(self.calls) and (self.unapproved_usd > self.over_usd or unknown)
 
@@ -80,13 +95,15 @@ def plan_spending(
 ) -> SpendingPlan:
     """Return what a run of a stored sweep, or of `only` some parts of it, still spends."""
     plan = plan_sweep(session, sweep, providers)
-    lines = tuple(
-        line for line in plan.lines if line.to_do and (only is None or line.workflow in only)
-    )
     return SpendingPlan(
-        sweep=sweep.name,
+        called=f"Sweep {sweep.name}",
+        subject=sweep.name,
         over_usd=over_usd,
-        lines=lines,
+        lines=tuple(
+            SpendingLine(line.workflow, line.what, line.provider, line.to_do, line.left.cost_usd)
+            for line in plan.lines
+            if line.to_do and (only is None or line.workflow in only)
+        ),
         judges=tuple(sorted({experiment.model for experiment in sweep.experiments()})),
         unpriced=tuple(plan.unpriced),
         spent_usd=spent(session, spending_scope(session, sweep.name)).cost_usd,
@@ -109,4 +126,4 @@ def save_decision(
     """
     left = plan.left_usd if up_to_usd is None else up_to_usd
     details = plan.details | {"approved_usd": plan.spent_usd + left} | where
-    save_spending(session, plan.sweep, decision, person, reason, details)
+    save_spending(session, plan.subject, decision, person, reason, details)

@@ -11,7 +11,7 @@ MOST_NAMED = 20
 def plan_markdown(plan: SpendingPlan) -> str:
     """Return the calls, the cost and the judges of a run that waits for approval."""
     rows = [
-        (line.workflow, line.what, line.provider, f"{line.to_do:,}", dollars(line.left.cost_usd))
+        (line.part, line.what, line.provider, f"{line.calls:,}", dollars(line.cost_usd))
         for line in plan.lines
     ]
     columns = ("part", "calls for", "provider", "calls, at most", "expected cost, USD")
@@ -37,6 +37,6 @@ def plan_sentence(plan: SpendingPlan) -> str:
             f"{dollars(plan.approved.usd)} USD."
         )
     return (
-        f"Sweep {plan.sweep} is expected to cost {dollars(plan.left_usd)} USD{unknown} for at most "
+        f"{plan.called} is expected to cost {dollars(plan.left_usd)} USD{unknown} for at most "
         f"{calls}; approve_over_usd is {plan.over_usd:g}.{covered}"
     )

@@ -26,17 +26,17 @@ class Decided:
 
 def save_spending(
     session: Session,
-    sweep: str,
+    subject: str,
     decision: SpendingDecision,
     person: str,
     reason: str,
     details: Mapping[str, Any],
 ) -> None:
-    """Store that a person approved or refused what is left of a sweep to be spent."""
+    """Store that a person approved or refused what a sweep or a study of judges still spends."""
     session.add(
         t.Decision(
             kind=t.SPENDING,
-            subject=sweep,
+            subject=subject,
             decision=decision,
             person=person,
             reason=reason,
@@ -47,7 +47,7 @@ def save_spending(
 
 @dataclass(frozen=True)
 class Approved:
-    """What people approved of a sweep so far."""
+    """What people approved to spend on a subject so far."""
 
     usd: float = 0.0
     """The highest sum, US dollars spent before included."""
@@ -55,12 +55,12 @@ class Approved:
     """Models without a price whose cost was approved as unknown."""
 
 
-def approved(session: Session, sweep: str) -> Approved:
-    """Return what people approved of a sweep so far."""
+def approved(session: Session, subject: str) -> Approved:
+    """Return what people approved to spend on a subject so far."""
     details = session.scalars(
         sa.select(t.Decision.details).where(
             t.Decision.kind == t.SPENDING,
-            t.Decision.subject == sweep,
+            t.Decision.subject == subject,
             t.Decision.decision == "approve",
         )
     ).all()

@@ -17,7 +17,7 @@ LEFT JOIN judges AS j ON j.id = d.judge_id;
 COMMENT ON VIEW analysis.decisions IS 'One row per decision of a person: the cost of a run approved or refused, a judge in use kept or to be reconsidered after a review.';
 COMMENT ON COLUMN analysis.decisions.decision_id IS 'Identifier of the row in this database.';
 COMMENT ON COLUMN analysis.decisions.kind IS 'spending or review.';
-COMMENT ON COLUMN analysis.decisions.subject IS 'Name of the sweep, or of the review in its file.';
+COMMENT ON COLUMN analysis.decisions.subject IS 'Name of the sweep, or of the review in its file; of other studies that spend the kind and the name.';
 COMMENT ON COLUMN analysis.decisions.judge_id IS 'Identifier of the judge in use that was decided about; NULL for spending.';
 COMMENT ON COLUMN analysis.decisions.judge IS 'Its name when it was first used; NULL for spending.';
 COMMENT ON COLUMN analysis.decisions.decision IS 'approve or refuse for spending, keep or reconsider for a review.';

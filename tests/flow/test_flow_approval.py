@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import Pause
@@ -17,8 +19,13 @@ from typer.testing import CliRunner
 
 from deployments.cli.app import app
 from flows.approving import ApprovalRequiredError
+from flows.benchmark import benchmark
+from flows.calibration import calibration
+from flows.gym import gym
+from flows.judge_review import judge_review
 from flows.sweep import sweep
 from judge_gym.settings import settings
+from judge_gym.shipped import DEPLOYMENTS
 from support.flow_runs import error_of, run_flow
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
@@ -33,7 +40,16 @@ base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 prices."calm-1" = {prompt = 100, completion = 400}
+prices."good-1" = {prompt = 100, completion = 400}
 """
+JUDGE = """
+kind: rubric
+name: billed
+model: acme/good-1
+task: Mark a note.
+criteria: [{name: clarity, description: It is clear.}]
+"""
+PAIRWISE = "kind: pairwise\nname: billed\nmodel: acme/good-1\ntask: Which is right?\n"
 
 
 @pytest.fixture
@@ -47,15 +63,15 @@ def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 class Deployed:
-    """A deployment of the sweep, and its runs, which go on in this process."""
+    """A deployment of a flow, and its runs, which go on in this process."""
 
-    def __init__(self, **parameters: Any) -> None:
-        self.parameters = parameters
+    def __init__(self, flow: Flow[..., Any] = sweep, **parameters: Any) -> None:
+        self.flow, self.parameters = flow, parameters
 
         async def make() -> FlowRun:
             async with get_client() as client:
                 deployment = await client.create_deployment(
-                    await client.create_flow(sweep), "approved"
+                    await client.create_flow(flow), "approved"
                 )
                 return await client.create_flow_run_from_deployment(
                     deployment, parameters=parameters
@@ -70,7 +86,7 @@ class Deployed:
             async with get_client() as client:
                 run = await client.read_flow_run(self.id)
                 with suppress(Pause):  # the process of a worker ends by it
-                    await run_flow_async(sweep, run, self.parameters, return_type="state")
+                    await run_flow_async(self.flow, run, self.parameters, return_type="state")
                 state = (await client.read_flow_run(self.id)).state
                 assert state is not None
                 return state
@@ -211,3 +227,78 @@ def test_a_command_names_who_approves(place: pytest.MonkeyPatch, file: Path, dat
 def test_a_cheap_run_is_not_held(file: Path) -> None:
     run = Deployed(file=str(file), approve_over_usd=1000)
     assert run.work().is_completed()
+
+
+def a_calibration(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
+    (folder / "study.yaml").write_text(
+        "name: billed\njudges: [judge.yaml]\nitems: items.jsonl\nrepeats: 1\n"
+        "perturbations: [vague_ify]\nseverities: [1.0]\n"
+    )
+    return calibration, {"file": str(folder / "study.yaml")}
+
+
+def a_review(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
+    (folder / "study.yaml").write_text(
+        "name: billed\ntime_zone: Asia/Tokyo\n"
+        "reviews:\n  - judge: judge.yaml\n    items: items.jsonl\n"
+        "    decision: Chosen.\n    alternatives: [judge: other.yaml]\n"
+    )
+    other = JUDGE.replace("name: billed", "name: other").replace("is clear", "is short")
+    (folder / "other.yaml").write_text(other)
+    return judge_review, {"file": str(folder / "study.yaml"), "day": "2026-01-05"}
+
+
+def a_benchmark(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
+    (folder / "pairs.yaml").write_text(PAIRWISE)
+    rows = [
+        {"id": n, "subset": "sums", "prompt": "Which?", "chosen": f"Claim: {n} + 4 = {n + 4}",
+         "rejected": f"Claim: {n} + 4 = {n + 5}"}
+        for n in range(3)
+    ]  # fmt: skip
+    (folder / "set.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    mapping = DEPLOYMENTS / "benchmarks" / "chosen-rejected.yaml"
+    given = {"judges": [str(folder / "pairs.yaml")], "items": str(folder / "set.jsonl")}
+    return benchmark, {**given, "mapping": str(mapping)}
+
+
+def a_gym(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
+    shipped = DEPLOYMENTS / "gyms"
+    for name in ("abstract.yaml", "abstract-judge.yaml"):
+        text = (shipped / name).read_text().replace("sim/", "acme/").replace("good-2", "good-1")
+        (folder / name).write_text(text)
+    for beside in (*shipped.glob("abstract*.jsonl"), *shipped.glob("*.jsonl")):
+        (folder / beside.name).write_bytes(beside.read_bytes())
+    return gym, {"file": str(folder / "abstract.yaml")}
+
+
+@pytest.mark.parametrize("study", [a_calibration, a_review, a_benchmark, a_gym])
+@pytest.mark.usefixtures("file")
+def test_studies_of_judges_wait_for_approval_too(
+    study: Callable[[Path], tuple[Flow[..., Any], dict[str, Any]]],
+    tmp_path: Path,
+    database: str,
+    simulator: Simulator,
+) -> None:
+    (tmp_path / "judge.yaml").write_text(JUDGE)
+    texts = [f"In 20{n}0 there were {'7' * n} ships{' again' * n}." for n in range(1, 5)]
+    lines = [json.dumps({"id": str(n), "text": text}) for n, text in enumerate(texts)]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    flow, parameters = study(tmp_path)
+    before = simulator.answered()
+    run = Deployed(flow, **parameters, approve_over_usd=0.0001)
+    suspended = run.work()
+    assert suspended.is_paused(), suspended
+    assert simulator.answered() == before
+    keys = suspended.state_details.run_input_keyset
+    assert keys is not None
+    assert "acme/good-1" in run.form(keys["description"])
+    assert run.answer(decision="approve", name="Ada", up_to_usd=50) == "ACCEPT"
+    assert run.work().is_completed()
+    assert simulator.answered() > before
+    [(subject, decision, person, _, details)] = decisions(database)
+    assert subject.endswith(("billed", "chosen-rejected", "abstract-sample"))
+    assert (decision, person) == ("approve", "Ada")
+    assert details["cost_usd"] > 0.0001
+    # Done: nothing is left to approve.
+    assert Deployed(flow, **parameters, approve_over_usd=0.0001).work().is_completed()
+    assert len(decisions(database)) == 1

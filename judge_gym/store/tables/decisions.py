@@ -19,7 +19,7 @@ class Decision(Base):
     id: Mapped[int] = new_id()
     kind: Mapped[str]
     subject: Mapped[str]
-    """The name of the sweep or of the review."""
+    """The name of the sweep or of the review; of other studies the kind and the name."""
     judge_id: Mapped[int | None] = reference("judges.id", index=True)
     """The judge in use that a review is about."""
     decision: Mapped[str]
