@@ -1,10 +1,16 @@
-"""How numbers, intervals, p values, shares and money are written, on every surface."""
+"""How numbers, intervals, p values, shares, money and texts of others are written everywhere."""
 
 import math
+import re
 from typing import Protocol
 
 ABSENT = "–"
 """Stands for a number that is not there."""
+UNSHOWN = "\ufffd"
+"""Stands for a character that would turn or control what is shown."""
+# Embeddings, overrides and isolates of the direction of writing, and controls but tabs and line
+# ends. Marks and joiners stay: Arabic, Hebrew, Persian and emoji need them.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SMALLEST_P = 0.001
 _EXACT_P = 0.1
 
@@ -18,6 +24,11 @@ class Interval(Protocol):
     def lower(self) -> float | None: ...
     @property
     def upper(self) -> float | None: ...
+
+
+def visible(text: str) -> str:
+    """Return text with `UNSHOWN` for what would reverse the text around it or drive a terminal."""
+    return _TURNING.sub(UNSHOWN, text)
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -141,7 +141,7 @@ def _print_json(report: "GymReport") -> None:
         "figures": list(figure_rows(report)),
         "cases": list(case_rows(report)),
     }
-    console.print_json(json.dumps(values))
+    console.print_json(json.dumps(values), ensure_ascii=True)
 
 
 def _known(cost: float) -> float | None:

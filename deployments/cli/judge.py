@@ -144,7 +144,7 @@ def score(
             },
             "results": [result.model_dump(mode="json") for result in results],
         }
-        console.print_json(json.dumps(scored))
+        console.print_json(json.dumps(scored), ensure_ascii=True)
     else:
         _show(judge, by, results, cost, critic, paid)
         if labelled.labels:

@@ -81,7 +81,7 @@ def gate(
         with markdown.open("a", encoding="utf-8") as summary:
             summary.write(gate_markdown(reports))
     if as_json:
-        console.print_json(json.dumps([gate_json(report) for report in reports]))
+        console.print_json(json.dumps([gate_json(report) for report in reports]), ensure_ascii=True)
     else:
         _show(reports)
     exit_by(report.result for report in reports)

@@ -159,7 +159,7 @@ def agreement(
         figures = {name or "whole": _figures(bound.people, name, results, shown)
                    for name in bound.people.criteria}  # fmt: skip
         found = {"labels": bound.said(judge), "simulated": simulated, "criteria": figures}
-        console.print_json(json.dumps(found))
+        console.print_json(json.dumps(found), ensure_ascii=True)
         return
     console.print(bound.said(judge), markup=False, soft_wrap=True)
     for name in bound.people.criteria:

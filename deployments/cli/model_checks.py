@@ -55,7 +55,7 @@ def check(
                 raise typer.Exit(1)
         checked = asyncio.run(_checked(calls))
     if as_json:
-        console.print_json(json.dumps([_checked_json(one) for one in checked]))
+        console.print_json(json.dumps([_checked_json(one) for one in checked]), ensure_ascii=True)
     else:
         for one in checked:
             _show_checked(one)

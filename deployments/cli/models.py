@@ -45,7 +45,7 @@ def list_models(
     found = list(_matching(providers, pattern))
     if as_json:
         listed = [{"model": model, "values": _as_json(taken)} for model, taken in found]
-        console.print_json(json.dumps(listed))
+        console.print_json(json.dumps(listed), ensure_ascii=True)
         return
     columns = ("model", "context", "output", "temperature", "seed", "schema", "logprobs",
                "efforts", "retires")  # fmt: skip
@@ -71,7 +71,9 @@ def show(model: _Model, as_json: AsJson = False) -> None:
     taken = taken_by(providers, model)
     facts = [*_facts(taken), _price(providers, model)]
     if as_json:
-        console.print_json(json.dumps({"model": model, "values": _as_json(taken)}))
+        console.print_json(
+            json.dumps({"model": model, "values": _as_json(taken)}), ensure_ascii=True
+        )
         return
     rows = [(fact.subject, fact.value, fact.source) for fact in facts]
     show_table(model, ("", "value", "source"), rows)
@@ -147,7 +149,7 @@ def _list_providers(providers: "Providers", *, as_json: bool) -> None:
         for provider in providers.by_name.values()
     ]
     if as_json:
-        console.print_json(json.dumps(facts))
+        console.print_json(json.dumps(facts), ensure_ascii=True)
         return
     columns = ("provider", "key or variable", "is set", "in flight", "a minute", "batch", "tested")
     rows: list[tuple[object, ...]] = []

@@ -11,9 +11,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
-from rich.console import Console
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
 from rich.markup import escape
+from rich.measure import Measurement
 
+from judge_gym.formats import visible
 from judge_gym.shipped import documented
 
 if TYPE_CHECKING:
@@ -40,8 +49,30 @@ EXIT_CODES = (
     f"{documented('reference/exit-codes.md')} explains them."
 )
 
+
+class _Visible:
+    """What is printed, without characters of others that turn text or drive the terminal."""
+
+    def __init__(self, printed: RenderableType) -> None:
+        self._printed = printed
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for part in console.render(self._printed, options):
+            yield part if part.control else part._replace(text=visible(part.text))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self._printed)
+
+
+class _ShowVisibly(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Visible(one) for one in renderables]
+
+
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = Console(stderr=True, highlight=False)
+for _output in (console, errors):
+    _output.push_render_hook(_ShowVisibly())
 
 
 def command() -> str:

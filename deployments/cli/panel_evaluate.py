@@ -308,4 +308,4 @@ def _print_json(evaluation: "Evaluation") -> None:
         "figures": list(figure_rows(evaluation)),
         "scores": list(score_rows(evaluation)),
     }
-    console.print_json(json.dumps(values))
+    console.print_json(json.dumps(values), ensure_ascii=True)

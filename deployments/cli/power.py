@@ -67,7 +67,7 @@ def power(
     sweep = load_sweep(file)
     rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise)
     if as_json:
-        console.print_json(json.dumps([power_row(row, seeds) for row in rows]))
+        console.print_json(json.dumps([power_row(row, seeds) for row in rows]), ensure_ascii=True)
         return
     for warning in replicate_warnings(sweep):
         console.print(f"Warning: {warning}\n", markup=False)

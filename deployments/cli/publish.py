@@ -110,7 +110,7 @@ def replicate(
 
     found = recompute(folder)
     if as_json:
-        console.print_json(json.dumps(_as_json(found)))
+        console.print_json(json.dumps(_as_json(found)), ensure_ascii=True)
     else:
         for line in _lines(found):
             console.print(line, markup=False, soft_wrap=True)

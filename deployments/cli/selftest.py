@@ -68,7 +68,7 @@ def selftest(
     if page:
         page.write_text(_page(summaries, chosen, seeds), encoding="utf-8")
     if as_json:
-        console.print_json(json.dumps([_row(summary) for summary in summaries]))
+        console.print_json(json.dumps([_row(summary) for summary in summaries]), ensure_ascii=True)
     else:
         _show(summaries)
         _explain(summaries, missed, chosen)

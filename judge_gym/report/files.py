@@ -20,16 +20,26 @@ import jinja2
 from markupsafe import Markup
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.formats import visible
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.remarks import remark_text
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import EXPLORATORY, FindingRow, ResultRow, RunInfo
 
+
+def _visible(value: object) -> object:
+    """Return what a template writes, without characters that turn the text around them."""
+    if isinstance(value, Markup):
+        return Markup(visible(value))
+    return visible(value) if isinstance(value, str) else value
+
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "report"),
     undefined=jinja2.StrictUndefined,
     autoescape=True,  # names, titles and answers come from outside
+    finalize=_visible,
     trim_blocks=True,
     lstrip_blocks=True,
 )

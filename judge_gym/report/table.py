@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from judge_gym.formats import visible
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.padding import Padding
@@ -190,4 +192,4 @@ def escaped(text: str) -> str:
 
 def escaped_inside(text: str) -> str:
     """Return the same for a place where no line begins, such as a cell of a table."""
-    return _READ_AS_MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return _READ_AS_MARKUP.sub(r"\\\1", " ".join(visible(text).split()))
