@@ -37,12 +37,22 @@ def status(
         bool, typer.Option("--watch", "-w", help="Refresh until no run is in progress.")
     ] = False,
     as_json: AsJson = False,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Print gauges as Prometheus reads them.")
+    ] = False,
 ) -> None:
     """Show progress, cost, failures and the expected end of sweeps."""
     name = None if sweep is None else name_of(sweep)
-    if watch and (as_json or name is None):
-        raise ConfigError("--watch shows one sweep on a screen.", "Name the sweep, without --json.")
-    if name is None:
+    if watch and (as_json or metrics or name is None):
+        raise ConfigError(
+            "--watch shows one sweep on a screen.",
+            "Name the sweep, without --json and --metrics.",
+        )
+    if metrics and as_json:
+        raise ConfigError("--metrics and --json are two formats.", "Choose one.")
+    if metrics:
+        _print_metrics(name)
+    elif name is None:
         _show_all(as_json=as_json)
     elif watch:
         _watch(name)
@@ -94,6 +104,15 @@ def _show_all(*, as_json: bool) -> None:
         return
     columns = ("sweep", "experiments", "state", "left", "failed", "calls", "cost", "expected end")
     console.print(as_table("Sweeps", columns, map(_row, statuses)))
+
+
+def _print_metrics(sweep: str | None) -> None:
+    from deployments.cli.metrics import metrics_text
+    from judge_gym.store.experiments import sweep_names
+
+    with database() as session:
+        names = sweep_names(session) if sweep is None else [sweep]
+        typer.echo(metrics_text([_read(session, name) for name in names]), nl=False)
 
 
 def _row(status: "Status") -> tuple[object, ...]:

@@ -149,7 +149,7 @@ def _write(
         raise ConfigError(f"{what} has no judgements.", "Run it first, or check its name.")
     if folder.exists():
         raise ConfigError(f"{folder} exists.", "Name a new folder with --to.")
-    folder.mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True)  # it holds texts and answers
     now = datetime.now(UTC)
     files = []
     for (task, model), samples in logs.items():

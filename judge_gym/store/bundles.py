@@ -218,7 +218,8 @@ def export(
         experiments = experiments_by_tag(session, chosen)
         connection = session.connection()
         begin_copying(connection)
-        folder.mkdir(parents=True, exist_ok=True)
+        # Texts and answers are for whoever exports them, unless it is for the public.
+        folder.mkdir(mode=0o777 if public else 0o700, parents=True, exist_ok=True)
         written = {}
         for name in TABLES:
             columns = columns_of(connection, sql.Identifier(name))

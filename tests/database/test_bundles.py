@@ -232,6 +232,7 @@ def test_equal_rows_make_equal_bundles_and_parquet_holds_them_typed(
 ) -> None:
     one, same = (export(lab.engine, tmp_path / name, sweep=SWEEP) for name in ("one", "same"))
     assert one == same
+    assert (tmp_path / "one").stat().st_mode & 0o077 == 0
     calls = parquet.read_table(tmp_path / "one" / "llm_calls.parquet").to_pylist()
     [scored] = [row for row in calls if row["key"] == "score/1"]
     assert scored["answer"] == AWKWARD

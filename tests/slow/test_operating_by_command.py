@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from mcp import Client, StdioServerParameters
+from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
 from judge_gym.store.read_only import READER, create_roles
@@ -107,6 +108,26 @@ def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
     assert (
         json.loads(place.command("sweep", "status", "quick", "--json").output)["finished"] is True
     )
+
+
+def test_metrics_are_what_prometheus_reads(place: Place) -> None:
+    read = json.loads(place.command("sweep", "status", "quick", "--json").output)
+    text = place.command("sweep", "status", "--metrics").fine().output
+    found = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+    sweep = ("sweep", "quick")
+    assert found["judge_gym_sweep_state", ("state", read["state"]), sweep] == 1
+    assert sum(value for name, value in found.items() if name[0] == "judge_gym_sweep_state") == 1
+    assert found["judge_gym_sweep_simulated", sweep] == 1
+    assert found["judge_gym_sweep_calls", sweep] == read["spent"]["calls"] > 0
+    for part in read["workflows"]:
+        labels = (sweep, ("workflow", part["workflow"]))
+        assert found["judge_gym_workflow_done", *labels] == part["done"]
+        assert found["judge_gym_workflow_total", *labels] == part["total"]
+    assert place.command("sweep", "status", "quick", "--metrics", "--json").code == 2
 
 
 def test_tools_say_what_they_may_do(place: Place) -> None:
