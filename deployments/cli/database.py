@@ -36,34 +36,58 @@ def roles() -> None:
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
 
 
+OfPrefect = Annotated[
+    Path | None,
+    typer.Option(
+        "--prefect",
+        help="The same for Prefect's database, as `judge-gym up` keeps it.",
+        show_default=False,
+    ),
+]
+
+
 @app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
+    prefect: OfPrefect = None,
 ) -> None:
-    """Write the whole database to a file.
+    """Write the whole database to a file, and Prefect's to another.
 
     Runs may continue meanwhile.
     """
+    from deployments.local.prefect_server import prefect_records
     from judge_gym.settings import settings
     from judge_gym.store.backup import backup as write
+    from judge_gym.store.backup import dump
+    from judge_gym.store.engine import database_url
 
     write(settings(), file)
     console.print(f"Wrote the database to {file}.", markup=False)
+    if prefect is not None:
+        dump(prefect_records(database_url(settings())), prefect)
+        console.print(f"Wrote Prefect's database to {prefect}.", markup=False)
 
 
 @app.command()
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
+    prefect: OfPrefect = None,
 ) -> None:
-    """Restore a backup into an empty database.
+    """Restore a backup into an empty database, and Prefect's into another.
 
-    Backups of older versions are migrated.
+    Backups of older versions are migrated. Restore Prefect's before its server is started.
     """
+    from deployments.local.prefect_server import prefect_records
     from judge_gym.settings import settings
+    from judge_gym.store.backup import load
     from judge_gym.store.backup import restore as read
+    from judge_gym.store.engine import database_url
 
     read(settings(), file)
     console.print(f"Restored the database from {file}.", markup=False)
+    if prefect is not None:
+        load(prefect_records(database_url(settings())), prefect)
+        console.print(f"Restored Prefect's database from {prefect}.", markup=False)
 
 
 Overwrite = Annotated[

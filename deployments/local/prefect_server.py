@@ -113,6 +113,24 @@ def prefect_database(judge_gym: str) -> str:
     return own.render_as_string(hide_password=False)
 
 
+def prefect_records(judge_gym: str) -> str:
+    """Return Prefect's database as PostgreSQL's programs take it; raises as `prefect_database`.
+
+    Raises `StoreError` if Prefect's records are in no PostgreSQL.
+    """
+    from sqlalchemy import make_url
+
+    url = make_url(prefect_database(judge_gym))
+    if url.get_backend_name() != "postgresql":
+        raise StoreError(
+            f"Prefect's records are in {url.get_backend_name()}, not in PostgreSQL.",
+            "Copy its file while no server runs.",
+        )
+    names = {asyncpg: name for name, asyncpg in _URL_OPTIONS.items()}
+    query = {names[key]: value for key, value in url.query.items() if key in names}
+    return url.set(drivername="postgresql", query=query).render_as_string(hide_password=False)
+
+
 def copy_template(home: Path) -> bool:
     """Copy an empty, migrated database to Prefect's new home, if this environment has one.
 

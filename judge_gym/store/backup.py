@@ -24,6 +24,14 @@ def backup(settings: Settings, file: Path) -> None:
     the file exists, cannot be created, or PostgreSQL's program fails.
     """
     connect(settings).dispose()
+    dump(database_url(settings), file)
+
+
+def dump(url: str, file: Path) -> None:
+    """Write one snapshot of any database into a new file that only the user can read.
+
+    Raises `StoreError` as `backup`.
+    """
     try:
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -35,7 +43,7 @@ def backup(settings: Settings, file: Path) -> None:
     # Owners and grants belong to the server it comes from; `judge-gym database roles` makes them.
     options = ["--format=custom", "--no-owner", "--no-privileges", f"--file={file}"]
     try:
-        _run(database_url(settings), "pg_dump", *options)
+        _run(url, "pg_dump", *options)
     except StoreError:
         file.unlink(missing_ok=True)
         raise
@@ -58,9 +66,17 @@ def restore(settings: Settings, file: Path) -> None:
     with engine.begin() as connection:
         connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
     engine.dispose()
+    load(url, file)
+    connect(settings).dispose()
+
+
+def load(url: str, file: Path) -> None:
+    """Restore a file of `dump` into a database that has none of its tables.
+
+    Raises `StoreError`, and changes nothing, when it has some or PostgreSQL's program fails.
+    """
     options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
     _run(url, "pg_restore", *options, str(file))
-    connect(settings).dispose()
 
 
 def _refuse_newer(url: str, file: Path) -> None:

@@ -22,6 +22,7 @@ import pytest
 import sqlalchemy as sa
 from ruamel.yaml import YAML
 
+from judge_gym.store import embedded
 from support.chromium import Browser, chromium
 from support.command_line import REPOSITORY, SWEEPS, Ended, sweep_text
 from support.installation import Installation
@@ -90,6 +91,27 @@ def test_prefect_keeps_its_records_in_the_same_postgresql(up: Installation) -> N
     beside = sa.create_engine(url.set(database=f"{url.database}_prefect"), poolclass=sa.NullPool)
     with beside.connect() as connection:
         found = connection.exec_driver_sql("SELECT count(*) FROM deployment").scalar()
+    assert found == len(DEPLOYMENTS)
+
+
+def test_a_backup_of_both_databases_is_restored_into_a_new_installation(
+    up: Installation, tmp_path: Path
+) -> None:
+    files = (tmp_path / "own.dump", "--prefect", tmp_path / "prefect.dump")
+    up.command("database", "backup", *files).fine()
+    assert all(file.stat().st_mode & 0o077 == 0 for file in tmp_path.glob("*.dump"))
+    data = tmp_path / "elsewhere"
+    up.command("database", "restore", *files, JUDGE_GYM_DATA_DIR=str(data)).fine()
+    url = sa.make_url(embedded.start(data / "postgres").url)
+    try:
+        beside = sa.create_engine(
+            url.set(database=f"{url.database}_prefect"), poolclass=sa.NullPool
+        )
+        with beside.connect() as connection:
+            found = connection.exec_driver_sql("SELECT count(*) FROM deployment").scalar()
+    finally:
+        embedded.release(data / "postgres")
+        embedded.remove(data / "postgres")
     assert found == len(DEPLOYMENTS)
 
 
