@@ -1,6 +1,7 @@
 """`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from deployments.cli.output import (
 )
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError, first_line
 
 if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport, LoadedGate
@@ -61,6 +63,8 @@ def gate(
     from judge_gym.judges.gate import load_gate
     from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
 
+    for option, file in (("--junit", junit), ("--markdown", markdown)):
+        _check_writable(option, file)
     judges = [load_judge(file) for file in files]
     given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
     if labels:
@@ -85,6 +89,21 @@ def gate(
     else:
         _show(reports)
     exit_by(report.result for report in reports)
+
+
+def _check_writable(option: str, file: Path | None) -> None:
+    """Make the folder of a file; raises `ConfigError` before anything is judged if it cannot."""
+    if file is None:
+        return
+    reason = "it is a folder" if file.is_dir() else ""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = first_line(error)
+    if not reason and not os.access(file if file.exists() else file.parent, os.W_OK):
+        reason = "it cannot be written"
+    if reason:
+        raise ConfigError(f"{option} is {file}: {reason}.", "Name a file that you can write.")
 
 
 def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":

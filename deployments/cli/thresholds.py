@@ -1,4 +1,4 @@
-"""Exit codes of verdicts and thresholds: 0 reached, 1 not reached, 5 the data cannot tell."""
+"""Exit codes of verdicts and thresholds: 0 reached, 1 not reached, 3 the data cannot tell."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -149,6 +149,11 @@ def _missing(name: str, checks: Sequence[Check], by_name: Mapping[str, Check], r
         )
     beside = by_name.get(BESIDE_PEOPLE)
     if beside and beside.result is not Result.PASSES:
+        if (beside.estimate.upper or 0.0) < 0:
+            return (
+                f"{name}: it agrees with a person less than people do with each other, and the "
+                f"labels cannot tell whether by too much, {beside.reason}. {beside.action}"
+            )
         return (
             f"{name}: the labels cannot tell whether it agrees with a person as people do with "
             f"each other, {beside.reason}. {beside.action}"

@@ -63,12 +63,17 @@ def asking(findings: CalibrationFindings) -> str:
     first = f"{best.first} meets most labels"
     if len(equals) > 1:
         first = f"{' and '.join(equals)} meet equally many labels, the most"
+    shown = f"the cheapest way to ask that is shown to lose {little}"
+    if enough.cost.estimate is None:
+        shown = f"shown to lose {little}, and its cost is not known"
+    elif any(policy.cost.estimate is None for policy in findings.policies):
+        shown += " and whose cost is known"
     text = (
         f"Of the judges asked alone, {first}: {met} within "
         f"{plain(findings.design.margins.near)} points. Compared with {best.first}, not with the "
-        f"labels, {enough.name} is the cheapest way to ask that is shown to lose {little}."
+        f"labels, {enough.name} is {shown}."
     )
-    if maybe:
+    if maybe and enough.cost.estimate is not None:
         other, decides = maybe
         text += (
             f" {other.name} costs {dollars(other.cost.estimate)} USD a text in place of "

@@ -65,10 +65,11 @@ def gate_junit(reports: Sequence[GateReport]) -> str:
     root = ElementTree.Element("testsuites")
     for report in reports:
         count = [_kind(check) for check in report.checks].count
+        mark = " (SIMULATED)" if report.simulated else ""
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=f"judge-gym gate: {report.judge.name}",
+            name=f"judge-gym gate: {report.judge.name}{mark}",
             tests=str(len(report.checks)),
             failures=str(count("failure")),
             errors=str(count("error")),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -130,6 +131,17 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Pat
         "costs 0.00143 USD a text in place of 0.004 and loses 0 here, but it is not shown to lose "
         "less than 5 in 100 right scores. Use more items: about 73 would decide it, you have 8."
     )
+
+    def without_cost(name: str) -> str:
+        policies = [
+            replace(one, cost=replace(one.cost, estimate=None)) if one.name == name else one
+            for one in report.policies
+        ]
+        return asking(replace(report, policies=policies))
+
+    assert "and its cost is not known" in without_cost("strong alone")
+    assert "cheapest" not in without_cost("strong alone")
+    assert "less than 5 in 100 right scores and whose cost is known." in without_cost("other alone")
 
     # 24 texts twice, and the cheap judge once more about the first one, as it is and changed
     ledger = Counter[str]()

@@ -51,13 +51,14 @@ def wrong(simulator: Simulator) -> Iterator[Simulator]:
 
 
 def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Simulator) -> None:
-    junit, markdown = command.folder / "gate.xml", command.folder / "gate.md"
+    junit, markdown = command.folder / "new" / "gate.xml", command.folder / "new" / "gate.md"
     first = command("judge", "gate", GATE, "--junit", junit, "--markdown", markdown).fine().output
     assert "good: the gate passes." in first
     assert "SIMULATED" in first
     root = ElementTree.parse(junit).getroot()
     assert [case.get("name") for case in root.iter("testcase")] == ["readable", "agreement"]
     assert not [*root.iter("failure"), *root.iter("error")]
+    assert all("SIMULATED" in str(suite.get("name")) for suite in root)
     asked = wrong.answered()
     [again] = json.loads(command("judge", "gate", GATE, "--json").fine().output)
     assert wrong.answered() == asked
@@ -67,6 +68,21 @@ def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Sim
     assert command("judge", "gate", GATE, "--fail-under", "agreement=0.9").code == 3
     assert command("judge", "gate", GATE, "--fail-under", "agrement=0.9").code == 2
     assert command("judge", "gate", CALIBRATIONS / "clustering.yaml").code == 2
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_judged(
+    command: CommandLine, wrong: Simulator
+) -> None:
+    asked = wrong.answered()
+    (command.folder / "file").touch()
+    for option, place in (
+        ("--junit", command.folder),
+        ("--markdown", command.folder / "file" / "x"),
+    ):
+        ended = command("judge", "gate", GATE, option, place)
+        assert ended.code == 2, ended.errors
+        assert f"{option} is {place}" in ended.errors
+    assert wrong.answered() == asked
 
 
 def test_another_served_model_has_the_sentinel_set_judged_again_once(
