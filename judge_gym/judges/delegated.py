@@ -3,18 +3,23 @@
 Their answers are rows of that room, too, and their calls stand in the ledger.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
+from sqlalchemy.orm import Session
 
+from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.design.fields import Frozen
 from judge_gym.judges.base import Judge
 from judge_gym.judges.gate_rule import GateRule
+from judge_gym.llm.providers import Providers
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import Reading
+from judge_gym.settings import Settings
 
 
 class PanelJudgeFile(Frozen):
@@ -54,6 +59,17 @@ class DelegatedJudge(Judge):
 
         `mark_from` is what the mark of the fences is drawn from.
         """
+        raise NotImplementedError
+
+    def estimated(
+        self,
+        session: Session,
+        providers: Providers,
+        settings: Settings,
+        items: Sequence[Item],
+        judgements: int,
+    ) -> UsageEstimate | None:
+        """Return what so many judgements of items will use; None where that is not known."""
         raise NotImplementedError
 
     async def judge_one(self, runtime: Any, item: Item, repeat: int, review_day: str) -> Delegated:

@@ -27,7 +27,7 @@ _EXAMPLES = 20
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """One judge's judgements and their estimated use. `used` is None for custom judges.
+    """One judge's judgements and their estimated use; `used` is None where it is not known.
 
     `calls` is the minimum: an unparseable answer is retried once.
     """
@@ -69,6 +69,7 @@ def plan_judging(
         unapplied: tuple[str, ...] = ()
         if isinstance(judge, DelegatedJudge):
             calls = to_do * judge.calls_per_item
+            used = judge.estimated(session, providers, settings, left or items, to_do)
         if isinstance(judge, ModelJudge):
             examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
             prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]

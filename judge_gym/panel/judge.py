@@ -1,16 +1,20 @@
 """A panel where a judge is taken, and a judge where a panel's rater is."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import InstanceOf
+from sqlalchemy.orm import Session
 
+from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges import Item, ModelJudge
 from judge_gym.judges.delegated import Delegated, DelegatedJudge, PanelJudgeFile
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.scale import Scale
+from judge_gym.llm.providers import Providers
 from judge_gym.panel.document import (
     LONGEST_DOCUMENT,
     LONGEST_ITEM,
@@ -28,6 +32,7 @@ from judge_gym.prompts import Prompt
 from judge_gym.records.items import Label
 from judge_gym.records.judgements import LONGEST_REASON, JudgeResult, Reading
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 
 _TITLE = "A text to judge"
 
@@ -94,6 +99,19 @@ class PanelJudge(DelegatedJudge):
             for prompt in leaf.prompts(texts_of(document)[0], mark_from)
         )
         return (*of_raters, *of_judges)
+
+    def estimated(
+        self,
+        session: Session,
+        providers: Providers,
+        settings: Settings,
+        items: Sequence[Item],
+        judgements: int,
+    ) -> UsageEstimate | None:
+        from judge_gym.panel.evaluating.planning import use_of_documents  # it plans panels, too
+
+        documents = [as_document(item) for item in items]
+        return use_of_documents(session, providers, settings, self.panel, documents, judgements)
 
     def score_of(self, label: Label) -> float:
         return label_on_scale(self.name, self.scale, label)

@@ -1,20 +1,29 @@
 """A panel where a judge is taken, and a judge where a panel's rater is."""
 
+import re
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, load_judge
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.planning import JudgePlan, plan_judging
+from judge_gym.llm.providers import load_providers
 from judge_gym.panel import PanelState, load_panel
 from judge_gym.panel.judge import PanelJudge, as_document
 from judge_gym.panel.running import run_panel
+from judge_gym.settings import Settings
+from judge_gym.shipped import DEPLOYMENTS
 from support.command_line import REPOSITORY
 from support.judge_runs import simulated
 from support.panels import a_document
 from support.rig import run, runtime_at
 from support.simulation import Simulator
 
+PROVIDERS = load_providers(DEPLOYMENTS / "providers.toml")
 PANELS = REPOSITORY / "deployments" / "panels"
 GRADES = """
 def by_length(item):
@@ -65,6 +74,30 @@ def test_a_panel_judges_texts_and_asks_nothing_twice(
     assert len(set(calls)) == len(calls) == 12
     assert all(result.simulated for result in results)
     assert simulated(database, simulator, judge, items=TEXTS, repeats=2) == results
+
+
+def test_a_plan_knows_what_a_panel_uses_and_costs(database: str, folder: Path) -> None:
+    for name in ("rater-b", "rater-c"):
+        file = folder / f"{name}.yaml"
+        file.write_text(re.sub("model: .*", "model: openai/gpt-4.1-nano", file.read_text()))
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+
+    def planned(raters: str, repeats: int) -> JudgePlan:
+        asked = Asked(panel_judge(folder, raters), TEXTS, repeats)
+        with Session(engine) as session:
+            [plan] = plan_judging(session, PROVIDERS, Settings(), [asked])
+        return plan
+
+    once, thrice = (planned("rater-b.yaml, rater-c.yaml", repeats) for repeats in (1, 3))
+    assert (once.calls, thrice.calls) == (6, 18)  # two raters and the arbiter, of two texts
+    assert once.used is not None
+    assert once.used.prompt_tokens > 6 * 100
+    assert once.used.cost_usd is not None
+    assert once.used.cost_usd > 0
+    assert thrice.used is not None
+    assert thrice.used.cost_usd == pytest.approx(3 * once.used.cost_usd)
+    # What a function of one's own uses is not known, so the whole is not.
+    assert planned("rater-b.yaml, by_length.yaml", 1).used is None
 
 
 def test_whom_a_panel_asks_is_another_judge(folder: Path) -> None:

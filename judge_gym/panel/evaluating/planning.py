@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
-from judge_gym.asking.estimating import estimate, per_call
+from sqlalchemy.orm import Session
+
+from judge_gym.asking.estimating import UsageEstimate, estimate, in_all, per_call
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.planning import plan_judging
+from judge_gym.llm.providers import Providers
 from judge_gym.panel import prompting
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.evaluating.labelled import LabelledDocument
@@ -13,6 +17,7 @@ from judge_gym.panel.panel import AskedModel, JudgeRater, Panel
 from judge_gym.panel.state import ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 from judge_gym.store.calls import past_answers
 from judge_gym.store.panels import answered
 
@@ -53,6 +58,39 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
     return [*uses, _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)]
 
 
+def use_of_documents(
+    session: Session,
+    providers: Providers,
+    settings: Settings,
+    panel: Panel,
+    documents: Sequence[PanelDocument],
+    reviews: int,
+) -> UsageEstimate | None:
+    """Return what so many reviews of documents by a whole panel will use; writes nothing.
+
+    None where it is not known, as of a rater that is a function.
+    """
+    if not reviews:
+        return in_all([])
+    repeats, some = -(-reviews // len(documents)), _some(documents)
+    parts: list[UsageEstimate | None] = []
+    for name, rater in zip(panel.names, panel.raters, strict=True):
+        if isinstance(rater, JudgeRater):
+            texts = [item for document in documents for item in texts_of(document)]
+            asked = [Asked(rater.judge, texts, repeats)]
+            parts += [plan.used for plan in plan_judging(session, providers, settings, asked)]
+            continue
+        prompts = [prompting.review_prompt(panel, rater, document, name) for document in some]
+        parts.append(_used(session, providers, settings, "rater", rater, reviews, prompts))
+    prompts = [
+        prompting.verdict_prompt(panel, _usual(panel, document), "plan") for document in some
+    ]
+    arbiter = panel.arbiter
+    parts.append(_used(session, providers, settings, "arbiter", arbiter, reviews, prompts))
+    known = [part for part in parts if part is not None]
+    return in_all(known) if len(known) == len(parts) else None
+
+
 def _use(
     runtime: Runtime,
     name: str,
@@ -61,15 +99,26 @@ def _use(
     calls: int,
     prompts: Sequence[Prompt],
 ) -> Use:
-    provider = runtime.providers.of(model.model)
-    if not calls:
-        return Use(name, model.model, 0, estimate(runtime.settings, provider, []))
     with runtime.session() as session:
-        past = past_answers(session, [model.model])
-    per_answer = per_call(runtime.providers, model.model, agent, prompts, model.max_tokens, past)
-    return Use(
-        name, model.model, calls, estimate(runtime.settings, provider, [(calls, per_answer)])
-    )
+        used = _used(session, runtime.providers, runtime.settings, agent, model, calls, prompts)
+    return Use(name, model.model, calls, used)
+
+
+def _used(
+    session: Session,
+    providers: Providers,
+    settings: Settings,
+    agent: str,
+    model: AskedModel,
+    calls: int,
+    prompts: Sequence[Prompt],
+) -> UsageEstimate:
+    provider = providers.of(model.model)
+    if not calls:
+        return estimate(settings, provider, [])
+    past = past_answers(session, [model.model])
+    per_answer = per_call(providers, model.model, agent, prompts, model.max_tokens, past)
+    return estimate(settings, provider, [(calls, per_answer)])
 
 
 def _some(left: Sequence[PanelDocument]) -> Sequence[PanelDocument]:
