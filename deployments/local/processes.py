@@ -5,6 +5,7 @@ parts of an installation can be stopped in order. A guard process (this file, ru
 kills the child when the command itself is killed.
 """
 
+import secrets
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ from typing import IO
 import psutil
 
 HOST = "127.0.0.1"
+_MARK = "JUDGE_GYM_SUPERVISED"
+"""The variable by which a process's descendants are found when it has ended."""
 
 
 @contextmanager
@@ -31,11 +34,13 @@ def supervised(
 
     Output is appended to `log`, or inherited without one. Stopping sends SIGTERM to the process
     and its descendants, and SIGKILL when the process is still running after `patience_s` seconds.
+    What a process leaves that was killed is stopped alike: a worker's flow runs would spend on.
     """
+    mark = secrets.token_hex(8)
     with _appending(log) as output:
         process = subprocess.Popen(
             command,
-            env=dict(environment),
+            env={**environment, _MARK: mark},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -47,6 +52,8 @@ def supervised(
         finally:
             if process.poll() is None:
                 _stop(process, patience_s)
+            else:
+                _stop_left(mark, patience_s)
 
 
 def free_port() -> int:
@@ -76,6 +83,24 @@ def _stop(process: "subprocess.Popen[bytes]", patience_s: float) -> None:
     except subprocess.TimeoutExpired:
         _signal_tree(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _stop_left(mark: str, patience_s: float) -> None:
+    """Stop processes that have lost their parent, by the mark in their environment."""
+    left = [process for process in psutil.process_iter() if _is_marked(process, mark)]
+    for process in left:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    for process in psutil.wait_procs(left, patience_s)[1]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def _is_marked(process: psutil.Process, mark: str) -> bool:
+    try:
+        return bool(process.environ().get(_MARK) == mark)
+    except psutil.Error:  # it has ended, or is another user's
+        return False
 
 
 def _signal_tree(pid: int, number: signal.Signals) -> None:

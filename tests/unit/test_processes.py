@@ -37,6 +37,15 @@ def test_both_end_with_the_block() -> None:
     assert ended(family)
 
 
+def test_what_a_killed_process_leaves_ends_with_the_block() -> None:
+    command, family = started()
+    parent = next(one for one in family if one.children())
+    parent.kill()
+    command.communicate(timeout=60)
+    assert command.returncode == 0
+    assert ended(family)
+
+
 def test_both_end_when_the_command_is_killed() -> None:
     command, family = started()
     command.kill()
