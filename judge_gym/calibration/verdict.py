@@ -196,7 +196,13 @@ def _counts(checks: Sequence[Check]) -> str:
         of[result] for result in (Result.PASSES, Result.FAILS, Result.INCONCLUSIVE)
     )
     tested = passes + fails + still_open
-    return f"of {counted(tested, 'check')}, {passes} pass, {fails} fail and {still_open} are open"
+    passing = "passes" if passes == 1 else "pass"
+    failing = "fails" if fails == 1 else "fail"
+    left = "is" if still_open == 1 else "are"
+    return (
+        f"of {counted(tested, 'check')}, {passes} {passing}, {fails} {failing} and {still_open} "
+        f"{left} open"
+    )
 
 
 def _failures(failing: Sequence[Check]) -> str:

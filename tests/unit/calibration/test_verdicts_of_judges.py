@@ -242,7 +242,7 @@ BLIND = DESIGN.model_copy(update={"perturbations": ("inject_errors", "vague_ify"
          "but its scores hardly fall for vague wording."),
         # the file says that its rubric does not ask for either
         ((), {"inject_errors": "invariant", "vague_ify": "invariant"}, CalibrationVerdict.CARE,
-         "checks, 9 pass, 0 fail and 1 are open"),
+         "checks, 9 pass, 0 fail and 1 is open"),
     ],
 )  # fmt: skip
 def test_a_judge_of_length_is_recommended_only_as_far_as_it_sees_errors_and_vagueness(
