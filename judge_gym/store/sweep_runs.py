@@ -15,6 +15,15 @@ LONGEST = 2000
 """Characters of a message: errors may repeat what a provider has said."""
 
 
+_IN_WORDS = {
+    "CancelledError": "It was cancelled.",
+    "KeyboardInterrupt": "It was stopped by Ctrl-C.",
+    "Pause": "It waits for a person's approval.",
+    "TerminationSignal": "It was cancelled, or its process was stopped (SIGTERM).",
+}
+"""Exceptions that are no errors, Prefect's among them, by name: this room does not import it."""
+
+
 @dataclass
 class RunEnd:
     """What the caller says of the end of a run."""
@@ -36,8 +45,7 @@ def recorded_run(engine: sa.Engine, sweep: str) -> Iterator[RunEnd]:
     try:
         yield end
     except BaseException as error:
-        known = isinstance(error, JudgeGymError)
-        end.message = str(error) if known else f"{type(error).__name__}: {first_line(error)}"
+        end.message = _in_words(error)
         raise
     finally:
         # A database that is away is what the error is about.
@@ -51,6 +59,13 @@ def recorded_run(engine: sa.Engine, sweep: str) -> Iterator[RunEnd]:
                 .where(t.SweepRun.id == run)
                 .values(ended_at=datetime.now(UTC), message=masked(end.message)[:LONGEST])
             )
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, JudgeGymError):
+        return str(error)
+    name = type(error).__name__
+    return _IN_WORDS.get(name) or f"{name}: {first_line(error)}"
 
 
 @dataclass(frozen=True)
