@@ -164,7 +164,12 @@ class Services:
             yield
         finally:
             process.terminate()
-            process.wait(60)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                # As Compose does after its grace period: a worker of Prefect may miss the signal.
+                process.kill()
+                process.wait()
 
     def _passes(self, process: "subprocess.Popen[bytes]", check: list[str], log: Path) -> bool:
         assert process.poll() is None, log.read_text()
