@@ -255,7 +255,7 @@ class _Run(Generic[V]):
             if conversation.end is None and not conversation.waits
         ]
         slots = nullcontext() if self.at_once is None else asyncio.Semaphore(self.at_once)
-        with self.runtime.gateway.chunk([call for _, call in _next_calls(direct)]):
+        async with self.runtime.gateway.chunk([call for _, call in _next_calls(direct)]):
             await all_of(self._ask_to_end(conversation, slots) for conversation in direct)
         ends = [conversation.end for conversation in conversations]
         self.waiting += sum(end is None for end in ends)

@@ -10,8 +10,8 @@ server error only pauses the raising. Rates are kept for any minute, bursts incl
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from judge_gym.llm.providers import Provider
@@ -63,6 +63,7 @@ class Gate:
         self._on_change = on_change
         self._chunks = 0
         self._in_flight = 0
+        self._ended = asyncio.Event()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._factor = 1.0
         """What adapting leaves of this process's share of the concurrency, in (0, 1]."""
@@ -70,15 +71,22 @@ class Gate:
         self._requests = Pace(provider.requests_per_minute)
         self._tokens = Pace(provider.tokens_per_minute)
 
-    @contextmanager
-    def chunk(self) -> Iterator[None]:
-        """Hold one task slot's share of the bounds while a chunk is being done."""
+    @asynccontextmanager
+    async def chunk(self) -> AsyncIterator[None]:
+        """Hold one task slot's share of the bounds while a chunk is being done.
+
+        Other chunks of this process may have borrowed the share. It ends once their requests fit
+        without it, for another process may take the slot at once.
+        """
         self._chunks += 1
         self._wake()
         try:
             yield
         finally:
             self._chunks -= 1
+        while self._in_flight > self._most:
+            self._ended.clear()
+            await self._ended.wait()
 
     @asynccontextmanager
     async def slot(
@@ -98,13 +106,17 @@ class Gate:
             await self._tokens.take(tokens, self.share)
             yield
         finally:
-            self._in_flight -= 1
-            self._wake()
+            self._leave()
 
     @property
     def share(self) -> float:
         """This process's share of the provider's bounds, in (0, 1]."""
         return min(1.0, max(1, self._chunks) / self._provider.task_slots)
+
+    @property
+    def _most(self) -> int:
+        """The highest that `bound` can be with this share."""
+        return max(1, int(self._provider.concurrency * self.share))
 
     @property
     def bound(self) -> int:
@@ -143,9 +155,13 @@ class Gate:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._in_flight -= 1
-                self._wake()
+                self._leave()
             raise
+
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        self._ended.set()
+        self._wake()
 
     def _wake(self) -> None:
         while self._waiting and self._in_flight < self.bound:

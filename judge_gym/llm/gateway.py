@@ -11,8 +11,8 @@ import os
 import random
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -97,13 +97,13 @@ class Gateway:
         self._pages: Counter[str] = Counter()
         """Web pages that came instead, by provider."""
 
-    @contextmanager
-    def chunk(self, calls: Sequence[Call]) -> Iterator[None]:
+    @asynccontextmanager
+    async def chunk(self, calls: Sequence[Call]) -> AsyncIterator[None]:
         """Hold one task slot's share of the limits of the calls' providers while they are asked."""
         providers = {provider.name: provider for provider in map(self._provider, calls)}
-        with ExitStack() as held:
+        async with AsyncExitStack() as held:
             for provider in providers.values():
-                held.enter_context(self._gate(provider).chunk())
+                await held.enter_async_context(self._gate(provider).chunk())
             yield
 
     async def open(self, calls: Sequence[Call]) -> list[Opened]:

@@ -76,7 +76,7 @@ def test_a_process_takes_the_share_of_the_slots_it_holds(
         gate = a_gate(concurrency=concurrency, task_slots=task_slots)
         holds = [gate.chunk() for _ in range(chunks)]
         for hold in holds:
-            hold.__enter__()
+            await hold.__aenter__()
         return await peak(gate, 40)
 
     assert run(body) == in_flight
@@ -85,12 +85,34 @@ def test_a_process_takes_the_share_of_the_slots_it_holds(
 def test_a_chunk_that_begins_lets_more_through_and_one_that_ends_fewer() -> None:
     async def body() -> list[int]:
         gate = a_gate(concurrency=8, task_slots=2)
-        with gate.chunk():
-            with gate.chunk():
+        async with gate.chunk():
+            async with gate.chunk():
                 both = await peak(gate, 20)
             return [both, await peak(gate, 20)]
 
     assert run(body) == [8, 4]
+
+
+def test_a_chunk_ends_once_what_others_borrowed_of_its_share_is_back() -> None:
+    async def body() -> list[float]:
+        gate = a_gate(concurrency=8, task_slots=2)
+
+        async def other() -> None:
+            async with gate.chunk():
+                await peak(gate, 6)
+
+        going = asyncio.create_task(other())
+        await asyncio.sleep(0)
+        ends = []
+        async with gate.chunk():
+            await asyncio.sleep(0.5)
+            ends.append(now())
+        ends.append(now())
+        await going
+        return ends
+
+    # Six of the other chunk are in flight until second 1; four would be allowed without this one.
+    assert run(body) == [0.5, 1]
 
 
 @pytest.mark.parametrize(("per_minute", "share"), [(60, 1), (60, 4), (7, 1), (1, 1), (600, 2)])
@@ -152,7 +174,7 @@ def test_one_halving_for_all_that_was_in_flight_then_back_by_successes() -> None
 
     async def body() -> list[int]:
         gate = a_gate(changes, concurrency=16)
-        with gate.chunk():
+        async with gate.chunk():
             bounds = [gate.bound]
             for _ in range(5):
                 gate.rate_limited(3.0)
