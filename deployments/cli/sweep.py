@@ -321,7 +321,7 @@ def leaving_of(session: "Session", sweep: "Sweep") -> "Leaving | None":
     """Return what leaves the stored sweep of this name when `sweep` is stored."""
     from judge_gym.store.experiments import leaving
 
-    return leaving(session, sweep.name, sweep.experiments())
+    return leaving(session, sweep.name, sweep.own)
 
 
 def _changes(session: "Session", sweep: "Sweep", *, keep_templates: bool) -> list[str]:
@@ -362,12 +362,12 @@ def providers_of(sweep: "Sweep") -> "list[Provider]":
 
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
-    from judge_gym.lab.sweeps import check_models, models_of, models_used
+    from judge_gym.lab.sweeps import asking_all, check_models, models_of, models_used
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
-    experiments = list(sweep.experiments())
+    experiments = asking_all(sweep)
     check_models(sweep, models_of(experiments), providers.of)
     models = models_used(settings(), sweep, experiments)
     check_models(sweep, models, providers.of)

@@ -52,7 +52,7 @@ def axes() -> list[AxisInfo]:
 
 def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
     """Return facet → its levels in these experiments, in their order, if there are several."""
-    levels: dict[str, dict[Any, None]] = {name: {} for name in _facets()}
+    levels: dict[str, dict[Any, None]] = {name: {} for name in facet_names()}
     for experiment in experiments:
         for name, seen in levels.items():
             seen[getattr(experiment, name)] = None
@@ -60,7 +60,8 @@ def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
 
 
 @cache
-def _facets() -> tuple[str, ...]:
+def facet_names() -> tuple[str, ...]:
+    """Return the axes whose levels are draws, such as `wording`."""
     return tuple(axis.name for axis in axes() if axis.facet)
 
 

@@ -69,11 +69,28 @@ def contains(box: Box, point: Point) -> bool:
 
 def intersection(one: Box, other: Box) -> Box | None:
     """Return the box of the common points, or None if there is none."""
-    shared = tuple(
-        tuple(choice for choice in mine if choice in theirs)
-        for mine, theirs in zip(one, other, strict=True)
-    )
-    return shared if all(shared) else None
+    shared: list[tuple[Choice, ...]] = []
+    for mine, theirs in zip(one, other, strict=True):
+        common = mine if mine == theirs else tuple(choice for choice in mine if choice in theirs)
+        if not common:
+            return None
+        shared.append(common)
+    return tuple(shared)
+
+
+def cells(boxes: Sequence[Box]) -> Iterator[Box]:
+    """Yield disjoint boxes with the points of `boxes`, each inside or outside each of these."""
+    distinct = list(dict.fromkeys(boxes))
+    for part in _disjoint(distinct):
+        pieces = [part]
+        for box in distinct:
+            pieces = [
+                piece
+                for whole in pieces
+                for piece in (intersection(whole, box), *_without(whole, box))
+                if piece is not None
+            ]
+        yield from pieces
 
 
 def _disjoint(boxes: Sequence[Box]) -> Iterator[Box]:

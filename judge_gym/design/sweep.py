@@ -6,14 +6,14 @@ first experiment.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from judge_gym.design.axes import facets_of
+from judge_gym.design.axes import facet_names
 from judge_gym.design.config import (
     Node,
     Place,
@@ -26,12 +26,14 @@ from judge_gym.design.config import (
 )
 from judge_gym.design.experiment import Experiment, Expertise
 from judge_gym.design.plans import AnalysisPlan, Approval, Budget, SwapPlan, load_plan
+from judge_gym.design.regions import Regions
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
 from judge_gym.design.sweep_blocks import (
     DIMENSIONS,
     Block,
     Draws,
     Names,
+    choice_keys,
     pair_spaces,
     read_blocks,
     read_draw,
@@ -79,6 +81,18 @@ class ControlledPair:
 
 
 @dataclass(frozen=True)
+class Alike:
+    """Experiments of a sweep with the same values in some dimensions."""
+
+    experiment: Experiment
+    """One of them."""
+    count: int
+    peers: int
+    """For each of them, how many of the sweep differ from it at most in the judge; itself
+    counts."""
+
+
+@dataclass(frozen=True)
 class Sweep:
     """What a sweep file says, or a definition as JSON. Equal experiments appear once."""
 
@@ -122,6 +136,24 @@ class Sweep:
         """Yield each experiment, in the order of `points`."""
         return (Experiment(**point) for point in self.points())
 
+    def alike(self, dimensions: Collection[str], apart: Iterable[Experiment] = ()) -> list[Alike]:
+        """Return the experiments in groups with the same `dimensions` and replicates.
+
+        This costs what the groups cost, however many experiments there are. The experiments of the
+        sweep that are `apart` are groups of their own.
+        """
+        kept = [name in dimensions for name in DIMENSIONS]
+        points = filter(None, map(self._point, apart))
+        return [
+            Alike(Experiment(**self._fields(group.point)), group.count, group.peers)
+            for group in self._regions.groups(kept, list(points))
+        ]
+
+    def own(self, experiment: Experiment) -> Experiment | None:
+        """Return the sweep's experiment with the key of another, or None if it has none."""
+        point = self._point(experiment)
+        return None if point is None else Experiment(**self._fields(point))
+
     def swappable(self) -> list[tuple[str, str]]:
         """Return the models that judge under a rubric of their own, each with its family."""
         if self._drawn is not None:
@@ -147,7 +179,25 @@ class Sweep:
     @cached_property
     def facets(self) -> Mapping[str, Sequence[Any]]:
         """Facet, such as `wording` → its levels, where there are several."""
-        return facets_of(self.experiments())
+        levels = {name: self._levels(name) for name in facet_names()}
+        return {name: found for name, found in levels.items() if len(found) > 1}
+
+    def _levels(self, name: str) -> list[Any]:
+        dimension = DIMENSIONS.index(name)
+        choices = (
+            chain.from_iterable(block.box[dimension] for block in self.blocks)
+            if self._drawn is None
+            else (point[dimension] for point in self._drawn)
+        )
+        return [choice.fields[name] for choice in dict.fromkeys(choices)]
+
+    def _point(self, experiment: Experiment) -> Point | None:
+        return next(filter(None, map(self._regions.find, choice_keys(experiment))), None)
+
+    @cached_property
+    def _regions(self) -> Regions:
+        boxes = [block.box for block in self.blocks]
+        return Regions(boxes, DIMENSIONS.index("model"), self._drawn)
 
     @cached_property
     def _space(self) -> Space:

@@ -213,6 +213,20 @@ def _actors(node: Node) -> Actors:
     return Actors(kind="swapped", mapping=mapping)
 
 
+def choice_keys(experiment: Experiment) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of the choices that make an experiment, in the order of `DIMENSIONS`.
+
+    Where pairs are judged there are two: a sweep may leave the rubric out or give that of pairs.
+    """
+    values = {name: [getattr(experiment, name)] for name in FIELDS}
+    names = Names({}, {}, {})
+    keys = [next(iter(_choices(name, values, names))).key for name in DIMENSIONS]
+    yield tuple(keys)
+    if experiment.task_type == "pairs":
+        keys[DIMENSIONS.index("rubric")] = _key(RubricSource(kind="own"))
+        yield tuple(keys)
+
+
 def _choices(dimension: str, values: Mapping[str, Sequence[Any]], names: Names) -> Iterable[Choice]:
     if dimension == "window":
         places = product(values["window"], values["country"])

@@ -104,7 +104,7 @@ def plan_spending(
             for line in plan.lines
             if line.to_do and (only is None or line.workflow in only)
         ),
-        judges=tuple(sorted({experiment.model for experiment in sweep.experiments()})),
+        judges=tuple(sorted({group.experiment.model for group in sweep.alike(["model"])})),
         unpriced=tuple(plan.unpriced),
         spent_usd=spent(session, spending_scope(session, sweep.name)).cost_usd,
         approved=approved(session, sweep.name),

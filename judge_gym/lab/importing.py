@@ -154,7 +154,8 @@ def import_verdicts(
     experiments = recorded_experiments(files, recorded, rubric, windows)
     for name, window in {name: one.window for (name, _), one in experiments.items()}.items():
         _save_items(session, window, rubric, windows[name].items.values())
-    left = leaving(session, recorded.name, experiments.values())
+    points = {experiment.key for experiment in experiments.values()}
+    left = leaving(session, recorded.name, lambda stored: stored.key in points)
     if left and confirm:
         confirm(left)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())

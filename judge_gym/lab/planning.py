@@ -13,8 +13,10 @@ from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.design.plans import MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.strategies.sampling import AXES as SAMPLING
 from judge_gym.design.strategies.sampling import Sampling
-from judge_gym.design.sweep import Sweep
+from judge_gym.design.sweep import Alike, Sweep
+from judge_gym.design.sweep_blocks import DIMENSIONS
 from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import (
     AGENTS,
@@ -32,9 +34,9 @@ from judge_gym.lab.sweeps import (
     change_notes,
     check_budget,
     check_templates_kept,
-    identities_of,
     model_warnings,
     models_used,
+    recipes_of,
     unapplied,
     utility_model,
 )
@@ -45,8 +47,9 @@ from judge_gym.model_names import is_simulated_provider
 from judge_gym.questions.score_critic import score_critic
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import Past, PastKey, past_answers
+from judge_gym.store.experiments import experiments_reading
 from judge_gym.store.progress import Judged, judgements_by_kind, marks_by, samples_and_probes
-from judge_gym.store.recipes import Identity
+from judge_gym.store.recipes import Identity, identities
 from judge_gym.store.rubrics import rubric_ids
 from judge_gym.store.windows import collected_documents, count_views
 
@@ -134,6 +137,17 @@ class _Amount:
         self.longest_answers += count * longest
 
 
+_JUDGED_ALIKE = (
+    "temperature", "top_p", "logprobs", "randomize_labels", "shuffle_order", "prompt_order",
+    "actors",
+)  # fmt: skip
+"""Dimensions that change neither how many calls there are nor how long they get."""
+_JUDGING_DIMENSIONS = tuple(name for name in DIMENSIONS if name not in _JUDGED_ALIKE)
+_SAMPLING_DIMENSIONS = ("model", *SAMPLING)
+_RUBRIC_DIMENSIONS = (
+    "concept", "window", "model", "task_type", "scale_size", "rubric", "rubric_draw", "temperature"
+)  # fmt: skip
+
 _Amounts = dict[_Kind, _Amount]
 _History = Mapping[PastKey, Past]
 
@@ -148,20 +162,33 @@ def plan_sweep(
     other such windows count as full. Every judgement to come counts as scored. Raises
     `ConfigError` for a file that cannot be used or run, and with `keep_templates` if judgements
     were made by another recipe.
+
+    Of experiments that are not stored and differ in what no call shows, one is looked at.
     """
     configured = settings()
-    experiments = list(sweep.experiments())
+    stored = _stored(session, sweep)
+    groups = sweep.alike(_JUDGING_DIMENSIONS, stored)
+    looked_at = {
+        group.experiment.key: group.experiment
+        for some in (groups, *map(sweep.alike, (_SAMPLING_DIMENSIONS, _RUBRIC_DIMENSIONS)))
+        for group in some
+    }
+    experiments = list(looked_at.values())
     check_budget(providers, configured, sweep, experiments)
     utility = utility_model(configured, sweep, experiments)
-    identities = identities_of(session, configured, sweep)
+    recipes = recipes_of(configured, sweep, experiments)
+    known = identities(session, experiments, recipes).by_point
     if keep_templates:
-        check_templates_kept(sweep, identities.values())
-    experiments = [identities[one.key].of(one) for one in experiments]
+        check_templates_kept(sweep, known.values())
+    experiments = [known[one.key].of(one) for one in experiments]
+    groups = [replace(one, experiment=known[one.experiment.key].of(one.experiment))
+              for one in groups]  # fmt: skip
     documents, dropped = _documents(session, experiments)
+    judged = {known[one.key].key: one.replicates for one in stored}
     amounts = {
-        **_views(session, experiments, documents, utility, identities),
+        **_views(session, experiments, documents, utility, known),
         **_rubrics(session, experiments, sweep.swap, utility),
-        **_judgements(session, sweep, experiments, documents, identities),
+        **_judgements(session, sweep, groups, documents, known, judged),
     }
     past = past_answers(session, {kind.model for kind in amounts})
     examples = Examples(session, configured.summary_words)
@@ -171,8 +198,8 @@ def plan_sweep(
         lines=lines,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
-        facets=list(_facets(sweep, experiments, documents)),
-        changed=change_notes(identities.values()),
+        facets=list(_facets(sweep, groups, documents)),
+        changed=change_notes(known.values()),
         warnings=[
             *dropped,
             *replicate_warnings(sweep),
@@ -181,6 +208,13 @@ def plan_sweep(
         ],
         assumptions=_assumptions(providers, amounts, past, examples),
     )
+
+
+def _stored(session: Session, sweep: Sweep) -> list[Experiment]:
+    """Return the experiments of a sweep that are stored, as the sweep has them."""
+    windows = [window.key for window in sweep.windows.values()]
+    found = (sweep.own(stored) for stored in experiments_reading(session, windows))
+    return list({one.key: one for one in found if one}.values())
 
 
 def _each_call(
@@ -225,14 +259,14 @@ def _assumptions(
     )
 
 
-def _facets(
-    sweep: Sweep, experiments: Sequence[Experiment], documents: Mapping[str, int]
-) -> Iterator[str]:
-    judgements = dict.fromkeys(experiments, 0)
-    swaps = swapped_arms(experiments, sweep.swap)
-    for experiment in experiments:
-        items = documents[experiment.window.key] // resolve(experiment).of(Bundling).size
-        judgements[experiment] = items * experiment.replicates * (1 + swaps[experiment.key])
+def _facets(sweep: Sweep, groups: Sequence[Alike], documents: Mapping[str, int]) -> Iterator[str]:
+    judgements = {
+        group.experiment: group.count
+        * _items(group.experiment, documents)
+        * group.experiment.replicates
+        * (1 + swapped_arms(group, sweep.swap))
+        for group in groups
+    }
     for facet, levels in sweep.facets.items():
         first, named = levels[0], ", ".join(map(str, levels))
         more = sum(count for one, count in judgements.items() if getattr(one, facet) != first)
@@ -266,27 +300,22 @@ def _lines(
         )
 
 
-def swapped_arms(experiments: Sequence[Experiment], plan: SwapPlan | None) -> Mapping[str, int]:
-    """Return experiment key → how many swap and sham arms it gets at most."""
-    arms: dict[str, int] = defaultdict(int)
-    if plan is None:
-        return arms
-    own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
-    groups: dict[str, list[Experiment]] = defaultdict(list)
-    for experiment in own:
-        groups[experiment.peers_key].append(experiment)
-    for group in groups.values():
-        for experiment in group:
-            if isinstance(plan.pairs, MostDivergent):
-                rivals = min(len(group) - 1, plan.pairs.most_divergent)
-            elif plan.pairs == "all":
-                rivals = len(group) - 1
-            else:
-                rivals = sum(
-                    judge in (experiment.model, experiment.family) for judge, _ in plan.pairs
-                )
-            arms[experiment.key] = rivals + plan.sham
-    return arms
+def swapped_arms(group: Alike, plan: SwapPlan | None) -> int:
+    """Return how many swap and sham arms each of these experiments gets at most."""
+    judge = group.experiment
+    if plan is None or judge.rubric.kind != "own":
+        return 0
+    if isinstance(plan.pairs, MostDivergent):
+        rivals = min(group.peers - 1, plan.pairs.most_divergent)
+    elif plan.pairs == "all":
+        rivals = group.peers - 1
+    else:
+        rivals = sum(named in (judge.model, judge.family) for named, _ in plan.pairs)
+    return rivals + plan.sham
+
+
+def _items(experiment: Experiment, documents: Mapping[str, int]) -> int:
+    return documents[experiment.window.key] // resolve(experiment).of(Bundling).size
 
 
 def _documents(
@@ -311,7 +340,7 @@ def _views(
     experiments: Sequence[Experiment],
     documents: Mapping[str, int],
     utility: str,
-    identities: Mapping[str, Identity],
+    known: Mapping[str, Identity],
 ) -> _Amounts:
     recipes = recipes_of_views(settings(), utility)
     by_window: dict[str, list[Experiment]] = defaultdict(list)
@@ -320,7 +349,7 @@ def _views(
     amounts: _Amounts = defaultdict(_Amount)
     for key, group in by_window.items():
         # Views from before recipes belong to those of their experiments, unless these changed.
-        unchanged = not any(identities[one.key].changed for one in group)
+        unchanged = not any(known[one.key].changed for one in group)
         legacy = {""} if unchanged else set()
         for view in edited_views(settings(), group):
             amount = amounts[_Kind("w1-evidence", "views", AGENTS[view], utility)]
@@ -377,27 +406,24 @@ _ORDER = {
 def _judgements(
     session: Session,
     sweep: Sweep,
-    experiments: Sequence[Experiment],
+    groups: Sequence[Alike],
     documents: Mapping[str, int],
-    identities: Mapping[str, Identity],
+    known: Mapping[str, Identity],
+    replicates: Mapping[str, int],
 ) -> _Amounts:
-    swaps = swapped_arms(experiments, sweep.swap)
-    replicates = {
-        identities[experiment.key].key: experiment.replicates for experiment in experiments
-    }
+    """Count calls of groups; `replicates` are those of the stored experiments."""
     judged = samples_and_probes(session, replicates)
     amounts: _Amounts = defaultdict(_Amount)
-    for experiment in experiments:
-        strategies = resolve(experiment)
-        items = documents[experiment.window.key] // strategies.of(Bundling).size
-        own = items * experiment.replicates
-        swapped = own * swaps[experiment.key]
-        stored = judged.get(identities[experiment.key].key, Judged())
+    for group in groups:
+        experiment = group.experiment
+        own = group.count * _items(experiment, documents) * experiment.replicates
+        swapped = own * swapped_arms(group, sweep.swap)
+        stored = judged.get(known[experiment.key].key, Judged())
         to_come = max(0, own + swapped - stored.samples)
         # One sample in ten is probed twice.
         probes = stored.probes + round(to_come * 1.1)
         counts = (own, swapped, probes)
-        sampling = strategies.of(Sampling)
+        sampling = resolve(experiment).of(Sampling)
         for (workflow, (what, agent)), count in zip(_JUDGING.items(), counts, strict=True):
             if count:
                 kind = _Kind(

@@ -73,7 +73,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
         _log.log(level, "%s", lost.note)
     check_budget(runtime.providers, runtime.settings, sweep, experiments)
     with runtime.session() as session:
-        if left := store.leaving(session, sweep.name, experiments):
+        if left := store.leaving(session, sweep.name, sweep.own):
             logging.getLogger(LEAVING_LOG).warning("%s", left)
         run = register(session, runtime.settings, sweep)
         if retry_failed:
@@ -178,7 +178,7 @@ def check_budget(
 
 async def check_keys(runtime: Runtime, sweep: Sweep) -> None:
     """Raise `ConfigError` when a model that the sweep asks has no provider or no key."""
-    experiments = list(sweep.experiments())
+    experiments = asking_all(sweep)
     for model in models_used(runtime.settings, sweep, experiments):
         await runtime.keys.of(runtime.providers.of(model))
 
@@ -267,6 +267,12 @@ def check_models(sweep: Sweep, models: Iterable[str], check: Callable[[str], obj
                 raise
             where = f"{place.file}, line {place.line}: {place.key}: "
             raise ConfigError(where + error.message, error.remedy) from error
+
+
+def asking_all(sweep: Sweep) -> list[Experiment]:
+    """Return experiments of a sweep that ask each of its models between them."""
+    groups = sweep.alike(("model", "rubric", "evidence_view"))
+    return [group.experiment for group in groups]
 
 
 def models_of(experiments: Sequence[Experiment]) -> set[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 from psycopg import adapters, sql
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute, Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +24,17 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 26
 """Arrow reads so much at once; no row may be longer (a prompt with 20 long articles is 40 MB)."""
 
+Column = sa.ColumnElement[Any] | InstrumentedAttribute[Any]
 Columns = Mapping[str, str]
 """Column → PostgreSQL's name of its type, with [] behind that of an array."""
+
+
+def among(column: Column, values: Iterable[Any]) -> sa.ColumnElement[bool]:
+    """Whether a column has one of these values: one parameter, where IN has one for each.
+
+    A statement has 65,535 at most.
+    """
+    return column == sa.any_(sa.literal(list(values), sa.ARRAY(column.type)))
 
 
 def begin_copying(connection: sa.Connection) -> None:

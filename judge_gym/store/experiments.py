@@ -1,7 +1,7 @@
 """Experiments, sweeps, and the items an experiment is frozen with."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.recipes import rubric_recipe
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import inserting, packed
+from judge_gym.store.bulk import among, inserting, packed
 from judge_gym.store.engine import named
 from judge_gym.store.recipes import (
     Identity,
@@ -152,7 +152,7 @@ def _remember_former(session: Session, sweep_id: int, left: set[int], now: set[i
         rows = [{"sweep_id": sweep_id, "experiment_id": id_} for id_ in sorted(left)]
         session.execute(insert(former).on_conflict_do_nothing(), rows)
     session.execute(
-        sa.delete(former).where(former.sweep_id == sweep_id, former.experiment_id.in_(now))
+        sa.delete(former).where(former.sweep_id == sweep_id, among(former.experiment_id, now))
     )
 
 
@@ -208,27 +208,27 @@ class Leaving:
         )
 
 
-def leaving(session: Session, sweep: str, experiments: Iterable[Experiment]) -> Leaving | None:
-    """Return what leaves a stored sweep if these become its experiments; None if nothing does."""
-    points = [experiment.key for experiment in experiments]
-    stays = point_key().in_(points)
-    ids = (
-        sa.select(t.Experiment.id)
+def leaving(session: Session, sweep: str, stays: Callable[[Experiment], object]) -> Leaving | None:
+    """Return what leaves a stored sweep if only what `stays` is in it; None if nothing leaves."""
+    rows = session.scalars(
+        sa.select(t.Experiment)
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep, ~stays)
+        .where(t.Sweep.name == sweep)
     )
+    ids = [row.id for row in rows if not stays(stored_experiment(row))]
+    if not ids:
+        return None
     made = (t.Call.attempts > 0) | (t.Call.route == IMPORTED)
     counts = (
-        sa.select(sa.func.count()).select_from(ids.subquery()),
-        sa.select(sa.func.count()).where(t.Call.experiment_id.in_(ids), made),
+        sa.select(sa.func.count()).where(among(t.Call.experiment_id, ids), made),
         sa.select(sa.func.count())
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(ids)),
+        .where(among(t.Arm.experiment_id, ids)),
     )
-    gone, calls, judgements = (session.scalar(count) or 0 for count in counts)
-    return Leaving(sweep, gone, calls, judgements) if gone else None
+    calls, judgements = (session.scalar(count) or 0 for count in counts)
+    return Leaving(sweep, len(ids), calls, judgements)
 
 
 def judgements_of_points(session: Session, points: Iterable[str]) -> int:
@@ -239,7 +239,7 @@ def judgements_of_points(session: Session, points: Iterable[str]) -> int:
             .select_from(t.Sample)
             .join(t.Arm, t.Arm.id == t.Sample.arm_id)
             .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-            .where(point_key().in_(list(points)))
+            .where(among(point_key(), list(points)))
         )
         or 0
     )
@@ -255,7 +255,7 @@ def marked_experiments(session: Session, ids: Iterable[int]) -> set[int]:
     marking = (
         sa.select(t.SweepExperiment.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.SweepExperiment.experiment_id.in_(set(ids)), t.Sweep.on_unsupported == "mark")
+        .where(among(t.SweepExperiment.experiment_id, set(ids)), t.Sweep.on_unsupported == "mark")
     )
     return set(session.scalars(marking))
 
@@ -268,7 +268,7 @@ def sweep_description(session: Session, name: str) -> str:
 def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Experiment]:
     """Return the experiments with these tags by id; raises `StoreError` naming unknown tags."""
     rows = session.scalars(
-        sa.select(t.Experiment).where(t.Experiment.tag.in_(tags)).order_by(t.Experiment.id)
+        sa.select(t.Experiment).where(among(t.Experiment.tag, tags)).order_by(t.Experiment.id)
     ).all()
     if unknown := sorted(set(tags) - {row.tag for row in rows}):
         stored_tags = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
@@ -293,6 +293,17 @@ def experiments_of_sweep(session: Session, sweep: str) -> dict[int, Experiment]:
     }
 
 
+def experiments_reading(session: Session, windows: Collection[str]) -> list[Experiment]:
+    """Return the stored experiments on windows with these keys."""
+    rows = session.scalars(
+        sa.select(t.Experiment)
+        .join(t.Window, t.Window.id == t.Experiment.window_id)
+        .where(t.Window.key.in_(windows))
+        .order_by(t.Experiment.id)
+    )
+    return list(map(stored_experiment, rows))
+
+
 def former_experiments(session: Session, sweep: str) -> list[Experiment]:
     """Return the experiments that a sweep had before its file or a recipe changed."""
     rows = session.scalars(
@@ -315,7 +326,7 @@ def experiment_tag(session: Session, name: str) -> str:
 
 def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experiment]:
     """Return the experiments with these ids."""
-    rows = session.scalars(sa.select(t.Experiment).where(t.Experiment.id.in_(set(ids))))
+    rows = session.scalars(sa.select(t.Experiment).where(among(t.Experiment.id, set(ids))))
     return {row.id: stored_experiment(row) for row in rows}
 
 
@@ -376,7 +387,7 @@ def windows_of(session: Session, experiment_ids: Iterable[int]) -> dict[int, lis
     by_window: dict[int, list[int]] = {}
     rows = session.execute(
         sa.select(t.Experiment.window_id, t.Experiment.id)
-        .where(t.Experiment.id.in_(set(experiment_ids)))
+        .where(among(t.Experiment.id, set(experiment_ids)))
         .order_by(t.Experiment.id)
     )
     for window_id, experiment_id in rows:
@@ -500,7 +511,7 @@ def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ..
     rows = session.execute(
         sa.select(t.Call.experiment_id, name.c.value)
         .join(name, sa.true())
-        .where(t.Call.experiment_id.in_(ids), name.c.value.in_(sampling.AXES))
+        .where(among(t.Call.experiment_id, ids), name.c.value.in_(sampling.AXES))
         .distinct()
         .order_by(name.c.value)
     )

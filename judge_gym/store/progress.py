@@ -13,6 +13,7 @@ from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 from judge_gym.store.experiments import declared_replicates, experiments_by_id, within
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key
@@ -125,7 +126,7 @@ def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tu
     recorded = (
         sa.select(t.Arm.experiment_id, sa.func.count())
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Arm.experiment_id.in_(ids), t.Sample.imported)
+        .where(among(t.Arm.experiment_id, ids), t.Sample.imported)
         .group_by(t.Arm.experiment_id)
     )
     declared = declared_replicates(sweep)
@@ -134,7 +135,7 @@ def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tu
         .join(declared, declared.c.experiment_id == t.Arm.experiment_id)
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
         .where(
-            t.Arm.experiment_id.in_(ids),
+            among(t.Arm.experiment_id, ids),
             t.Arm.arm.in_(t.ARMS_IN_USE),
             t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
         )
@@ -164,7 +165,7 @@ def _samples(
             sa.func.count().filter(scored, twice),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(among(t.Arm.experiment_id, ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     rows = session.execute(within(query, sweep))
@@ -180,7 +181,7 @@ def _probes(session: Session, ids: Sequence[int], sweep: str | None) -> dict[int
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(among(t.Arm.experiment_id, ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id)
     )
     rows = session.execute(within(query, sweep))
@@ -193,7 +194,7 @@ def _evidence(session: Session, ids: Sequence[int]) -> Progress:
     evidence_view = t.Experiment.config["evidence_view"].astext
     rows = session.execute(
         sa.select(t.Experiment.window_id, evidence_view, view_recipe(evidence_view))
-        .where(t.Experiment.id.in_(ids))
+        .where(among(t.Experiment.id, ids))
         .distinct()
     )
     for window_id, view, recipe in rows:
@@ -201,7 +202,7 @@ def _evidence(session: Session, ids: Sequence[int]) -> Progress:
     collected = set(
         session.scalars(
             sa.select(t.Window.id).where(
-                t.Window.id.in_(windows), t.Window.collected_at.is_not(None)
+                among(t.Window.id, windows), t.Window.collected_at.is_not(None)
             )
         )
     )
@@ -224,7 +225,7 @@ def _evidence(session: Session, ids: Sequence[int]) -> Progress:
 def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
     rows = session.execute(
         query.add_columns(sa.func.count())
-        .where(t.Document.window_id.in_(ids))
+        .where(among(t.Document.window_id, ids))
         .group_by(t.Document.window_id)
     )
     return dict(rows.tuples().all())
@@ -235,7 +236,7 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
     keys = {applied_key(experiment) for experiment in experiments_by_id(session, ids).values()}
     rows = session.execute(
         sa.select(t.Rubric.status, sa.func.count())
-        .where(t.Rubric.key.in_(keys))
+        .where(among(t.Rubric.key, keys))
         .group_by(t.Rubric.status)
     )
     counts = dict(rows.tuples().all())

@@ -26,6 +26,7 @@ from judge_gym.records.recipes import (
 )
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 from judge_gym.store.rubrics import SHAM, generated_key
 
 Recipes = Mapping[str, Recipe]
@@ -169,7 +170,7 @@ def rows_by_point(
     rows: defaultdict[str, list[t.Experiment]] = defaultdict(list)
     for row in session.scalars(
         sa.select(t.Experiment)
-        .where(t.Experiment.key.in_(points) | t.Experiment.point.in_(points))
+        .where(among(t.Experiment.key, points) | among(t.Experiment.point, points))
         .order_by(t.Experiment.id)
     ):
         rows[row.point or row.key].append(row)
@@ -181,7 +182,7 @@ def _cells(session: Session, ids: Collection[int]) -> dict[int, int]:
     counted = (
         sa.select(t.Arm.experiment_id, t.Sample.arm_id, t.Sample.item_id)
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Arm.experiment_id.in_(ids))
+        .where(among(t.Arm.experiment_id, ids))
         .distinct()
         .subquery()
     )
@@ -264,7 +265,7 @@ def _derived(
     own: defaultdict[int, _Evidence] = defaultdict(lambda: defaultdict(set))
     for id_, template, hash_ in session.execute(
         sa.select(t.Call.experiment_id, t.Call.template, t.Call.template_hash)
-        .where(t.Call.experiment_id.in_(unknown))
+        .where(among(t.Call.experiment_id, unknown))
         .distinct()
     ):
         own[id_][template].add(hash_)
@@ -340,7 +341,7 @@ def _rubric_evidence(
     found: defaultdict[tuple[Any, ...], _Evidence] = defaultdict(lambda: defaultdict(set))
     columns = (t.Call.key, t.Call.template, t.Call.template_hash, t.Call.model)
     for call_key, template, hash_, model in session.execute(
-        sa.select(*columns).where(t.Call.key.in_(keys), t.Call.template.in_(RUBRIC_TEMPLATES))
+        sa.select(*columns).where(among(t.Call.key, keys), t.Call.template.in_(RUBRIC_TEMPLATES))
     ):
         for place in places[call_key.split("/")[1]]:
             found[place][template].add(hash_)
@@ -352,7 +353,7 @@ def _rubric_evidence(
 def adopt(session: Session, derived: Mapping[int, Recipe]) -> None:
     """Store the recipes of experiments from before recipes, and those of the views they read."""
     by_window: dict[int, dict[str, str]] = defaultdict(dict)
-    for row in session.scalars(sa.select(t.Experiment).where(t.Experiment.id.in_(derived))):
+    for row in session.scalars(sa.select(t.Experiment).where(among(t.Experiment.id, derived))):
         row.recipe = derived[row.id]
         by_window[row.window_id] |= view_recipes(row.recipe)
     session.flush()
@@ -375,7 +376,7 @@ def adopt(session: Session, derived: Mapping[int, Recipe]) -> None:
             sa.update(t.Experiment)
             .where(
                 t.Experiment.window_id == window_id,
-                t.Experiment.recipe.is_(None) | t.Experiment.id.in_(derived),
+                t.Experiment.recipe.is_(None) | among(t.Experiment.id, derived),
             )
             .values(view_recipes=reads)
         )

@@ -14,6 +14,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 
 SHAM = 2
 """The variant number of a sham: the judge's rubric drawn again, from the same prompt."""
@@ -103,7 +104,9 @@ def old_sham_key(experiment: Experiment) -> str:
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
     """Return key → id of the rubrics that exist, usable or not."""
-    rows = session.execute(sa.select(t.Rubric.key, t.Rubric.id).where(t.Rubric.key.in_(set(keys))))
+    rows = session.execute(
+        sa.select(t.Rubric.key, t.Rubric.id).where(among(t.Rubric.key, set(keys)))
+    )
     return dict(rows.tuples().all())
 
 

@@ -16,6 +16,7 @@ from judge_gym.lab.status import sweep_status
 from judge_gym.llm.providers import load_providers
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
+from judge_gym.store.recipes import rows_by_point
 from support.command_line import sweep_text
 from support.postgres import temporary_database
 from support.tiers import rest_slow
@@ -170,6 +171,30 @@ def test_a_finished_sweep_has_no_call_left_in_its_plan(engine: sa.Engine, tmp_pa
     assert (line.at_most, line.done, line.to_do) == (probes, probes, 0)
     assert sum(line.to_do for line in plan.lines) == 0
     assert sum(line.failed for line in plan.lines) == 0
+
+
+def test_experiments_planned_together_leave_out_what_is_judged(
+    engine: sa.Engine, tmp_path: Path
+) -> None:
+    """Points that differ in their temperature are counted together; one of them is done."""
+    file = tmp_path / "quick.yaml"
+    file.write_text(
+        sweep_text("quick.yaml", ("replicates: 2", "temperature: [1, 0.5]\n    replicates: 2"))
+    )
+    with Session(engine) as session:
+        plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
+    lines = {line.what: line for line in plan.lines}
+    judgements, swaps = lines["judgements"], lines["swaps and shams"]
+    assert (judgements.at_most, judgements.done, judgements.to_do) == (60, 30, 30)
+    assert (swaps.at_most, swaps.done, swaps.to_do) == (80, 40, 40)
+    # Only the second rubric of a judge is drawn at the temperature at which it judges.
+    assert (lines["rubrics"].at_most, lines["rubrics"].done) == (9, 6)
+
+
+def test_more_points_than_a_statement_takes_parameters(engine: sa.Engine) -> None:
+    points = [f"{number:016x}" for number in range(70_000)]
+    with Session(engine) as session:
+        assert not rows_by_point(session, points)
 
 
 def test_the_plan_says_what_making_failures_again_takes(engine: sa.Engine, tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ returns it. All modules of this folder are loaded, so a new axis adds one file a
 Agents read the resolved strategies, never the fields of the experiment.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, TypeVar
@@ -46,6 +46,9 @@ def axis_modules() -> list[str]:
 @lru_cache(maxsize=4096)
 def resolve(experiment: Experiment) -> Strategies:
     """Resolve every axis of `experiment`."""
-    return Strategies(
-        {name: import_module(f"{__name__}.{name}").resolve(experiment) for name in axis_modules()}
-    )
+    return Strategies({name: resolved(experiment) for name, resolved in _resolvers().items()})
+
+
+@cache
+def _resolvers() -> dict[str, Callable[[Experiment], Any]]:
+    return {name: import_module(f"{__name__}.{name}").resolve for name in axis_modules()}

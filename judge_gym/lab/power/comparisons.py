@@ -133,7 +133,8 @@ def not_simulated(sweep: Sweep) -> list[str]:
 def replicate_warnings(sweep: Sweep) -> list[str]:
     """Return a sentence per claim about polarization that the sweep's replicates put at risk."""
     about: dict[tuple[str, float], list[str]] = defaultdict(list)
-    experiments = list(sweep.experiments())
+    groups = sweep.alike(("task_type", "concept", "model", "rubric", "abstain"))
+    experiments = [group.experiment for group in groups]
     for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS):
         if hypothesis.metric != "polarization_excess":
             continue

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -104,6 +105,56 @@ def test_controlled_pairs_differ_in_their_axis_and_nothing_else(
     assert len(ends) == 10
     assert set(ends) == {experiment.key for experiment in sweep.experiments()} <= everything
     assert sweep.count() == len(set(ends))
+
+
+@settings(max_examples=60)
+@given(st.lists(a_block(), min_size=1, max_size=3), st.data())
+def test_groups_hold_every_experiment_once(
+    blocks: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    blocks = [{**block, "replicates": data.draw(st.integers(1, 2))} for block in blocks]
+    count = sweep_of(blocks).count()
+    draw = (
+        {"draw": {"random": data.draw(st.integers(1, count))}} if data.draw(st.booleans()) else {}
+    )
+    sweep = sweep_of(blocks, **draw)
+    experiments = list(sweep.experiments())
+    peers = Counter(experiment.peers_key for experiment in experiments)
+    dimensions = data.draw(st.lists(st.sampled_from(["model", "scale_size", "rubric", "abstain"])))
+    apart = {one.key: one for one in experiments if data.draw(st.booleans())}
+
+    groups = sweep.alike(dimensions, apart.values())
+
+    def values(one: Experiment, in_each: int) -> str:
+        return repr([[getattr(one, name) for name in dimensions], one.replicates, in_each])
+
+    rest = [group for group in groups if group.experiment.key not in apart]
+    found: Counter[str] = Counter()
+    for group in rest:
+        found[values(group.experiment, group.peers)] += group.count
+    assert found == Counter(
+        values(one, peers[one.peers_key]) for one in experiments if one.key not in apart
+    )
+    alone = {group.experiment.key: group for group in groups if group.experiment.key in apart}
+    assert len(alone) == len(groups) - len(rest) == len(apart)
+    assert all(
+        one.count == 1 and one.peers == peers[apart[key].peers_key] for key, one in alone.items()
+    )
+    by_key = {one.key: one for one in experiments}
+    assert all(by_key[group.experiment.key] == group.experiment for group in groups)
+
+
+@settings(max_examples=25)
+@given(st.lists(a_block(), min_size=1, max_size=2), a_block())
+def test_a_sweep_finds_its_own_experiment_for_another(
+    blocks: list[dict[str, Any]], others: dict[str, Any]
+) -> None:
+    sweep = sweep_of(blocks)
+    own = {experiment.key: experiment for experiment in sweep.experiments()}
+
+    for one in (*own.values(), *by_hand(others)):
+        stored = Experiment.model_validate(one.model_dump(mode="json"))
+        assert sweep.own(stored) == own.get(one.key)
 
 
 def test_another_seed_and_another_sweep_draw_other_points() -> None:
@@ -241,6 +292,18 @@ def test_a_third_of_a_million_points_are_counted_and_drawn_without_being_held() 
     finally:
         tracemalloc.stop()
     # Twenty thousand points held at once would take far more.
+    assert peak < 8_000_000
+
+
+def test_a_third_of_a_million_points_are_grouped_without_being_walked() -> None:
+    sweep = sweep_of(LARGE)
+    tracemalloc.start()
+    try:
+        groups = sweep.alike(["model", "scale_size"])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sum(group.count for group in groups) == 331_776 + 1
     assert peak < 8_000_000
 
 
