@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,17 +12,26 @@ from uuid import UUID
 import typer
 
 from deployments.cli.environment import check_api, database, database_engine, prepare_environment
-from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
-from deployments.cli.output import command, confirmed, console, show_table
+from deployments.cli.options import AsJson, Name, OfFailure, OfWorkflow, Yes
+from deployments.cli.output import (
+    command,
+    confirmed,
+    console,
+    notes_on_stderr,
+    print_json,
+    show_table,
+)
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.names import WORKFLOWS
 from judge_gym.shipped import own_or_shipped
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
     from prefect.client.orchestration import PrefectClient
     from sqlalchemy.orm import Session
 
+    from judge_gym.store.cleaning import Empty, Kept
     from judge_gym.store.selecting import Chosen, LedgerLine, Selection
 
 
@@ -73,41 +82,39 @@ def show_calls(title: str, lines: "Iterable[LedgerLine]") -> None:
 
 
 def retry(
-    name: Name, workflow: OfWorkflow = None, failure: OfFailure = None, yes: Yes = False
+    name: Name,
+    workflow: OfWorkflow = None,
+    failure: OfFailure = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Mark failed calls and empty answers so that the next run makes them again.
 
     Empty answers stay in the ledger. Shows the calls first and asks for confirmation. Makes no
-    calls itself.
+    calls itself. With --json, nothing is asked: without --yes, nothing is changed.
     """
     from judge_gym.store.cleaning import empty_answers, forget_failures, kept_failures
 
     with locked_calls(name, workflow, failure) as (session, title, selection):
-        kept = kept_failures(session, selection)
+        kept = list(kept_failures(session, selection))
+        empty = list(empty_answers(session, selection))
         count = sum(failures.count for failures in kept)
+        if as_json:
+            will = bool(count and yes)
+            if will:
+                forget_failures(session, selection)
+            print_json(
+                of=title,
+                failed=list(map(asdict, kept)),
+                empty_answers=list(map(asdict, empty)),
+                calls=count,
+                retried=will,
+            )
+            return
         if not count:
             console.print(f"{title}: no failed calls.", markup=False)
             raise typer.Exit
-        show_table(
-            f"{title}: failed calls to retry",
-            ("workflow", "class", "calls"),
-            ((failures.workflow, failures.failure, failures.count) for failures in kept),
-        )
-        for empty in empty_answers(session, selection):
-            unknown = f", and {empty.unpriced:,} of unknown price" if empty.unpriced else ""
-            console.print(
-                f"{counted(empty.count, 'empty answer')} of {empty.judge} cost "
-                f"{empty.cost_usd:.4g} USD{unknown}. Making them again may cost as much.",
-                markup=False,
-            )
-        if cut := sum(failures.count for failures in kept if failures.failure == "output_limit"):
-            console.print(
-                f"{counted(cut, 'call')} had no room for an answer (output_limit) and "
-                f"{'is' if cut == 1 else 'are'} not sent again at the same limit: raise max_tokens "
-                "in the sweep, or thinking_tokens of the model in the providers file, first.",
-                markup=False,
-                soft_wrap=True,
-            )
+        _show_failures(title, kept, empty)
         if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
             console.print("Nothing was changed.")
             raise typer.Exit
@@ -119,21 +126,46 @@ def retry(
     )
 
 
+def _show_failures(title: str, kept: "Sequence[Kept]", empty: "Iterable[Empty]") -> None:
+    show_table(
+        f"{title}: failed calls to retry",
+        ("workflow", "class", "calls"),
+        ((failures.workflow, failures.failure, failures.count) for failures in kept),
+    )
+    for answers in empty:
+        unknown = f", and {answers.unpriced:,} of unknown price" if answers.unpriced else ""
+        console.print(
+            f"{counted(answers.count, 'empty answer')} of {answers.judge} cost "
+            f"{answers.cost_usd:.4g} USD{unknown}. Making them again may cost as much.",
+            markup=False,
+        )
+    if cut := sum(failures.count for failures in kept if failures.failure == "output_limit"):
+        console.print(
+            f"{counted(cut, 'call')} had no room for an answer (output_limit) and "
+            f"{'is' if cut == 1 else 'are'} not sent again at the same limit: raise max_tokens "
+            "in the sweep, or thinking_tokens of the model in the providers file, first.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
 PATIENCE_S = 60.0
 """Seconds to wait for workers, which poll for cancelled runs every ten seconds."""
 
 
-def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
+def cancel(
+    name: Name, workflow: OfWorkflow = None, yes: Yes = False, as_json: AsJson = False
+) -> None:
     """Cancel flow runs, batches and calls that have no answer.
 
     Shows them first and asks for confirmation. Answers are kept; a later run makes the cancelled
-    calls again. Stop a run that was started in a terminal there, with Ctrl-C.
+    calls again. Stop a run that was started in a terminal there, with Ctrl-C. With --json, nothing
+    is asked: without --yes, nothing is cancelled.
     """
     from sqlalchemy.orm import Session
 
     from judge_gym.settings import settings
-    from judge_gym.store.cleaning import cancel_calls, without_answer
-    from judge_gym.store.locks import exclusive
+    from judge_gym.store.cleaning import without_answer
     from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
 
     prepare_environment(settings().data_dir, verbose=False)
@@ -141,31 +173,60 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
         with Session(engine) as session:
             chosen = choose(session, name)
             selection = chosen.selection(workflow or "")
-            lines = ledger_lines(session, without_answer(selection))
+            lines = list(ledger_lines(session, without_answer(selection)))
             batches = waiting_in_batches(session, calls(selection))
         runs = asyncio.run(unfinished_runs(chosen, name_of(name)))
         deployed = [run for run in runs if run.deployed]
-        _show_work(chosen.title, runs, batches)
-        show_calls("Calls without an answer", lines)
         count = sum(line.calls for line in lines)
-        if not (deployed or batches or count):
-            console.print("There is nothing to cancel.")
-            raise typer.Exit
-        if not confirmed("Cancel them?", yes=yes):
-            console.print("Nothing was cancelled.")
-            raise typer.Exit
-        asyncio.run(_cancel_all(deployed, batches))
-        with (
-            exclusive(engine, chosen.locks, PATIENCE_S if deployed else 0),
-            Session(engine) as session,
-            session.begin(),
-        ):
-            count = cancel_calls(session, selection)
-    console.print(
-        f"Cancelled {counted(len(deployed), 'flow run')} and {counted(count, 'call')}; batches: "
-        f"{len(batches)}, see `judge-gym sweep batches list`.",
-        markup=False,
-    )
+        to_do = bool(deployed or batches or count)
+        if not as_json:
+            _show_work(chosen.title, runs, batches)
+            show_calls("Calls without an answer", lines)
+            if not to_do:
+                console.print("There is nothing to cancel.")
+                raise typer.Exit
+        will = to_do and (yes if as_json else confirmed("Cancel them?", yes=yes))
+        if will:
+            with notes_on_stderr(as_json):
+                count = _cancel(engine, chosen, selection, deployed, batches)
+    if as_json:
+        print_json(
+            of=chosen.title,
+            flow_runs=list(map(asdict, runs)),
+            batches=dict(batches),
+            calls_without_answer=count,
+            cancelled=will,
+        )
+    elif will:
+        console.print(
+            f"Cancelled {counted(len(deployed), 'flow run')} and {counted(count, 'call')}; "
+            f"batches: {len(batches)}, see `judge-gym sweep batches list`.",
+            markup=False,
+        )
+    else:
+        console.print("Nothing was cancelled.")
+
+
+def _cancel(
+    engine: "sa.Engine",
+    chosen: "Chosen",
+    selection: "Selection",
+    runs: "Sequence[FoundRun]",
+    batches: Iterable[int],
+) -> int:
+    """Cancel runs of deployments, batches and calls; returns how many calls."""
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.cleaning import cancel_calls
+    from judge_gym.store.locks import exclusive
+
+    asyncio.run(_cancel_all(runs, batches))
+    with (
+        exclusive(engine, chosen.locks, PATIENCE_S if runs else 0),
+        Session(engine) as session,
+        session.begin(),
+    ):
+        return cancel_calls(session, selection)
 
 
 def _show_work(title: str, runs: "Iterable[FoundRun]", batches: Mapping[int, int]) -> None:

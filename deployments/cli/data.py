@@ -8,6 +8,7 @@ import typer
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import (
     AllowUnreadable,
+    AsJson,
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
@@ -17,7 +18,7 @@ from deployments.cli.options import (
     RecordedTruth,
     Yes,
 )
-from deployments.cli.output import command, confirmed, console, show_table
+from deployments.cli.output import command, confirmed, console, print_json, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -51,13 +52,14 @@ def export_bundle(
         str | None,
         typer.Option(help="With --format inspect: a judge's name or key.", show_default=False),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Export a sweep or experiments, with all they need, to CSV and Parquet.
 
     With --format inspect, write the judgements of a sweep or of a judge as logs of Inspect.
     """
     if written != "tables" or judge:
-        _export_logs(to, sweep, judge, bool(experiment), written)
+        _export_logs(to, sweep, judge, bool(experiment), written, as_json=as_json)
         return
     from judge_gym.store.bundles import export
     from judge_gym.store.experiments import experiment_tag
@@ -68,7 +70,13 @@ def export_bundle(
         with database() as session:
             tags = [experiment_tag(session, name) for name in experiment or ()]
         manifest = export(engine, to, sweep=name_of(sweep) if sweep else None, tags=tags)
-    _show_rows({name: table.rows for name, table in manifest.tables.items()}, "rows")
+    rows = {name: table.rows for name, table in manifest.tables.items()}
+    if as_json:
+        print_json(
+            folder=to, experiments=manifest.experiments, rows=rows, simulated=manifest.simulated
+        )
+        return
+    _show_rows(rows, "rows")
     marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
     console.print(
         f"Exported {counted(len(manifest.experiments), 'experiment')} to {to}.{marked}",
@@ -78,7 +86,13 @@ def export_bundle(
 
 
 def _export_logs(
-    to: Path, sweep: str | None, judge: str | None, experiments: bool, written: str
+    to: Path,
+    sweep: str | None,
+    judge: str | None,
+    experiments: bool,
+    written: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Write judgements as logs of Inspect."""
     from judge_gym.analysis.inspect_logs import export_judge, export_sweep
@@ -89,6 +103,9 @@ def _export_logs(
         raise ConfigError("Name either a sweep or a judge (--judge NAME) for --format inspect.")
     with database():
         files = export_sweep(name_of(sweep), to) if sweep else export_judge(judge or "", to)
+    if as_json:
+        print_json(folder=to, logs=files)
+        return
     console.print(f"Exported {counted(len(files), 'log')} of Inspect to {to}.", markup=False)
 
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.output import console, kept, marked, show_table
+from deployments.cli.options import AsJson
+from deployments.cli.output import console, kept, marked, print_json, show_table
 from judge_gym.counting import counted
 
 app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
@@ -101,6 +102,7 @@ def collect(
 @app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Store the windows of a sweep file without collecting them."""
     from judge_gym.design.sweep import load_sweep
@@ -108,5 +110,9 @@ def create(
 
     sweep = load_sweep(file)
     with database() as session:
-        for name, window in sweep.windows.items():
-            console.print(f"{register_window(session, window)}  {name}", markup=False)
+        stored = {name: register_window(session, window) for name, window in sweep.windows.items()}
+    if as_json:
+        print_json(sweep=sweep.name, windows=stored)
+        return
+    for name, window_id in stored.items():
+        console.print(f"{window_id}  {name}", markup=False)

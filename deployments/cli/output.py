@@ -1,5 +1,6 @@
 """Printing and confirmation for all commands: console, errors, tables."""
 
+import json
 import logging
 import os
 import shutil
@@ -8,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import (
@@ -190,6 +191,11 @@ def notes_on_stderr(wanted: bool) -> Iterator[None]:
         yield
     finally:
         console.stderr = False
+
+
+def print_json(**found: Any) -> None:
+    """Print an object as JSON, for programs."""
+    typer.echo(json.dumps(found, indent=2, default=str))
 
 
 def say_simulated() -> None:

@@ -28,6 +28,7 @@ from deployments.cli.output import (
     confirmed,
     console,
     notes_on_stderr,
+    print_json,
     progress_lines,
     say_progress,
     show_table,
@@ -466,6 +467,7 @@ def run(
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
     yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Store the experiments of a sweep file and print their tags.
 
@@ -476,8 +478,11 @@ def create(
     from judge_gym.settings import settings
 
     sweep = load_sweep(file)
-    with database() as session:
+    with notes_on_stderr(as_json), database() as session:
         confirm_leaving(leaving_of(session, sweep), yes=yes)
         stored = register(session, settings(), sweep)
+    if as_json:
+        print_json(sweep=stored.name, experiments=stored.tags)
+        return
     for tag in stored.tags:
         console.print(tag, markup=False)

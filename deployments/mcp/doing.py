@@ -44,27 +44,28 @@ def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[
 
 
 @as_tool
-def create_windows(file: str) -> str:
+def create_windows(file: str) -> dict[str, Any]:
     """Store the windows of a sweep file without collecting them."""
-    return _output_of("evidence", "create", "--", str(below_here(file)))
+    return _result_of("evidence", "create", "--json", "--", str(below_here(file)))
 
 
 @as_tool
-def create_experiments(file: str) -> str:
+def create_experiments(file: str) -> dict[str, Any]:
     """Store the experiments of a sweep file and return their tags. Makes no calls."""
-    return _output_of("sweep", "create", "--", str(below_here(file)))
+    return _result_of("sweep", "create", "--json", "--", str(below_here(file)))
 
 
 @as_tool
-def analyse(sweep: str) -> str:
+def analyse(sweep: str) -> dict[str, Any]:
     """Compute a sweep's figures again and write its report. Makes no calls."""
-    return _output_of("analyse", "figures", "--", sweep)
+    return _result_of("analyse", "figures", "--json", "--", sweep)
 
 
 @as_tool
-def export(sweep: str, folder: str) -> str:
+def export(sweep: str, folder: str) -> dict[str, Any]:
     """Export a sweep with all it needs to a new folder, as CSV and Parquet."""
-    return _output_of("data", "export", "--to", str(below_here(folder)), "--", sweep)
+    to = str(below_here(folder))
+    return _result_of("data", "export", "--json", "--to", to, "--", sweep)
 
 
 @as_tool
@@ -73,7 +74,7 @@ def retry(
     workflow: Workflow | None = None,
     failure: str | None = None,
     confirm: bool = False,
-) -> str:
+) -> dict[str, Any]:
     """Mark failed calls so that the next run makes, and pays for, them again.
 
     `sweep` may also be an experiment's tag or number. Without `confirm`, only returns what it
@@ -83,7 +84,7 @@ def retry(
 
 
 @as_tool
-def cancel(sweep: str, workflow: Workflow | None = None, confirm: bool = False) -> str:
+def cancel(sweep: str, workflow: Workflow | None = None, confirm: bool = False) -> dict[str, Any]:
     """Cancel flow runs of deployments, batches, and calls without an answer.
 
     `sweep` may also be an experiment's tag or number. Without `confirm`, only returns what it
@@ -237,24 +238,21 @@ def _start(output: IO[bytes], *words: str) -> "subprocess.Popen[bytes]":
 
 
 def _confirmed(
-    verb: str, name: str, workflow: str | None, failure: str | None, *, confirm: bool
-) -> str:
-    words = ["sweep", verb]
+    verb: str, sweep: str, workflow: str | None, failure: str | None, *, confirm: bool
+) -> dict[str, Any]:
+    words = ["sweep", verb, "--json"]
     words += ["--workflow", workflow] if workflow else []
     words += ["--failure", failure] if failure else []
-    if confirm:
-        return _output_of(*words, "--yes", "--", name)
-    ended = _run_command(*words, "--", name)
-    # Without a terminal and without --yes the command prints its effect and refuses.
-    return f"{ended.stdout}{ended.stderr}"[-4_000:]
+    words += ["--yes"] if confirm else []
+    return _result_of(*words, "--", sweep)
 
 
-def _output_of(*words: str) -> str:
+def _result_of(*words: str) -> dict[str, Any]:
     ended = _run_command(*words)
     if ended.returncode:
         raise CommandError(ended.stderr.strip() or f"Exit code {ended.returncode}.")
-    output: str = bounded(ended.stdout)
-    return output
+    result: dict[str, Any] = bounded(json.loads(ended.stdout))
+    return result
 
 
 def _run_command(*words: str) -> "subprocess.CompletedProcess[str]":

@@ -79,7 +79,12 @@ def test_a_run_with_failures_exits_with_1_and_names_the_command_that_retries_the
         assert "partial-failure" in flow_run["tags"]
         assert RETRY in flow_run["state"]["message"]
 
-    command("sweep", "retry", "flaky", "--yes").fine()
+    shown, done = (
+        json.loads(command("sweep", "retry", "flaky", "--json", *given).fine().output)
+        for given in ((), ("--yes",))
+    )
+    assert shown["failed"] == [{"workflow": "w3-scoring", "failure": "server", "count": 1}]
+    assert (shown["calls"], shown["retried"], done["retried"]) == (1, False, True)
     mended, requests = run(command, file, [READABLE])
     assert mended.code == 0, mended
     assert requests == 1 + 1

@@ -168,6 +168,7 @@ def error(result: Any) -> str:
 
 
 FILE = "deployments/sweeps/quick.yaml"
+JUDGING = ("w3-scoring", "w4-swap")
 
 
 def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
@@ -179,8 +180,8 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
         # At most: what was not scored is not probed.
         assert plan["sweep"] == "quick"
         assert plan["to_do"] < 10
-        assert "valmora" in await call("create_windows", file=FILE)
-        tags = (await call("create_experiments", file=FILE)).split()
+        assert list((await call("create_windows", file=FILE))["windows"]) == ["valmora"]
+        tags = (await call("create_experiments", file=FILE))["experiments"]
         assert [one["tag"] for one in await call("list_experiments", sweep="quick")] == tags
         await call("run_sweep", file=FILE, only=["w3-scoring"])
         async with asyncio.timeout(LONGEST_S):
@@ -192,10 +193,19 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
         tables = await call("results", sweep="quick")
         assert tables["simulated"] is True
         assert tables["tables"]
-        await call("export", sweep="quick", folder="second-bundle")
+        exported = await call("export", sweep="quick", folder="second-bundle")
+        judged = sum(line["done"] for line in plan["lines"] if line["workflow"] in JUDGING)
+        assert exported["rows"]["samples"] == judged
         assert (place.command.folder / "second-bundle" / "manifest.json").exists()
-        assert "no failed calls" in await call("retry", sweep="quick")
-        assert "nothing to cancel" in await call("cancel", sweep="quick", confirm=True)
+        assert (await call("analyse", sweep="quick"))["simulated"] is True
+        again = await call("retry", sweep="quick")
+        assert (again["calls"], again["failed"], again["retried"]) == (0, [], False)
+        ended = await call("cancel", sweep="quick", confirm=True)
+        assert (ended["flow_runs"], ended["calls_without_answer"], ended["cancelled"]) == (
+            [],
+            0,
+            False,
+        )
 
     place.with_client(work)
 
