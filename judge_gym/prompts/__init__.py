@@ -104,6 +104,7 @@ def _environment(bound: tuple[tuple[str, str], ...]) -> jinja2.Environment:
     return jinja2.Environment(
         loader=_Binding(dict(bound)),
         undefined=jinja2.StrictUndefined,
+        auto_reload=False,  # one run has one text, under the hash that was taken of it
         autoescape=False,  # prompts are plain text; HTML escaping would alter evidence
         trim_blocks=True,
         lstrip_blocks=True,
