@@ -5,11 +5,11 @@
 - one worker, two workers: the flow as a deployment, run by `prefect worker` from a work pool. Two
   workers get one flow run each, for one of the sweep's two judges, and share the provider's slots.
 
-Throughput is measured from the first call in the ledger to the last answer, without start-up. CPU
+Throughput is measured from the first judgement in the ledger to the last, without start-up. CPU
 is that of all client processes, imports included (seconds, not per call). The start-up of a flow
 run, from its request to its first call, has its own column.
 
-    python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2]
+    python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2] [--chunk 100]
 """
 
 import argparse
@@ -45,19 +45,23 @@ def main() -> None:
     parser.add_argument("--judgements", type=int, default=1000, help="a multiple of 200")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--chunk", type=int, default=100, help="judgements of a Prefect task")
     asked = parser.parse_args()
     measured: dict[str, list[Figures]] = defaultdict(list)
     with place() as here, prefect_server(here.folder) as (api, server):
         here.providers(task_slots=4)
         sweep = write_sweep(here.folder, asked.judgements, MODELS)
-        run(here, server, api, ["bench.judging", str(sweep)])  # the simulator reads every article
+        run(
+            here, server, api, ["bench.judging", str(sweep)], asked.chunk
+        )  # the simulator reads every article
         for _ in range(asked.repeat):
             plain = ["bench.judging", str(sweep), "cold"]
-            measured["without Prefect"].append(run(here, server, {}, plain))
-            measured["in process"].append(run(here, server, api, ["bench.flow", str(sweep)]))
+            measured["without Prefect"].append(run(here, server, {}, plain, asked.chunk))
+            in_process = ["bench.flow", str(sweep)]
+            measured["in process"].append(run(here, server, api, in_process, asked.chunk))
             for workers in asked.workers:
                 name = "one worker" if workers == 1 else f"{workers} workers"
-                measured[name].append(deployed(here, server, api, sweep, workers))
+                measured[name].append(deployed(here, server, api, sweep, workers, asked.chunk))
     table(measured, asked.judgements)
 
 
@@ -79,20 +83,24 @@ def table(measured: dict[str, list[Figures]], judgements: int) -> None:
     show(f"Prefect's share of {judgements:,} judgements", columns, rows)
 
 
-def run(here: Place, server: int, api: dict[str, str], module: Sequence[str]) -> Figures:
+def run(
+    here: Place, server: int, api: dict[str, str], module: Sequence[str], chunk: int
+) -> Figures:
     """Judge in one process."""
     with here.database() as url:
-        environment = here.environment(url, chunk_size=100, workers=4) | api
+        environment = here.environment(url, chunk_size=chunk, workers=4) | api
         before = tree_cpu_s(server)
         here_cpu, begun = _children_s(), time.time()
         here.measure([sys.executable, "-m", *module], environment)
         return _figures(url, begun, _children_s() - here_cpu, tree_cpu_s(server) - before)
 
 
-def deployed(here: Place, server: int, api: dict[str, str], sweep: Path, workers: int) -> Figures:
+def deployed(
+    here: Place, server: int, api: dict[str, str], sweep: Path, workers: int, chunk: int
+) -> Figures:
     """Judge in flow runs on workers."""
     with here.database() as url, ExitStack() as stack:
-        environment = here.environment(url, chunk_size=100, workers=4) | api
+        environment = here.environment(url, chunk_size=chunk, workers=4) | api
         environment |= {"JUDGE_GYM_HOME": str(REPOSITORY)}
         prefect(environment, "work-pool", "create", "judge-gym", "--type", "process", "--overwrite")
         prefect(environment, "--no-prompt", "deploy", "--all")
@@ -109,13 +117,16 @@ def _figures(database: str, begun: float, client_s: float, server_s: float) -> F
 
 
 def pace(database: str, begun: float) -> Figures:
-    """Return calls per second from the first call to the last answer, and the time of the first."""
+    """Return judgements per second from the first to the last answer, and when the first began.
+
+    Calls that write rubrics come before: a flow of its own would start in between.
+    """
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.connect() as connection:
         count, first, last = connection.execute(
             sa.select(
                 sa.func.count(), sa.func.min(t.Call.created_at), sa.func.max(t.Call.finished_at)
-            ).where(t.Call.status == "succeeded")
+            ).where(t.Call.status == "succeeded", t.Call.workflow == "w3-scoring")
         ).one()
     return {
         "rate": count / (last - first).total_seconds(),

@@ -1,7 +1,7 @@
 """Measure `sweep run --processes`: throughput and CPU a call with one, two and four processes.
 
-W1 to W3 of a sweep, on the simulator of `bench.place`. Throughput is from the first recorded call
-to the last answer. CPU is that of the command with its worker processes, imports included; a run
+W1 to W3 of a sweep, on the simulator of `bench.place`. Throughput is from the first judgement
+to the last. CPU is that of the command with its worker processes, imports included; a run
 of few judgements is subtracted for the CPU of a call. What is nearest to a whole core, or all
 cores together, has saturated.
 
@@ -23,7 +23,8 @@ from bench.table import show
 from bench.whole_command import JUDGE_GYM, PARTS
 
 FEW = 100
-"""Judgements of the run whose CPU is start-up."""
+"""Judgements for each process of the run whose CPU is start-up: one that has none does not start
+its client."""
 Figures = dict[str, float]
 
 
@@ -37,12 +38,13 @@ def main() -> None:
     rows = []
     with place(asked.latency) as here:
         here.providers(task_slots=8, concurrency=200)
-        few = write_sweep(here.folder, FEW, name="few")
+        few = write_sweep(here.folder, FEW * max(asked.processes), name="few")
         many = write_sweep(here.folder, asked.judgements, name="many")
         run(here, few, 1)  # the simulator reads every article
         for processes in asked.processes:
             start, whole = run(here, few, processes), run(here, many, processes)
-            rows.append(row(processes, start, whole, asked.judgements - FEW))
+            calls = asked.judgements - FEW * max(asked.processes)
+            rows.append(row(processes, start, whole, calls))
     columns = (
         "processes",
         "calls/s",

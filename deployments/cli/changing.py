@@ -27,8 +27,8 @@ from judge_gym.design.names import WORKFLOWS
 from judge_gym.shipped import own_or_shipped
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
     from prefect.client.orchestration import PrefectClient
+    from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from judge_gym.store.cleaning import Empty, Kept
@@ -208,7 +208,7 @@ def cancel(
 
 
 def _cancel(
-    engine: "sa.Engine",
+    engine: "Engine",
     chosen: "Chosen",
     selection: "Selection",
     runs: "Sequence[FoundRun]",

@@ -39,6 +39,9 @@ REPORTS_URL = "JUDGE_GYM_REPORTS_URL"
 WATCH_S = 1.0
 SERVER_START_S = 300.0
 WORKER_STOP_S = 30.0
+LOGGERS = "judge_gym.llm.breaker,judge_gym.lab.sweeps,judge_gym.panel.running"
+"""Loggers of judge-gym that the Logs of a run show beside Prefect's own; a line for each call would
+be too many."""
 _WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")
 
 
@@ -231,6 +234,7 @@ def _worker(log: Path, server: Part) -> Iterator[Part]:
         # Shown on the page of a run. A task is a chunk of calls, so the lines are few.
         "PREFECT_LOGGING_LEVEL": "INFO",
         "PREFECT_LOGGING_TO_API_ENABLED": "true",
+        "PREFECT_LOGGING_EXTRA_LOGGERS": LOGGERS,
         "PREFECT_WORKER_QUERY_SECONDS": "2",
     }
     command = [sys.executable, "-m", "prefect", *_WORKER]
