@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.options import AsJson, PlanOnly, RetryFailed
+from deployments.cli.options import AsJson, Everything, PlanOnly, RetryFailed
 from deployments.cli.output import (
     console,
     errors,
@@ -44,6 +44,7 @@ def calibrate(
     retry_failed: RetryFailed = False,
     fail_under: FailUnder = None,
     by_verdict: ByVerdict = False,
+    everything: Everything = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a judge detects in texts changed in known ways.
@@ -66,7 +67,9 @@ def calibrate(
         _plan_calibration(design, judges, originals.texts)
         return
     with tables_on_standard_error(when=as_json):
-        findings, error = _run_calibration(file, design, judges, retry_failed=retry_failed)
+        findings, error = _run_calibration(
+            file, design, judges, retry_failed=retry_failed, everything=everything
+        )
         assessments = findings.assessments
         figures = {
             one.judge.name: {check.name: check.estimate for check in one.checks}
@@ -135,7 +138,12 @@ def _plan_critics(
 
 
 def _run_calibration(
-    file: Path, design: "CalibrationDesign", judges: "Sequence[Judge]", *, retry_failed: bool
+    file: Path,
+    design: "CalibrationDesign",
+    judges: "Sequence[Judge]",
+    *,
+    retry_failed: bool,
+    everything: bool,
 ) -> "tuple[CalibrationFindings, JudgeGymError | None]":
     """Run it and show what it found; returns that, with the error of a run that did not succeed."""
     import asyncio
@@ -151,7 +159,7 @@ def _run_calibration(
     try:
         run_flow(
             "calibration",
-            lambda: shown.append(asyncio.run(_show_calibration(design))),
+            lambda: shown.append(asyncio.run(_show_calibration(design, everything=everything))),
             simulator_for(models),
             show_failed=True,
             file=file,
@@ -164,22 +172,37 @@ def _run_calibration(
     return shown[0], None
 
 
-async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings":
-    from judge_gym.calibration.checks import span
-    from judge_gym.formats import dollars
+async def _show_calibration(
+    design: "CalibrationDesign", *, everything: bool
+) -> "CalibrationFindings":
     from judge_gym.judges.calibrating.estimating import read_findings
-    from judge_gym.report.calibration import (
-        asking,
-        contradictions_in_words,
-        gap,
-        page_path,
-        warning,
-    )
+    from judge_gym.report.calibration import gap, page_path, warning
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
         findings = read_findings(current, design)
         page = page_path(design, current.settings.reports_dir)
+    if everything:
+        _show_all_checks(findings)
+    _show_verdicts(findings)
+    if findings.related:
+        console.print(f"Note: {warning(findings)}", markup=False)
+    if findings.missing:
+        console.print(gap(findings), markup=False)
+    if findings.simulated:
+        say_simulated()
+    if not everything:
+        console.print("All checks: on the page, or rerun the command with --all.")
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    return findings
+
+
+def _show_all_checks(findings: "CalibrationFindings") -> None:
+    """Print every check of every judge, and of the judges beside each other."""
+    from judge_gym.calibration.checks import span
+    from judge_gym.formats import dollars
+    from judge_gym.report.calibration import asking, contradictions_in_words
+
     for assessment in findings.assessments:
         name = f"{assessment.judge.name}, {assessment.answered}"
         show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
@@ -207,29 +230,25 @@ async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings
             ],
         )
         console.print(f"{asking(findings)}\n", markup=False)
-    if findings.related:
-        console.print(f"Note: {warning(findings)}", markup=False)
-    _show_verdicts(findings)
-    if findings.missing:
-        console.print(gap(findings), markup=False)
-    if findings.simulated:
-        say_simulated()
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
-    return findings
 
 
 def _show_verdicts(findings: "CalibrationFindings") -> None:
     """Print the verdict on each judge and its reasons, the judge to use first."""
+    from judge_gym.calibration.checks import Result
+
     show_table(
         "Which judge to use",
-        ("judge", "answered by", "verdict", "judgements", "with a score"),
+        ("judge", "answered by", "verdict", "pass", "fail", "open", "scored"),
         [
             (
                 marked(assessment.judge.name, simulated=assessment.simulated),
                 str(assessment.answered),
                 assessment.decision.verdict.words,
-                assessment.statuses.total(),
-                assessment.statuses["scored"],
+                *(
+                    sum(check.result is result for check in assessment.checks)
+                    for result in (Result.PASSES, Result.FAILS, Result.INCONCLUSIVE)
+                ),
+                f"{assessment.statuses['scored']} of {assessment.statuses.total()}",
             )
             for assessment in findings.assessments
         ],

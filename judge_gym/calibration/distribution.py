@@ -27,10 +27,12 @@ from judge_gym.metrics.points import (
 )
 from judge_gym.planted.editing import Expectation
 
+_DIFFER = "first make sure that the texts differ in quality."
 _ANCHORS = (
-    "Describe in the rubric what a score of 20, 40, 60 and 80 looks like, or use fewer stages; "
-    "first make sure that the texts differ in quality."
+    "Describe in the rubric what scores along the whole scale look like, or use fewer stages; "
+    f"{_DIFFER}"
 )
+_TWO_ANCHORS = f"Describe in the rubric what makes a text pass, and what makes it fail; {_DIFFER}"
 _MOVES_NOTHING = "but it puts nearly everything together, so that little can move"
 # A count reaches a margin when it equals it.
 _HALF = 0.5
@@ -88,7 +90,7 @@ def _spread(
         else f"{bins} bins of 20 points hold 5% of the scores each",
         bins_in_use(scores, reachable),
         above[0],
-        _ANCHORS,
+        _TWO_ANCHORS if reachable == 2 else _ANCHORS,
         undecided="Use more items: from 73 on, a bin without a score is known to be unused.",
     )
     if reachable == 2:

@@ -287,6 +287,11 @@ def _judged_trend(curve: Curve, check: Check, p: float | None) -> Check:
         return replace(check, action="Score three severities, the original among them.")
     falling = curve.points if curve.expectation is Expectation.DROP else -curve.points
     result, action = Result.INCONCLUSIVE, "Use more items, or more severities."
+    if not np.ptp(curve.points, axis=1).any():
+        action = (
+            f"No score moved at any severity of {curve.perturbation}, which more items do not "
+            "change: see by the texts whether the judge should have noticed it."
+        )
     if p < ALPHA:
         result, action = Result.PASSES, ""
     elif page_trend(falling)[1] < ALPHA:

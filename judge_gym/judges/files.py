@@ -71,6 +71,12 @@ def judge_in(node: Node, depth: int = 0) -> AnyJudge:
 
     `depth` is how many files above it name it as a member.
     """
+    if node.items.get("kind", node).value in ("callable", "http") and "verdicts" in node.items:
+        raise node.items["verdicts"].place.problem(
+            "is of judges that are asked with a prompt",
+            "A function or endpoint names its verdicts on a scale, and returns one of the names: "
+            "scale: {lowest: 0, highest: 1, anchors: [fail, pass]}.",
+        )
     read = read_model(_File, Node({"judge": node}, node.place)).judge
     judge: AnyJudge
     if isinstance(read, EnsembleFile | RoutedFile):

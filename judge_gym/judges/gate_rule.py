@@ -23,7 +23,9 @@ class GateRule(Frozen):
     repeats: int = Field(default=1, ge=1, le=50)
     """How often each text is judged."""
     readable: float = Field(default=0.8, gt=0, lt=1)
-    """Least share of answers that have a score."""
+    """Least share of answers that have a score. The interval has to lie above it, where
+    `judge calibrate` asks of the share itself that it be 0.98: an interval of nothing but readable
+    answers does so from 190 texts on."""
     agreement: float | None = Field(default=0.4, ge=0, lt=1)
     """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores;
     null to leave it out."""

@@ -9,7 +9,8 @@ number::
 
     {"score": 72, "subscores": {"clarity": 80}, "verdict": "keep", "reason": "..."}
 
-`score` and the subscores are on the judge's `scale`, or the result is `unparseable`. A callable
+`score` and the subscores are on the judge's `scale`, as numbers or as names of its `anchors`, or
+the result is `unparseable`. A callable
 may be `async`; another one runs in a thread, several at once. An exception, a status other than
 200, an answer that is too long or a passed time limit make the result `failed`; nothing is tried
 again by itself. What it costs is not known here, and no call stands in the ledger.

@@ -87,16 +87,17 @@ def plan_judging(
 def _answering(judgings: Sequence[Asked]) -> Iterator[tuple[Judge, str, Asked]]:
     """Yield each judge that answers, when it is asked, and what it is to judge."""
     for judging in judgings:
-        waiting = [(judging.judge, "")]
+        waiting: list[tuple[Judge, str]] = [(judging.judge, "")]
         while waiting:
             judge, condition = waiting.pop(0)
+            of = condition or f", for {judge.name}"
             if not judge.made_of:
                 yield judge, condition, judging
             elif isinstance(judge, RoutedJudge):
                 first, second = judge.members
-                waiting += [(first, condition), (second, f", where {first.name} is in doubt")]
+                waiting += [(first, of), (second, f"{of}, where {first.name} is in doubt")]
             else:
-                waiting += [(member, condition) for member in judge.made_of]
+                waiting += [(member, of) for member in judge.made_of]
 
 
 def plan_perturbing(

@@ -20,7 +20,7 @@ class Scale(Frozen):
     highest: int = Field(default=100, ge=-1_000_000, le=1_000_000)
     """The highest score, above the lowest."""
     anchors: tuple[str, ...] = Field(default=(), max_length=101)
-    """A name for each step, the worst first; then only whole numbers are marks."""
+    """A name for each step, the worst first; then only whole numbers are marks, and the names."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
@@ -46,12 +46,15 @@ class Scale(Frozen):
     def mark(self, given: Any, of: str) -> float:
         """Return a mark out of an answer; raises `Unfit` when it is none on this scale.
 
-        A number written as text counts, `true` and NaN do not.
+        A number written as text counts, and the name of a step; `true` and NaN do not.
         """
+        if isinstance(given, str) and given.strip() in self.anchors:
+            return float(self.lowest + self.anchors.index(given.strip()))
         if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
             given = float(given)
         if isinstance(given, bool) or not isinstance(given, int | float):
-            raise Unfit(f"{of}: {str(given)[:60]!r} is not a number")
+            named = f", and not one of {', '.join(self.anchors)}" if self.anchors else ""
+            raise Unfit(f"{of}: {str(given)[:60]!r} is not a number{named}")
         if not (math.isfinite(given) and self.lowest <= given <= self.highest):
             raise Unfit(f"{of}: {given:g} is not from {self.lowest} to {self.highest}")
         if self.anchors and given != int(given):

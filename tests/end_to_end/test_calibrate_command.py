@@ -34,8 +34,14 @@ def test_a_calibration_ends_with_a_page(
     # Twice: 4 texts, and two changes of each but for one with nothing to make vague.
     assert ended.errors.splitlines()[-1] == "calibrate small.yaml: 22 of 22 judgements"
     said = " ".join(ended.output.split())
-    assert "good, sim/good-1 (SIMULATED)" in said
+    assert "good (SIMULATED) sim/good-1 cannot tell" in said
     assert "SIMULATED DATA: not evidence about real models." in said
+    assert len(ended.output.splitlines()) <= 40
+    everything = command("judge", "calibrate", file, "--all").fine()
+    checks = " ".join(everything.output.split())
+    assert "good, sim/good-1 (SIMULATED)" in checks
+    assert "vague_ify lowers the score" in checks
+    assert "vague_ify lowers the score" not in said
     page = command.data / "reports" / "calibration-small.html"
     assert str(page) in ended.output.replace("\n", "")
     assert "SIMULATED" in page.read_text()

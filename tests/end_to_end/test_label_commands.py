@@ -89,7 +89,7 @@ def test_a_calibration_uses_the_labels_of_several_people(
     (tmp_path / "labels.csv").write_text("\n".join(["item,rater,label", *rows]))
     file = tmp_path / "labelled.yaml"
     file.write_text(CALIBRATION)
-    ended = command("judge", "calibrate", file).fine()
+    ended = command("judge", "calibrate", file, "--all").fine()
     said = " ".join(ended.output.split())
     assert "by 2 annotators (ann 4, bo 4)" in said
     assert "the mean of 2 people's labels on 4 of 4 texts" in said

@@ -137,6 +137,14 @@ def test_a_trend_the_wrong_way_fails():
     assert curve_checks([curve(rising.points, STAY)]) == []
 
 
+def test_a_judge_that_never_moves_is_not_told_to_take_more_items():
+    (still,) = curve_checks([curve([[60, 60, 60], [50, 50, 50], [75, 75, 75]])])
+    (moving,) = curve_checks([curve([[60, 60, 59], [50, 51, 50], [75, 75, 75]])])
+    assert still.result is moving.result is Result.INCONCLUSIVE
+    assert "more items do not change" in still.action
+    assert moving.action == "Use more items, or more severities."
+
+
 def test_a_trend_needs_three_severities():
     two = Curve("vague_ify", DROP, np.array([0.0, 1]), np.ones((9, 2)))
     (check,) = curve_checks([two])

@@ -14,6 +14,7 @@ from judge_gym.judges import (
     load_judge,
     read_items,
 )
+from judge_gym.records.judgements import Unfit
 
 JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
 RUBRIC = """\
@@ -40,6 +41,21 @@ def test_the_examples_fit_their_items(name: str) -> None:
     for item in items:
         judge.check(item)
         assert "ample" in item.context, "invented, and it says so"
+
+
+def test_a_function_with_verdicts_is_told_how_to_name_them(tmp_path: Path) -> None:
+    given = "kind: callable\nname: a\nfunction: 'grades:mine'\nverdicts: [pass, fail]\n"
+    with pytest.raises(ConfigError) as refused:
+        load_judge(written(tmp_path, given))
+    assert "line 4: verdicts" in refused.value.message
+    said = refused.value.remedy.partition("scale: ")[2].rstrip(".")
+    mended = load_judge(
+        written(tmp_path, given.replace("verdicts: [pass, fail]", f"scale: {said}"))
+    )
+    assert isinstance(mended, CallableJudge)
+    assert [mended.scale.mark(name, "score") for name in ("fail", " pass ")] == [0, 1]
+    with pytest.raises(Unfit, match="not one of fail, pass"):
+        mended.scale.mark("maybe", "score")
 
 
 def test_every_kind_is_read(tmp_path: Path) -> None:
