@@ -180,10 +180,11 @@ def cancel(
         count = sum(line.calls for line in lines)
         to_do = bool(deployed or batches or count)
         if not as_json:
-            _show_work(chosen.title, runs, batches)
-            show_calls("Calls without an answer", lines)
+            if to_do or runs:
+                _show_work(chosen.title, runs, batches)
+                show_calls("Calls without an answer", lines)
             if not to_do:
-                console.print("There is nothing to cancel.")
+                console.print(f"{chosen.title}: there is nothing to cancel.", markup=False)
                 raise typer.Exit
         will = to_do and (yes if as_json else confirmed("Cancel them?", yes=yes))
         if will:
