@@ -281,7 +281,7 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     kept = up.judgements()
     assert kept >= before + 20
     again = up.command("sweep", "cancel", "demo", "--yes", **server).fine()
-    assert "There is nothing to cancel." in again.output
+    assert "there is nothing to cancel." in again.output
     assert up.judgements() == kept
 
 
