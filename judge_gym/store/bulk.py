@@ -84,7 +84,9 @@ def arrays(session: Session, query: sa.Select[Any]) -> dict[str, "np.ndarray"]:
     selected = query.compile(
         dialect=connection.dialect, compile_kwargs={"render_postcompile": True}
     )
-    statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(sql.SQL(str(selected)))
+    statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv, NULL 'NaN')").format(
+        sql.SQL(str(selected))
+    )
     types = {column.name: _array_type(column.type) for column in query.selected_columns}
     sink = pa.BufferOutputStream()
     with _cursor(connection).copy(statement, selected.params) as copy:
@@ -97,14 +99,23 @@ def arrays(session: Session, query: sa.Select[Any]) -> dict[str, "np.ndarray"]:
         read_options=csv.ReadOptions(column_names=list(types)),
         convert_options=csv.ConvertOptions(
             column_types={name: _arrow_type(kind) for name, kind in types.items()},
+            null_values=[],
             true_values=["t"],
             false_values=["f"],
         ),
     )
     return {
-        name: table[name].to_numpy().astype(_NUMPY[kind], copy=False)
-        for name, kind in types.items()
+        name: _joined(table[name]).astype(_NUMPY[kind], copy=False) for name, kind in types.items()
     }
+
+
+def _joined(column: "pa.ChunkedArray") -> "np.ndarray":
+    """Return a column without a NULL as one array; Arrow's own way imports pandas, for 0.3 s."""
+    import pyarrow as pa
+
+    # Arrow packs eight booleans into a byte.
+    numbers = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+    return np.concatenate([np.from_dlpack(chunk) for chunk in numbers.chunks])
 
 
 _NUMPY = {"int8": np.int64, "float8": np.float64, "bool": np.bool_}
