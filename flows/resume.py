@@ -4,6 +4,7 @@ The automation of deployments/automations/resume.yaml starts it when a flow run 
 that is done is in the database, so a run that begins again does what is missing.
 """
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -19,6 +20,10 @@ from judge_gym.counting import counted
 from tasks.policy import LAUNCHED
 
 CRASHES = 3
+AFTER = timedelta(seconds=30)
+"""How long after that a run begins again. A worker with `--limit` ends when it is given a run whose
+slot it still holds, which it does until the hooks of the crash have run; and it takes runs ten
+seconds early."""
 ABANDONED = "Abandoned"
 """The name of the state of a run that crashed too often. It is no `Crashed`, which would start this
 flow once more."""
@@ -67,7 +72,8 @@ async def _resumed(client: PrefectClient, run: FlowRun, at_most: int) -> str:
         )
         return f"{run.name}: {message}"
     message = f"Resumed after a crash, {crashes} of at most {at_most}."
-    await client.set_flow_run_state(run.id, Scheduled(message=message), force=True)
+    begins: State[None] = Scheduled(scheduled_time=datetime.now(UTC) + AFTER, message=message)
+    await client.set_flow_run_state(run.id, begins, force=True)
     return f"{run.name}: {message}"
 
 

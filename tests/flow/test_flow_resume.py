@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -63,6 +64,10 @@ def test_a_run_is_resumed_so_often_and_then_stays_crashed_and_says_so() -> None:
         StateType.SCHEDULED,
         "Resumed after a crash, 2 of at most 2.",
     )
+    for state in (first, second):
+        # Workers take runs ten seconds early, when the one that ran it may still hold its slot.
+        assert state.state_details.scheduled_time is not None
+        assert state.state_details.scheduled_time - state.timestamp > timedelta(seconds=20)
     assert (third.type, third.name) == (StateType.CRASHED, ABANDONED)
     assert third.message is not None
     assert third.message.startswith("Crashed 3 times, so it is not resumed again.")
