@@ -51,9 +51,8 @@ def main() -> None:
     with place() as here, prefect_server(here.folder) as (api, server):
         here.providers(task_slots=4)
         sweep = write_sweep(here.folder, asked.judgements, MODELS)
-        run(
-            here, server, api, ["bench.judging", str(sweep)], asked.chunk
-        )  # the simulator reads every article
+        # The simulator reads every article.
+        run(here, server, api, ["bench.judging", str(sweep)], asked.chunk)
         for _ in range(asked.repeat):
             plain = ["bench.judging", str(sweep), "cold"]
             measured["without Prefect"].append(run(here, server, {}, plain, asked.chunk))

@@ -96,8 +96,8 @@ def retry(
     from judge_gym.store.cleaning import empty_answers, forget_failures, kept_failures
 
     with locked_calls(name, workflow, failure) as (session, title, selection):
-        kept = list(kept_failures(session, selection))
-        empty = list(empty_answers(session, selection))
+        kept = kept_failures(session, selection)
+        empty = empty_answers(session, selection)
         count = sum(failures.count for failures in kept)
         if as_json:
             will = bool(count and yes)
@@ -173,7 +173,7 @@ def cancel(
         with Session(engine) as session:
             chosen = choose(session, name)
             selection = chosen.selection(workflow or "")
-            lines = list(ledger_lines(session, without_answer(selection)))
+            lines = ledger_lines(session, without_answer(selection))
             batches = waiting_in_batches(session, calls(selection))
         runs = asyncio.run(unfinished_runs(chosen, name_of(name)))
         deployed = [run for run in runs if run.deployed]
@@ -194,7 +194,7 @@ def cancel(
         print_json(
             of=chosen.title,
             flow_runs=list(map(asdict, runs)),
-            batches=dict(batches),
+            batches=batches,
             calls_without_answer=count,
             cancelled=will,
         )

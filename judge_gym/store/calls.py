@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import inserting, packed
+from judge_gym.store.bulk import among, inserting, packed
 
 
 def outcomes_of(session: Session, keys: Iterable[str]) -> dict[str, Answer | Failure]:
@@ -18,7 +18,7 @@ def outcomes_of(session: Session, keys: Iterable[str]) -> dict[str, Answer | Fai
     A call that its provider refused like every other, for want of a key or of credit, is not among
     them: it was never really asked.
     """
-    condition = t.Call.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
+    condition = among(t.Call.key, keys)
     rows = session.scalars(sa.select(t.Call).where(condition))
     outcomes = {row.key: _outcome(row) for row in rows}
     return {key: outcome for key, outcome in outcomes.items() if outcome is not None}
@@ -116,7 +116,7 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
     unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     cost, unpriced = session.execute(
         sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
-            among(call_ids)
+            among(t.Call.id, call_ids)
         )
     ).one()
     return float(cost or 0), unpriced
@@ -125,7 +125,7 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
     """Return call → US dollars; NaN for an answer of unknown cost, 0 for a failed call."""
     rows = session.execute(
-        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(among(call_ids))
+        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(among(t.Call.id, call_ids))
     )
     return {
         call: float("nan" if cost is None and status == "succeeded" else cost or 0)
@@ -146,13 +146,8 @@ class TokenUse:
 def token_use(session: Session, call_ids: Iterable[int]) -> list[TokenUse]:
     """Return the tokens that these calls used."""
     columns = (t.Call.id, t.Call.model, t.Call.prompt_tokens, t.Call.completion_tokens)
-    rows = session.execute(sa.select(*columns).where(among(call_ids)))
+    rows = session.execute(sa.select(*columns).where(among(t.Call.id, call_ids)))
     return [TokenUse(*row) for row in rows]
-
-
-def among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
-    """Return the condition that a call is one of these."""
-    return t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
 
 
 def blank(call: Any) -> sa.ColumnElement[bool]:
@@ -190,7 +185,7 @@ def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) ->
         return {}
     added = inserting(t.Call, tuple(calls[0])).on_conflict_do_nothing()
     session.connection().execute(added, packed(calls))
-    chosen = t.Call.key == sa.any_(sa.literal([call["key"] for call in calls], sa.ARRAY(sa.Text)))
+    chosen = among(t.Call.key, (call["key"] for call in calls))
     return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())
 
 

@@ -12,7 +12,8 @@ from judge_gym.design.names import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWA
 from judge_gym.errors import ConfigError, StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
-from judge_gym.store.calls import among, plan_again, set_aside
+from judge_gym.store.bulk import among
+from judge_gym.store.calls import plan_again, set_aside
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
     EMPTY,
@@ -161,7 +162,7 @@ def forget_failures(session: Session, selection: Selection) -> None:
     plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    set_aside(session, among(call_ids))
+    set_aside(session, among(t.Call.id, call_ids))
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
@@ -280,7 +281,7 @@ def clean(session: Session, selection: Selection, *, keep_derived: bool) -> None
         session.execute(sa.delete(t.Sample).where(_samples(selection)))
         if not selection.failure and selection.workflow not in _ABOUT_SAMPLES:
             session.execute(sa.delete(t.Arm).where(t.Arm.id.in_(arms(selection))))
-    session.execute(sa.delete(t.Call).where(among(going)))
+    session.execute(sa.delete(t.Call).where(among(t.Call.id, going)))
 
 
 def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.ColumnElement[bool]:

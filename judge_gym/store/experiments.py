@@ -239,7 +239,7 @@ def judgements_of_points(session: Session, points: Iterable[str]) -> int:
             .select_from(t.Sample)
             .join(t.Arm, t.Arm.id == t.Sample.arm_id)
             .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-            .where(among(point_key(), list(points)))
+            .where(among(point_key(), points))
         )
         or 0
     )
@@ -255,7 +255,7 @@ def marked_experiments(session: Session, ids: Iterable[int]) -> set[int]:
     marking = (
         sa.select(t.SweepExperiment.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(among(t.SweepExperiment.experiment_id, set(ids)), t.Sweep.on_unsupported == "mark")
+        .where(among(t.SweepExperiment.experiment_id, ids), t.Sweep.on_unsupported == "mark")
     )
     return set(session.scalars(marking))
 
@@ -326,7 +326,7 @@ def experiment_tag(session: Session, name: str) -> str:
 
 def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experiment]:
     """Return the experiments with these ids."""
-    rows = session.scalars(sa.select(t.Experiment).where(among(t.Experiment.id, set(ids))))
+    rows = session.scalars(sa.select(t.Experiment).where(among(t.Experiment.id, ids)))
     return {row.id: stored_experiment(row) for row in rows}
 
 
@@ -387,7 +387,7 @@ def windows_of(session: Session, experiment_ids: Iterable[int]) -> dict[int, lis
     by_window: dict[int, list[int]] = {}
     rows = session.execute(
         sa.select(t.Experiment.window_id, t.Experiment.id)
-        .where(among(t.Experiment.id, set(experiment_ids)))
+        .where(among(t.Experiment.id, experiment_ids))
         .order_by(t.Experiment.id)
     )
     for window_id, experiment_id in rows:
@@ -492,7 +492,7 @@ def _items(
     connection = session.connection()
     adding = inserting(t.Item, ("key", "window_id", "bundle_size")).on_conflict_do_nothing()
     created = set(connection.scalars(adding.returning(t.Item.key), packed(rows)))
-    chosen = t.Item.key == sa.any_(sa.literal(list(members_of), sa.ARRAY(sa.Text)))
+    chosen = among(t.Item.key, members_of)
     ids = dict(connection.execute(sa.select(t.Item.key, t.Item.id).where(chosen)).tuples().all())
     contents = [
         {"item_id": ids[key], "position": position, "document_id": documents[member]}

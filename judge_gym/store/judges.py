@@ -14,8 +14,8 @@ from judge_gym.model_names import Answered, is_version_of
 from judge_gym.records.items import Item, Label, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import inserting, packed
-from judge_gym.store.calls import among, blank, call_costs, set_aside
+from judge_gym.store.bulk import among, inserting, packed
+from judge_gym.store.calls import blank, call_costs, set_aside
 from judge_gym.store.decisions import Decided, review_decisions
 from judge_gym.store.served import served_models
 
@@ -50,7 +50,7 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
     session.connection().execute(statement, packed(rows))
     stored = session.execute(
         sa.select(t.JudgeItem.key, t.JudgeItem.id).where(
-            t.JudgeItem.key == sa.any_(sa.literal([row["key"] for row in rows], sa.ARRAY(sa.Text)))
+            among(t.JudgeItem.key, (row["key"] for row in rows))
         )
     )
     return dict(stored.tuples().all())
@@ -72,14 +72,13 @@ def judged_times(
     session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> dict[str, int]:
     """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
-    keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
     counts = session.execute(
         sa.select(t.JudgeItem.key, sa.func.count())
         .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
         .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
         .where(t.JudgeResult.review_day == review_day)
-        .where(t.JudgeItem.key == sa.any_(keys))
+        .where(among(t.JudgeItem.key, (item.key for item in items)))
         .group_by(t.JudgeItem.key)
     )
     return dict(counts.tuples().all())
@@ -113,7 +112,9 @@ def forget_failures(
         .where(chosen, (t.JudgeResult.status == "failed") | (unreadable & without_text))
         .returning(t.JudgeResult.call_ids)
     ).all()
-    set_aside(session, among(call for calls in deleted for call in calls) & blank(t.Call))
+    set_aside(
+        session, among(t.Call.id, (call for calls in deleted for call in calls)) & blank(t.Call)
+    )
 
 
 def results(
@@ -206,7 +207,7 @@ def _results_condition(
 ) -> sa.ColumnElement[bool]:
     return sa.and_(
         t.JudgeResult.judge_id == judge_id,
-        t.JudgeResult.item_id == sa.any_(sa.literal(list(item_ids), sa.ARRAY(sa.BigInteger))),
+        among(t.JudgeResult.item_id, item_ids),
         t.JudgeResult.repeat < repeats,
         t.JudgeResult.review_day == review_day,
     )
@@ -283,7 +284,7 @@ def forget_failed_perturbations(session: Session, keys: Collection[str]) -> None
 
 
 def _with_keys(keys: Collection[str]) -> sa.ColumnElement[bool]:
-    return t.PerturbedText.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
+    return among(t.PerturbedText.key, keys)
 
 
 def replace_checks(

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 from judge_gym.store.experiments import within
 
 _COUNT = sa.func.count()
@@ -123,7 +124,7 @@ def rewriting_answers(session: Session, keys: Sequence[str]) -> list[Answers]:
     changed = sa.select(
         t.PerturbedText.model + sa.literal(" (changed texts)"), t.PerturbedText.failure, _COUNT
     )
-    chosen = t.PerturbedText.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
+    chosen = among(t.PerturbedText.key, keys)
     return _counted(session, changed.where(chosen))
 
 

@@ -104,9 +104,7 @@ def old_sham_key(experiment: Experiment) -> str:
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
     """Return key → id of the rubrics that exist, usable or not."""
-    rows = session.execute(
-        sa.select(t.Rubric.key, t.Rubric.id).where(among(t.Rubric.key, set(keys)))
-    )
+    rows = session.execute(sa.select(t.Rubric.key, t.Rubric.id).where(among(t.Rubric.key, keys)))
     return dict(rows.tuples().all())
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
-from judge_gym.store.calls import among
+from judge_gym.store.bulk import among
 from judge_gym.store.experiments import within
 
 
@@ -72,14 +72,16 @@ def served(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[
 def served_models(session: Session, call_ids: Iterable[int]) -> tuple[str, ...]:
     """Return the served models of these calls, sorted; none where the provider names none."""
     named = t.Call.served_model.is_not(None)
-    names = sa.select(t.Call.served_model).distinct().where(among(call_ids), named)
+    names = sa.select(t.Call.served_model).distinct().where(among(t.Call.id, call_ids), named)
     return tuple(sorted(filter(None, session.scalars(names))))
 
 
 def configurations(session: Session, call_ids: Iterable[int]) -> set[tuple[str, str]]:
     """Return (served model, system fingerprint) of these calls; empty where none is named."""
     rows = session.execute(
-        sa.select(t.Call.served_model, t.Call.fingerprint).distinct().where(among(call_ids))
+        sa.select(t.Call.served_model, t.Call.fingerprint)
+        .distinct()
+        .where(among(t.Call.id, call_ids))
     )
     return {(served or "", fingerprint or "") for served, fingerprint in rows}
 

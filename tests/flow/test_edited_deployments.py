@@ -6,7 +6,6 @@ The server is one for all of these tests, which stand in this order: deploying t
 import asyncio
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from judge_gym.llm.providers import load_providers
 from judge_gym.settings import Settings
 from support.command_line import CommandLine
 from support.postgres import temporary_database
-from support.prefect_api import PrefectApi
+from support.prefect_api import Server
 from support.prefect_server import PrefectServer, free_port
 
 pytestmark = pytest.mark.slow
@@ -29,15 +28,8 @@ CRON = {"cron": "30 4 * * 2", "timezone": "Europe/Lisbon", "day_or": True}
 EVERY = {"interval": 7200, "anchor_date": "2026-01-01T00:00:00Z", "timezone": "UTC"}
 
 
-@dataclass
-class Server(PrefectApi):
+class Edited(Server):
     """A server whose deployments are edited as Prefect's page does it."""
-
-    url: str
-
-    @property
-    def api(self) -> str:
-        return self.url
 
     def stands(self, name: str) -> dict[str, Any]:
         """What can be edited of a deployment with one schedule, and stands there."""
@@ -69,8 +61,8 @@ class Server(PrefectApi):
 
 
 @pytest.fixture(scope="module")
-def server(prefect_server: PrefectServer) -> Server:
-    return Server(prefect_server.url)
+def server(prefect_server: PrefectServer) -> Edited:
+    return Edited(prefect_server.url)
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +78,14 @@ def command(
 
 
 @pytest.fixture(scope="module")
-def made(server: Server, command: CommandLine) -> dict[str, dict[str, Any]]:
+def made(server: Edited, command: CommandLine) -> dict[str, dict[str, Any]]:
     """What stands there before anything is edited."""
     command("database", "init", "--overwrite").fine()
     return {name: server.stands(name) for name in (DAILY, WEEKLY)}
 
 
 @pytest.fixture(scope="module")
-def edited(server: Server, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def edited(server: Edited, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """The same when it was edited."""
     server.change(WEEKLY, catch_up=9)
     server.replace_schedule(DAILY)
@@ -109,7 +101,7 @@ def edited(server: Server, made: dict[str, dict[str, Any]]) -> dict[str, dict[st
 
 
 def test_edits_are_kept_and_named(
-    server: Server,
+    server: Edited,
     command: CommandLine,
     made: dict[str, dict[str, Any]],
     edited: dict[str, dict[str, Any]],
@@ -125,7 +117,7 @@ def test_edits_are_kept_and_named(
 
 
 def test_a_change_of_the_file_is_deployed_where_nothing_was_edited(
-    server: Server,
+    server: Edited,
     edited: dict[str, dict[str, Any]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -140,7 +132,7 @@ def test_a_change_of_the_file_is_deployed_where_nothing_was_edited(
 
 
 def test_overwrite_replaces_edits(
-    server: Server,
+    server: Edited,
     command: CommandLine,
     made: dict[str, dict[str, Any]],
     edited: dict[str, dict[str, Any]],
@@ -151,7 +143,7 @@ def test_overwrite_replaces_edits(
 
 
 def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
-    server: Server, made: dict[str, dict[str, Any]]
+    server: Edited, made: dict[str, dict[str, Any]]
 ) -> None:
     """Its template says which job variables runs may set."""
     pool = f"/work_pools/{bootstrap.WORK_POOL}"
@@ -173,7 +165,7 @@ def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kep
 
 
 @pytest.mark.usefixtures("made")
-def test_a_run_with_an_unknown_parameter_is_refused(server: Server) -> None:
+def test_a_run_with_an_unknown_parameter_is_refused(server: Edited) -> None:
     found = server.get("/deployments/name/sweep/demo")
     path = f"/deployments/{found['id']}/create_flow_run"
     refused = server.answer("POST", path, {"parameters": {"fiel": 3}})

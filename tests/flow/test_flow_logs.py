@@ -4,7 +4,6 @@ import logging
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from deployments.local.stack import LOGGERS
 from judge_gym.lab.sweeps import LEAVING_LOG
 from judge_gym.llm import call_log
 from support.command_line import REPOSITORY
-from support.prefect_api import PrefectApi
+from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.waiting import until
 
@@ -31,15 +30,6 @@ def told():
 
 told()
 """
-
-
-@dataclass
-class Server(PrefectApi):
-    url: str
-
-    @property
-    def api(self) -> str:
-        return self.url
 
 
 def test_warnings_of_judge_gym_are_in_the_logs_of_a_run(

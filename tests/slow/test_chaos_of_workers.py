@@ -21,11 +21,12 @@ from support.failover import Failover, failing_over
 from support.killable import Provider
 from support.natural_rows import Rows, natural_rows
 from support.postgres import temporary_database
+from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.waiting import until
 
 from .test_chaos import SEED
-from .test_workers import Server, count_in, kill, worker
+from .test_workers import count_in, kill, worker
 
 pytestmark = pytest.mark.stress
 HITS = max(2, int(os.environ.get("JUDGE_GYM_TEST_KILLS", "2")) // 8)

@@ -20,11 +20,12 @@ from judge_gym.simulator.launch import running
 from support.command_line import REPOSITORY, CommandLine, sweep_text
 from support.natural_rows import Rows, natural_rows
 from support.postgres import temporary_database
+from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
 
-from .test_workers import LONGEST_S, Server, count_in, kill, worker
+from .test_workers import LONGEST_S, count_in, kill, worker
 
 pytestmark = pytest.mark.slow
 AT_MOST = 20

@@ -21,7 +21,7 @@ from judge_gym.simulator.launch import running
 from support.command_line import REPOSITORY, CommandLine, sweep_text
 from support.natural_rows import Rows, natural_rows
 from support.postgres import temporary_database
-from support.prefect_api import PrefectApi
+from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
@@ -49,23 +49,6 @@ JUDGEMENTS = 3 * 8 * 4
 LONGEST_S = 400.0
 PARTS = ("w1-evidence", "w2-rubric", "w3-scoring")
 """W4 and W5 are shared out in the same way; tests/flow/test_flow_fanning_out.py has them."""
-
-
-@dataclass
-class Server(PrefectApi):
-    """The Prefect server of the session."""
-
-    url: str
-
-    @property
-    def api(self) -> str:
-        return self.url
-
-    def runs(self, workflow: str) -> list[dict[str, Any]]:
-        """The flow runs of a workflow's deployment, oldest first."""
-        found = self.get(f"/deployments/name/{workflow}/default")["id"]
-        chosen = {"deployments": {"id": {"any_": [found]}}, "sort": "EXPECTED_START_TIME_ASC"}
-        return list(self.post("/flow_runs/filter", **chosen))
 
 
 @dataclass(frozen=True)

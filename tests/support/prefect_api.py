@@ -1,5 +1,6 @@
 """A Prefect server by its API: asking for flow runs, and waiting for what becomes of them."""
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import httpx
@@ -60,6 +61,12 @@ class PrefectApi(Protocol):
         path = f"/deployments/{found['id']}/create_flow_run"
         return str(self.post(path, parameters=parameters, state={"type": "SCHEDULED"})["id"])
 
+    def runs(self, workflow: str) -> list[dict[str, Any]]:
+        """The flow runs of a workflow's deployment, oldest first."""
+        found = self.get(f"/deployments/name/{workflow}/default")["id"]
+        chosen = {"deployments": {"id": {"any_": [found]}}, "sort": "EXPECTED_START_TIME_ASC"}
+        return list(self.post("/flow_runs/filter", **chosen))
+
     def reaches(self, run: str, state: str, seconds: float = 120) -> None:
         """Wait until a flow run is in a state; fails the test when it ended in another."""
 
@@ -70,3 +77,14 @@ class PrefectApi(Protocol):
             return bool(now["type"] == state)
 
         until(there, f"flow run {run} to be {state}", seconds, every=1)
+
+
+@dataclass
+class Server(PrefectApi):
+    """A server that asks for no password."""
+
+    url: str
+
+    @property
+    def api(self) -> str:
+        return self.url
