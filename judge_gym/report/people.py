@@ -28,7 +28,6 @@ def beside_people_table(given: Annotations, judges: Judges) -> Table:
             figure(advantage),
             figure(lead),
             figure(apart),
-            number(apart.floor),
             figure(excess),
             str(rate.n_items),
         )
@@ -45,11 +44,10 @@ def beside_people_table(given: Annotations, judges: Judges) -> Table:
             "rate: share of people whom the judge may stand in for. Advantage: probability that "
             "it agrees with the others at least as well as a person. Lead: share of items that a "
             "person wins less those that it wins, to be below epsilon. Distance: share of labels "
-            "that differ from people's, beside that of a person."
+            "that differ from people's; excess: that less the share of a person."
         ),
         columns=(
-            "judge", "alt-test", "winning rate", "advantage", "lead", "distance", "of people",
-            "excess", "items",
+            "judge", "alt-test", "winning rate", "advantage", "lead", "distance", "excess", "items",
         ),
         rows=tuple(rows),
         notes=(*notes, *reasons, f"Source: {given.source}."),
