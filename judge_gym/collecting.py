@@ -1,6 +1,8 @@
 """The garbage collector of processes that import much."""
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _OBJECTS = 50_000
 """New objects between two collections; Python's default is 700."""
@@ -13,3 +15,14 @@ def collect_rarely() -> None:
     of the imports of Prefect and litellm.
     """
     gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Collect no garbage in the block, and never search what it made; for long imports."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -25,6 +25,7 @@ from deployments.local.prefect_server import (
     wait_healthy,
 )
 from deployments.local.processes import free_port
+from judge_gym.collecting import importing
 from judge_gym.errors import JudgeGymError, StoreError, causes, first_line
 from judge_gym.logs import use_json_lines
 from judge_gym.model_names import is_simulated_model
@@ -172,13 +173,14 @@ def prefect_api(
         prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
         _entering(beside) as entered,
     ):
-        from prefect.settings import (
-            PREFECT_API_AUTH_STRING,
-            PREFECT_API_URL,
-            PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
-            get_current_settings,
-            temporary_settings,
-        )
+        with importing():
+            from prefect.settings import (
+                PREFECT_API_AUTH_STRING,
+                PREFECT_API_URL,
+                PREFECT_CLIENT_CSRF_SUPPORT_ENABLED,
+                get_current_settings,
+                temporary_settings,
+            )
 
         connection = {
             PREFECT_API_URL: url,
@@ -217,8 +219,9 @@ def own_home(data_dir: Path) -> Path | None:
 
 
 def _import_all(modules: Iterable[str]) -> None:
-    for module in modules:
-        import_module(module)
+    with importing():
+        for module in modules:
+            import_module(module)
 
 
 @contextmanager

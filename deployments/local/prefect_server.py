@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deployments.local.processes import HOST, supervised
-from judge_gym.collecting import collect_rarely
+from judge_gym.collecting import collect_rarely, importing
 from judge_gym.errors import JudgeGymError, StoreError
 
 if TYPE_CHECKING:
@@ -197,7 +197,8 @@ def with_reports() -> "ASGIApp":
 
 def _application() -> "FastAPI":
     collect_rarely()
-    from prefect.server.api.server import create_app
+    with importing():
+        from prefect.server.api.server import create_app
 
     return create_app()
 
