@@ -511,6 +511,7 @@ def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ..
     rows = session.execute(
         sa.select(t.Call.experiment_id, name.c.value)
         .join(name, sa.true())
+        .where(t.Call.not_applied != sa.literal_column("'[]'::jsonb"))  # as its index
         .where(among(t.Call.experiment_id, ids), name.c.value.in_(sampling.AXES))
         .distinct()
         .order_by(name.c.value)

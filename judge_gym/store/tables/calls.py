@@ -135,6 +135,8 @@ class Call(Base):
             "id",
             postgresql_include=["sent_at", "cost_usd", "served_model", "fingerprint"],
         ),
+        # What a model did not take is asked of each analysis, and empty for almost every call.
+        Index("ix_llm_calls_not_applied", "experiment_id", postgresql_where="not_applied <> '[]'"),
         Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
         Index(
             "ix_llm_calls_request_digest",
