@@ -6,6 +6,7 @@ import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +36,7 @@ from deployments.cli.output import (
 )
 from judge_gym.counting import counted
 from judge_gym.design.names import PARTS
-from judge_gym.model_names import is_simulated_provider
+from judge_gym.model_names import is_simulated_model, is_simulated_provider
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ def run_sweep(
             )
             return done.run_id
     console.print(title)
-    for change in changes:
-        console.print(f"Warning: {change}", markup=False, soft_wrap=True)
+    for warning in (*changes, *_mistyped(sweep)):
+        console.print(f"Warning: {warning}", markup=False, soft_wrap=True)
     if approved_by:
         _approve(sweep, approved_by, only)
     prepare_environment(settings().data_dir, verbose=verbose)
@@ -131,6 +132,23 @@ def run_sweep(
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
         return _run_id(state, file)
+
+
+def _mistyped(sweep: "Sweep") -> Iterator[str]:
+    """Yield warnings about names that may be mistyped and that no provider refuses.
+
+    The simulator answers for any name.
+    """
+    from judge_gym.lab.sweeps import asking_all, models_used, unwritten_rivals
+    from judge_gym.llm.capabilities import unlisted
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+
+    providers = load_providers(settings().providers_file)
+    for model in models_used(settings(), sweep, asking_all(sweep)):
+        if is_simulated_model(model) and (warning := unlisted(providers, model)):
+            yield warning
+    yield from unwritten_rivals(sweep)
 
 
 def _approve(sweep: "Sweep", person: str, only: Sequence[str] | None) -> None:
@@ -386,7 +404,7 @@ SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_d
 
 
 @app.command()
-def plan(file: SweepFile, keep_templates: KeepTemplates = False) -> None:
+def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson = False) -> None:
     """Estimate the calls, cost and time of a sweep without running it."""
     from deployments.cli.estimates import show_plan
     from judge_gym.design.sweep import load_sweep
@@ -396,11 +414,16 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False) -> None:
 
     sweep = load_sweep(file)
     providers_of(sweep)
-    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     providers = load_providers(settings().providers_file)
     with database() as session:
         planned = plan_sweep(session, sweep, providers, keep_templates=keep_templates)
         left = leaving_of(session, sweep)
+    if as_json:
+        lines = [asdict(line) | {"to_do": line.to_do} for line in planned.lines]
+        found = asdict(planned) | {"lines": lines, "leaving": None if left is None else str(left)}
+        print_json(sweep=sweep.name, experiments=sweep.count(), **found)
+        return
+    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     show_plan(planned, providers, sweep.budget)
     if left:
         console.print(f"Warning: {left}", markup=False)

@@ -368,7 +368,7 @@ class _Reading(Generic[R]):
         raise _fault(
             file, row, f"there is no {column!r}",
             f"{_listed(row.values)} Map one with fields: {{{name}: COLUMN}} in the file that names "
-            f"it, or on the command line with --fields {name}=COLUMN.",
+            f"it, or by --fields {name}=COLUMN where a command has that option.",
         )  # fmt: skip
 
 

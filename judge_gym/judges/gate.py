@@ -40,6 +40,7 @@ from judge_gym.seeds import derive_seed, digest
 from judge_gym.store.judges import answered, judged_times, newest_review_day
 from judge_gym.store.served import configurations, newest_configuration
 
+_PLACE = "the gate in the judge's file"
 _GATE_DAY = "gate "
 """How the `review_day` of judgements of a sentinel set begins."""
 
@@ -67,7 +68,7 @@ class LoadedGate:
 
     def said(self) -> str:
         """Return how many labels were read, and which texts the judge was made from."""
-        sentence = self.file.said(self.judge)
+        sentence = self.file.said(self.judge, _PLACE)
         if shown := len(self.file.texts) - len(self.texts):
             sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
         if self.aligned_on:
@@ -116,8 +117,8 @@ _SENTENCES = {
 def load_gate(judge: Judge) -> LoadedGate:
     """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
 
-    Raises `ConfigError` for a judge without a gate, and as `read_item_file`, `read_labels` and
-    `ItemFile.check` do.
+    Raises `ConfigError` for a judge without a gate, and for texts without a label where the gate
+    asks for agreement or accuracy; and as `read_item_file`, `read_labels` and `ItemFile.check` do.
     """
     if judge.gate is None:
         raise ConfigError(
@@ -132,6 +133,16 @@ def load_gate(judge: Judge) -> LoadedGate:
     labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
     texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
     texts.check([judge])
+    claims = {"agreement": rule.agreement, "accuracy": rule.accuracy}
+    asked = [name for name, least in claims.items() if least is not None]
+    if asked and all(item.truth is None for item in texts.items):
+        without = ", ".join(f"gate.{name}: null" for name in asked)
+        raise ConfigError(
+            f"{judge.called}: the gate asks for {' and '.join(asked)}, and no text of {rule.items} "
+            f"has a label. {texts.said(judge, _PLACE)}",
+            f"Label at least {LEAST_LABELS} texts, or set {without}: then the gate asks only "
+            "whether the answers can be read.",
+        )
     return LoadedGate(judge, rule, texts)
 
 

@@ -99,11 +99,11 @@ class ItemFile:
         )
         return replace(self, items=items, label_column=labels.column, labels=labels, people=people)
 
-    def said(self, judge: Judge, mapping: Path | None = None) -> str:
+    def said(self, judge: Judge, mapping: Path | str = "") -> str:
         """Return how many labels were read and from which column, for a person.
 
-        Of a judge of verdicts, how many of each. `mapping` is the file whose `fields` map columns;
-        without one an option of the command does.
+        Of a judge of verdicts, how many of each. `mapping` is the place whose `fields` map columns,
+        a file or words for it; without one an option of the command does.
         """
         count = sum(item.truth is not None for item in self.items)
         if self.labels is not None and self.people is not None:

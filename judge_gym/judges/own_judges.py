@@ -9,11 +9,11 @@ number::
 
     {"score": 72, "subscores": {"clarity": 80}, "verdict": "keep", "reason": "..."}
 
-`score` and the subscores are on the judge's `scale`, as numbers or as names of its `anchors`, or
-the result is `unparseable`. A callable
-may be `async`; another one runs in a thread, several at once. An exception, a status other than
-200, an answer that is too long or a passed time limit make the result `failed`; nothing is tried
-again by itself. What it costs is not known here, and no call stands in the ledger.
+`score` and the subscores are on the judge's `scale`, as numbers, as names of its `anchors` or, on
+two steps, as `true` and `false`; or the result is `unparseable`. A callable may be `async`; another
+one runs in a thread, several at once. What it prints goes to standard error. An exception, a status
+other than 200, an answer that is too long or a passed time limit make the result `failed`; nothing
+is tried again by itself. What it costs is not known here, and no call stands in the ledger.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,11 +109,17 @@ class OwnJudge(Judge):
         verdict = fields.get("verdict")
         return Reading(
             "scored",
-            self.scale.mark(field_of(fields, "score"), "score"),
-            {str(name)[:100]: self.scale.mark(mark, str(name)) for name, mark in given.items()},
+            self._mark(field_of(fields, "score"), "score"),
+            {str(name)[:100]: self._mark(mark, str(name)) for name, mark in given.items()},
             None if verdict is None else UNPRINTED.sub(" ", str(verdict))[:_LONGEST_VERDICT],
             reason_of(fields),
         )
+
+    def _mark(self, given: Any, of: str) -> float:
+        """Return a mark as `Scale.mark` does; on two steps, False and True are these."""
+        if isinstance(given, bool) and self.scale.highest - self.scale.lowest == 1:
+            given = self.scale.lowest + given
+        return self.scale.mark(given, of)
 
 
 class CallableJudge(OwnJudge):
@@ -165,11 +171,13 @@ class CallableJudge(OwnJudge):
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Ask]:
-        function = self._loaded()
-        if inspect.iscoroutinefunction(function):
-            yield function
-        else:
-            yield lambda request: _in_a_thread(function, request)
+        # What a function prints would stand between the results that a command prints for programs.
+        with redirect_stdout(sys.stderr):
+            function = self._loaded()
+            if inspect.iscoroutinefunction(function):
+                yield function
+            else:
+                yield lambda request: _in_a_thread(function, request)
 
     def _loaded(self) -> Callable[[dict[str, Any]], Any]:
         if self._given is not None:

@@ -38,6 +38,7 @@ from judge_gym.lab.sweeps import (
     models_used,
     recipes_of,
     unapplied,
+    unwritten_rivals,
     utility_model,
 )
 from judge_gym.llm.capabilities import taken_by
@@ -204,6 +205,7 @@ def plan_sweep(
             *dropped,
             *replicate_warnings(sweep),
             *model_warnings(providers, models_used(configured, sweep, experiments)),
+            *unwritten_rivals(sweep),
             *_hourly_warnings(session, providers, lines),
         ],
         assumptions=_assumptions(providers, amounts, past, examples),

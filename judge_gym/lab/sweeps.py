@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -17,7 +18,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.sampling import AXES, Sampling
 from judge_gym.design.sweep import Sweep
 from judge_gym.design.sweep_files import portable_files
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, views_needed
 from judge_gym.lab.freezing import registration
@@ -254,6 +255,19 @@ def model_warnings(providers: Providers, models: Sequence[str]) -> Iterator[str]
             yield warning
         if warning := capabilities.unlisted(providers, model):
             yield warning
+
+
+def unwritten_rivals(sweep: Sweep) -> Iterator[str]:
+    """Yield warnings about rivals of swap pairs whose rubrics no block of the sweep has written."""
+    if sweep.swap is None or not isinstance(sweep.swap.pairs, tuple):
+        return
+    writers = list(dict.fromkeys(chain.from_iterable(sweep.swappable())))
+    for rival in dict.fromkeys(rival for _, rival in sweep.swap.pairs):
+        if rival not in writers:
+            yield (
+                f"swap.pairs: no block has rival {rival!r} write a rubric; the swap fails unless "
+                f"another sweep has stored one. {did_you_mean(rival, writers)}"
+            ).strip()
 
 
 def check_models(sweep: Sweep, models: Iterable[str], check: Callable[[str], object]) -> None:

@@ -1,6 +1,8 @@
 """`judge-gym sweep plan`, from the sweep file to the tables a person reads."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +46,21 @@ def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
     assert "litellm: False" in said
     assert "0 (simulated)" in said
     assert "—" not in said
+
+
+def test_a_plan_is_json_for_programs_and_names_a_rival_without_a_rubric(
+    database: str, tmp_path: Path
+) -> None:
+    mistyped = ("[sim/high-1, sim/low-1]", "[sim/high-1, sim/lo-1]")
+    (tmp_path / "my.yaml").write_text(sweep_text("quick.yaml", mistyped))
+    command = CommandLine(tmp_path, {"JUDGE_GYM_DATABASE_URL": database}, in_process=True)
+    plan = json.loads(command("sweep", "plan", "my.yaml", "--json").fine().output)
+    shown = command("sweep", "plan", "my.yaml").fine().output
+    assert f"Sweep {plan['sweep']}: {plan['experiments']} experiments." in shown
+    sums = [sum(line[of] for line in plan["lines"]) for of in ("at_most", "done", "to_do")]
+    assert re.search(rf"all +{sums[0]} +{sums[1]} +{sums[2]}", shown)
+    [warning] = [warning for warning in plan["warnings"] if "rival 'sim/lo-1'" in warning]
+    assert "Did you mean sim/low-1?" in warning
 
 
 def test_what_rubric_draws_cost_is_said(database: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`judge-gym judge gate`: exit codes, files for CI, no calls without a change, drift."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -143,10 +144,13 @@ def test_labels_of_several_people_decide_a_gate(
 ) -> None:
     items, labels = command.folder / "items.jsonl", command.folder / "people.csv"
     rows = [json.loads(line) for line in items.read_text().splitlines()]
-    items.write_text("\n".join(json.dumps({"id": row["id"], "text": row["text"]}) for row in rows))
+    unlabelled = [{"id": row["id"], "text": row["text"], "human": row["truth"]} for row in rows]
+    items.write_text("\n".join(map(json.dumps, unlabelled)))
+    refused = command("judge", "gate", own)
+    assert refused.code == 2
+    assert "add fields: {truth: human} to the gate in the judge's file" in refused.errors
     given = [f"{row['id']},{who},{row['truth']}" for row in rows for who in ("ann", "bo")]
     labels.write_text("\n".join(["item,rater,label", *given]))
-    assert command("judge", "gate", own).code == 3  # no labels
     if named_by == "file":
         file = "labels: people.csv, label_fields: {annotator: rater}, readable"
         own.write_text(own.read_text().replace("readable", file))
@@ -156,6 +160,25 @@ def test_labels_of_several_people_decide_a_gate(
     [gate] = json.loads(command("judge", "gate", own, *options, "--json").fine().output)
     assert gate["result"] == "passes"
     assert "Reference: the mean of 2 people's labels on 30 of 30 texts." in gate["labels"]
+
+
+def test_a_function_may_print_and_return_true_or_false(command: CommandLine, own: Path) -> None:
+    items = command.folder / "items.jsonl"
+    rows = [{"text": f"text {n}", "truth": ("no", "yes")[n % 2]} for n in range(30)]
+    items.write_text("\n".join(map(json.dumps, rows)))
+    (command.folder / "own.py").write_text(
+        "def grade(item):\n"
+        "    print('asked', item['id'])\n"
+        "    return int(item['text'].split()[1]) % 2 == 1\n"
+    )
+    scale = "scale: {lowest: 0, highest: 1, anchors: [no, yes]}"
+    own.write_text(re.sub("scale: .*", scale, own.read_text()))
+    ended = command("judge", "gate", own, "--json").fine()
+    [gate] = json.loads(ended.output)
+    assert (gate["result"], gate["new_judgements"]) == ("passes", 30)
+    assert ended.errors.count("asked") == 30
+    own.write_text(own.read_text().replace("{lowest: 0", "{lowest: -1").replace("no,", "no, or,"))
+    assert command("judge", "gate", own).code == 1  # nobody can tell which of three steps True is
 
 
 def test_a_judge_that_cannot_be_read_fails(command: CommandLine, own: Path) -> None:
