@@ -231,6 +231,13 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
         yield as_table(
             "Failures", ("workflow", "class", "failed", "retried by"), _failure_rows(status)
         )
+    if refused := [
+        f"{part.refused} in {part.workflow}" for part in status.workflows if part.refused
+    ]:
+        yield Text(
+            f"Refused: {', '.join(refused)}. A refusal, by the model or by its provider's content "
+            "policy, is an outcome: no retry asks again."
+        )
     for empty in status.empty:
         yield Text(
             f"{counted(empty.count, 'empty answer')} of {empty.judge}: {command()} sweep retry "

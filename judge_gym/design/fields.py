@@ -72,7 +72,9 @@ def _phrase(annotation: Any, bounds: Mapping[str, Any]) -> str:
     if origin is Literal:
         return either([str(member) for member in members])
     if origin in (tuple, list):
-        return f"a list of{_length(bounds)} {_PLURAL.get(members[0], 'entries')}"
+        keys = _keys(members[0])
+        entries = f"mappings of {keys}" if keys else _PLURAL.get(members[0], "entries")
+        return f"a list of{_length(bounds)} {entries}"
     if annotation in _RANGED:
         return _RANGED[annotation] + _range(bounds)
     if annotation is str:
@@ -90,8 +92,13 @@ _SIMPLE = {
 
 
 def _mapping(annotation: Any) -> str:
-    keys = {name: None for model in models_of(annotation) for name in model.model_fields}
-    return f"a mapping with some of the keys {', '.join(keys)}" if keys else "a mapping of texts"
+    keys = _keys(annotation)
+    return f"a mapping with some of the keys {keys}" if keys else "a mapping of texts"
+
+
+def _keys(annotation: Any) -> str:
+    """Return the keys of the models of an annotation; "" without a model."""
+    return ", ".join({name: None for model in models_of(annotation) for name in model.model_fields})
 
 
 def _range(bounds: Mapping[str, Any]) -> str:

@@ -57,6 +57,8 @@ class WorkflowStatus:
     total: int | None
     failed: int
     """All failures of it that are listed, those that the next run asks again included."""
+    refused: int
+    """As in `Progress`; not among `failed`."""
     wait_in_batches: int
 
 
@@ -206,6 +208,7 @@ def _workflows(
             part.done,
             part.total,
             failed.get(name, 0),
+            part.refused,
             in_batches.get(name, 0),
         )
         for name, part in progress.items()

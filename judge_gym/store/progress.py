@@ -30,6 +30,8 @@ class Progress:
     done: int = 0
     total: int | None = None
     failed: int = 0
+    refused: int = 0
+    """Refused by the model or by its provider's content policy: outcomes, which nothing repeats."""
 
     @property
     def state(self) -> str:
@@ -77,6 +79,7 @@ def sweep_progress(
             done=sum(part.done for part in parts),
             total=None if None in totals else sum(total or 0 for total in totals),
             failed=sum(part.failed for part in parts),
+            refused=sum(part.refused for part in parts),
         )
     return summed
 
@@ -93,19 +96,19 @@ def experiment_progress(
     progress = {}
     for experiment_id in experiment_ids:
         own, swapped = (
-            samples.get((experiment_id, kind), (0, 0, 0, 0)) for kind in ("own", "swap")
+            samples.get((experiment_id, kind), (0, 0, 0, 0, 0)) for kind in ("own", "swap")
         )
         wanted_probes = own[2] + own[3] + swapped[2] + swapped[3]
-        probed = probes.get(experiment_id, (0, 0))
-        scoring = Progress(own[0], planned.get((experiment_id, "own")), own[1])
+        probed = probes.get(experiment_id, (0, 0, 0))
+        scoring = Progress(own[0], planned.get((experiment_id, "own")), own[1], own[4])
         # Swaps are planned once W3 has ended; when none are then, there is nothing to do.
         no_swaps = 0 if own[0] and own[0] == scoring.total else None
         progress[experiment_id] = {
             "w3-scoring": scoring,
             "w4-swap": Progress(
-                swapped[0], planned.get((experiment_id, "swap"), no_swaps), swapped[1]
+                swapped[0], planned.get((experiment_id, "swap"), no_swaps), swapped[1], swapped[4]
             ),
-            "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, probed[1]),
+            "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, *probed[1:]),
         }
         if critic:
             marked = marks.get(experiment_id, (0, 0))
@@ -148,8 +151,8 @@ def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tu
 
 def _samples(
     session: Session, ids: Sequence[int], sweep: str | None
-) -> dict[tuple[int, str], tuple[int, int, int, int]]:
-    """(all, failed, to probe, to probe twice) per experiment and kind of arm.
+) -> dict[tuple[int, str], tuple[int, int, int, int, int]]:
+    """(all, failed, to probe, to probe twice, refused) per experiment and kind of arm.
 
     Imported judgements are not probed: their judges are not callable models.
     """
@@ -163,21 +166,26 @@ def _samples(
             sa.func.count().filter(retryable(t.Sample)),
             sa.func.count().filter(scored),
             sa.func.count().filter(scored, twice),
+            sa.func.count().filter(t.Sample.status == "refused"),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .where(among(t.Arm.experiment_id, ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     rows = session.execute(within(query, sweep))
-    return {(row[0], row[1]): (row[2], row[3], row[4], row[5]) for row in rows}
+    return {(row[0], row[1]): (row[2], row[3], row[4], row[5], row[6]) for row in rows}
 
 
-def _probes(session: Session, ids: Sequence[int], sweep: str | None) -> dict[int, tuple[int, int]]:
+def _probes(
+    session: Session, ids: Sequence[int], sweep: str | None
+) -> dict[int, tuple[int, int, int]]:
+    """(all, failed, refused) per experiment."""
     query = (
         sa.select(
             t.Arm.experiment_id,
             sa.func.count(),
             sa.func.count().filter(retryable(t.Probe)),
+            sa.func.count().filter(t.Probe.status == "refused"),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
@@ -185,7 +193,7 @@ def _probes(session: Session, ids: Sequence[int], sweep: str | None) -> dict[int
         .group_by(t.Arm.experiment_id)
     )
     rows = session.execute(within(query, sweep))
-    return {experiment_id: (done, failed) for experiment_id, done, failed in rows}
+    return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
 def _evidence(session: Session, ids: Sequence[int]) -> Progress:

@@ -513,10 +513,15 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
                 .where(t.Sample.replicate == 0)
                 .values(status="failed", stages=None, failure="boom")
             )
+            session.execute(
+                sa.update(t.Sample)
+                .where(t.Sample.replicate == 1)
+                .values(status="refused", stages=None, failure="content_policy: no")
+            )
 
         study.change(fail)
         by_id = study.change(lambda session: experiment_progress(session, [experiment_id]))
-        assert by_id[experiment_id]["w3-scoring"] == Progress(6, 6, 3)
+        assert by_id[experiment_id]["w3-scoring"] == Progress(6, 6, 3, 3)
         assert by_id[experiment_id]["w3-scoring"].state == "complete with failures"
 
     simulated(database, tmp_path, 3, work)
