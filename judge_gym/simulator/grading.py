@@ -77,7 +77,7 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
         marks[name] = round(mark)
     strongest = max(features.by_name, key=lambda name: features.by_name[name])
     reason = f"Strongest in {strongest}."
-    if grader.contradicting and rng.random() < grader.contradicting:
+    if marks and grader.contradicting and rng.random() < grader.contradicting:
         is_high = 2 * fmean(marks.values()) > task.lowest + task.highest
         reason = BLAMING if is_high else PRAISING
     return in_json({"reason": reason, "scores": marks}, grader, rng)

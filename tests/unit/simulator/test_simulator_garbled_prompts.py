@@ -1,6 +1,6 @@
 """Whatever a prompt says, the simulator answers something: it is a provider, not a parser."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judge_gym.planted.families import served_models
@@ -48,6 +48,7 @@ messages = st.lists(
 
 
 @settings(max_examples=300)
+@example([("user", f'{PIECES[0]}\n{PIECES[22]}')], "sim/twofaced-1", 1.0)  # marks of no criterion
 @given(messages, st.sampled_from(served_models()), st.sampled_from([0.0, 1.0, 2.0]))
 def test_garbled_prompts_are_answered_in_text(conversation, model, temperature):
     given_answer = answer(Request(model, tuple(conversation), temperature=temperature, seed=1))
