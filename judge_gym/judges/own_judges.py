@@ -25,7 +25,7 @@ import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, redirect_stdout
+from contextlib import asynccontextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -172,7 +172,8 @@ class CallableJudge(OwnJudge):
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Ask]:
         # What a function prints would stand between the results that a command prints for programs.
-        with redirect_stdout(sys.stderr):
+        # Of judges open at once the first redirects: the last to close must not put that back.
+        with nullcontext() if sys.stdout is sys.stderr else redirect_stdout(sys.stderr):
             function = self._loaded()
             if inspect.iscoroutinefunction(function):
                 yield function
