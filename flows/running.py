@@ -93,6 +93,7 @@ class Run:
         kind = self.query(load_window, window_id).source.kind
         tags = [provider_tag(kind)] if kind in SOURCES else []
         counts: dict[str, int] = await collect_window.with_options(tags=tags)(window_id)
+        _end_if_cancelled()
         return counts
 
     async def judge(self, unit_name: str, task: Task[..., Any], missing: Missing) -> None:
@@ -232,6 +233,7 @@ async def run_chunks(
 
     async def worker() -> None:
         while queue and not errors:
+            _end_if_cancelled()
             work, start, units = queue.pop()
             try:
                 if check is not None:
@@ -251,6 +253,17 @@ async def run_chunks(
     if summary.waiting:  # else the errors are about batches of other runs
         summary.problems += batch_errors
     return summary, errors[0] if errors else None
+
+
+def _end_if_cancelled() -> None:
+    """End this asyncio task if it was cancelled and went on.
+
+    Prefect swallows a cancellation that comes while it gives the slot of a finished task back, so
+    that a run went on after Ctrl-C.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int, int]]:
