@@ -289,10 +289,12 @@ def _failure_rows(status: "Status") -> Iterator[tuple[object, ...]]:
 def _unknown(unknown: "UnknownOutcomes") -> str:
     calls = counted(unknown.calls, "call")
     prices = f", and {unknown.unpriced} of unknown price" if unknown.unpriced else ""
+    left = unknown.calls - unknown.sent_again
+    again = f" {unknown.sent_again:,} of them have been sent again." if unknown.sent_again else ""
+    following = f" The next run sends {left:,} again." if left else ""
     return (
         f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
-        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far. The next run sends them "
-        "again."
+        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far.{again}{following}"
     )
 
 

@@ -78,6 +78,9 @@ class UnknownOutcomes:
     """Calls whose run ended before their answer: it may have been billed, and is not stored."""
 
     calls: int
+    """As often as each was sent so."""
+    sent_again: int
+    """Of `calls`, those that another sending has followed."""
     cost_usd: float
     """The most that they can have cost, without the unpriced ones."""
     unpriced: int
@@ -109,7 +112,7 @@ class Status:
     refusals: Sequence[Refusal]
     """Failed for a reason that their whole model shares; asked again by the next run."""
     unknown: UnknownOutcomes
-    """Left by a killed run; asked again by the next one."""
+    """Left by killed runs."""
     expected: Expected
     analysed: bool
     """Whether there are figures of all its judgements and probes."""
@@ -178,7 +181,12 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         failures=kept,
         empty=empty_answers(session, selection),
         refusals=refused,
-        unknown=_unknown([] if at_work else sent_calls(session, scope)),
+        unknown=_unknown(
+            [
+                *([] if at_work else sent_calls(session, scope, again=False)),
+                *(sent_calls(session, scope, again=True) if usage.sent_again else []),
+            ]
+        ),
         expected=end,
         analysed=is_analysed(session, sweep, list(experiments)),
         last_run=last_run(session, sweep),
@@ -265,7 +273,7 @@ def _unknown(calls: Sequence[SentCall]) -> UnknownOutcomes:
     Four characters a token, as budgets count.
     """
     if not calls:
-        return UnknownOutcomes(0, 0.0, 0)
+        return UnknownOutcomes(0, 0, 0.0, 0)
     providers = load_providers(settings().providers_file)
     cost, unpriced = 0.0, 0
     for call in calls:
@@ -275,7 +283,7 @@ def _unknown(calls: Sequence[SentCall]) -> UnknownOutcomes:
             unpriced += 1
             continue
         cost += price.cost_usd(call.characters / 4, call.output_limit)
-    return UnknownOutcomes(len(calls), cost, unpriced)
+    return UnknownOutcomes(len(calls), sum(call.again for call in calls), cost, unpriced)
 
 
 def _state(state: str, *, at_work: bool, waits: bool) -> str:

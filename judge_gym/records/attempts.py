@@ -14,6 +14,10 @@ def attempt_error(kind: str, message: str) -> AttemptError:
     return {"kind": kind, "at": datetime.now(UTC).isoformat(), "message": message}
 
 
+UNKNOWN_OUTCOME = "unknown_outcome"
+"""The kind of a sending whose run ended before its answer, and that was followed by another."""
+
+
 def nothing_but_thought(answer: Answer) -> bool:
     """Whether the output limit was used up before the first word of the answer."""
     return answer.finish_reason == "length" and not answer.text.strip()

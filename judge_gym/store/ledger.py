@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import tenacity
 
-from judge_gym.records.attempts import AttemptError
+from judge_gym.records.attempts import UNKNOWN_OUTCOME, AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
@@ -221,10 +221,23 @@ _PLANNED_COLUMNS = (
 _COLUMNS = sa.inspect(CallRow).columns
 _INSERT = inserting(CallRow, _PLANNED_COLUMNS)
 _WAITING = CallRow.batch_id.in_(sa.select(Batch.id).where(Batch.status.in_(OPEN_BATCHES)))
+# Still stored as sent: the run that sent it has ended without storing what came of it.
+_LOST = sa.func.jsonb_build_object(
+    *("kind", UNKNOWN_OUTCOME, "at", CallRow.sent_at),
+    *("message", "its run ended before the answer; it may have been billed"),
+)
+_ERRORS = sa.case(
+    (
+        sa.and_(CallRow.status == "sent", CallRow.batch_id.is_(None)),
+        CallRow.errors.op("||")(sa.func.jsonb_build_array(_LOST)),
+    ),
+    else_=CallRow.errors,
+)
 # A call answered or waiting in a batch is left as it is; any other is planned again under its row.
 _PLANNED = _INSERT.on_conflict_do_update(
     index_elements=["key"],
-    set_={name: _INSERT.excluded[name] for name in _PLANNED_COLUMNS if name != "key"},
+    set_={name: _INSERT.excluded[name] for name in _PLANNED_COLUMNS if name != "key"}
+    | {"errors": _ERRORS},
     where=sa.and_(CallRow.status != "succeeded", _WAITING.is_not(True)),
 )
 _OF_KEYS = CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))

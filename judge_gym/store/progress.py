@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONPATH
 from sqlalchemy.orm import Session
 
 from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
+from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
@@ -397,6 +399,8 @@ class SentCall:
     """Of its prompt."""
     output_limit: int
     """In tokens."""
+    again: bool
+    """Whether it has been sent again since."""
 
 
 @dataclass(frozen=True)
@@ -434,11 +438,20 @@ def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
     ]
 
 
-def sent_calls(session: Session, scope: Scope) -> list[SentCall]:
-    """Return a sweep's calls that were sent and have not ended, without those in batches."""
+def sent_calls(session: Session, scope: Scope, *, again: bool) -> list[SentCall]:
+    """Return a sweep's sendings without an outcome, of calls that are in no batch.
+
+    They are those of calls that have not ended or, with `again`, earlier ones of calls that were
+    sent once more after the process of the first sending had ended.
+    """
+    lost = sa.func.jsonb_path_query_array(
+        t.Call.errors, sa.cast(f'$[*] ? (@.kind == "{UNKNOWN_OUTCOME}")', JSONPATH)
+    )
+    sendings = sa.func.jsonb_array_length(lost) if again else sa.literal(1)
     rows = session.execute(
-        sa.select(t.Call.model, t.Call.messages, t.Call.sent_parameters).where(
-            calls_of(scope), t.Call.status == "sent", t.Call.batch_id.is_(None)
+        sa.select(t.Call.model, t.Call.messages, t.Call.sent_parameters, sendings).where(
+            calls_of(scope),
+            sendings > 0 if again else sa.and_(t.Call.status == "sent", t.Call.batch_id.is_(None)),
         )
     )
     return [
@@ -446,8 +459,10 @@ def sent_calls(session: Session, scope: Scope) -> list[SentCall]:
             model,
             sum(len(message["content"]) for message in messages),
             next((int(sent[name]) for name in LIMITS if name in (sent or {})), 0),
+            again,
         )
-        for model, messages, sent in rows
+        for model, messages, sent, number in rows
+        for _ in range(number)
     ]
 
 

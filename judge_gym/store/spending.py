@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies.view import VIEWS
+from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
@@ -72,6 +73,8 @@ class Spent:
     """Of `ended`. A model that refuses every call ends the run by itself and is in neither."""
     simulated: bool = False
     """Whether a simulator gave every answer, whatever the models are named."""
+    sent_again: int = 0
+    """Sendings of unknown outcome that another followed; in neither `calls` nor `cost_usd`."""
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
@@ -180,9 +183,11 @@ def spent(session: Session, scope: Scope) -> Spent:
     current = calls_of(scope)
     ever = current | _calls(scope.former, t.FormerSweepExperiment) if scope.former else current
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
+    of_unknown_outcome = error.c.value.op("->>")("kind") == UNKNOWN_OUTCOME
     discarded = (
         sa.select(
             sa.func.count().filter(error.c.value.op("?")("answer")).label("answers"),
+            sa.func.count().filter(of_unknown_outcome).label("lost"),
             sa.func.sum(sa.cast(error.c.value.op("->>")("cost_usd"), sa.Numeric)).label("cost_usd"),
         )
         .select_from(error)
@@ -201,13 +206,16 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.count().filter(current, answered | failed),
             sa.func.count().filter(current, failed),
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
+            sa.func.coalesce(sa.func.sum(discarded.c.lost), 0),
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
         .where(ever)
     ).one()
-    calls, again, dollars, unpriced, ended, failures, simulated = row
-    return Spent(calls + int(again), float(dollars), unpriced, ended, failures, simulated)
+    calls, again, dollars, unpriced, ended, failures, simulated, lost = row
+    return Spent(
+        calls + int(again), float(dollars), unpriced, ended, failures, simulated, int(lost)
+    )
 
 
 def spent_since(session: Session, since: datetime) -> tuple[int, float]:

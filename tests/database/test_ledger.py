@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.llm.gateway import Gateway
-from judge_gym.records.attempts import attempt_error
+from judge_gym.records.attempts import UNKNOWN_OUTCOME, attempt_error
 from judge_gym.records.calls import Failure, Request
 from judge_gym.store import tables as t
 from judge_gym.store.calls import outcomes_of
@@ -212,6 +212,33 @@ def test_planning_again_keeps_attempts_and_errors_and_says_who_is_asked_now(
     assert [error["message"] for error in row.errors] == ["boom 0", "boom 1"]
     assert (row.model, row.provider) == ("sim/new", "sim")
     assert row.messages == [{"role": "user", "content": "question 2"}]
+
+
+def test_each_sending_whose_outcome_was_lost_is_kept_as_an_error(engine: sa.Engine) -> None:
+    async def killed_once_sent() -> None:
+        ledger = Ledger(engine)
+        (opened,) = await ledger.open([a_call("k")], "real")
+        await ledger.write(Sent(opened.id, now(), AS_ASKED))
+
+    run(killed_once_sent())
+    assert calls(engine)["k"].errors == []
+    run(killed_once_sent())
+    assert [error["kind"] for error in calls(engine)["k"].errors] == [UNKNOWN_OUTCOME]
+
+    async def answered() -> None:
+        ledger = Ledger(engine)
+        (opened,) = await ledger.open([a_call("k")], "real")
+        # No answer was thrown away, so that one that is cut off may be asked for once more.
+        assert not opened.discarded
+        await ledger.write(Sent(opened.id, now(), AS_ASKED))
+        await ledger.write(Closed(opened.id, an_answer(), (), (), now()))
+        await ledger.open([a_call("k")], "real")
+
+    run(answered())
+    row = calls(engine)["k"]
+    assert (row.status, row.attempts) == ("succeeded", 3)
+    assert [error["kind"] for error in row.errors] == [UNKNOWN_OUTCOME] * 2
+    assert all(set(error) == set(attempt_error("", "")) for error in row.errors)
 
 
 def test_an_answered_call_is_not_planned_again(engine: sa.Engine) -> None:

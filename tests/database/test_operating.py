@@ -15,6 +15,7 @@ from judge_gym.lab import probing, scoring
 from judge_gym.lab.status import Status, UnknownOutcomes, sweep_status
 from judge_gym.llm.pricing import price_of
 from judge_gym.llm.providers import load_providers
+from judge_gym.records.attempts import UNKNOWN_OUTCOME, attempt_error
 from judge_gym.settings import settings
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import (
@@ -266,11 +267,19 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         price = price_of(load_providers(settings().providers_file), "openai/gpt-4.1")
         assert price is not None
         cost = (1000 * price.prompt + 500 * price.completion) / 1e6
-        assert done.unknown == UnknownOutcomes(0, 0.0, 0)
-        assert read().unknown == UnknownOutcomes(len(probes), pytest.approx(cost), 1)
+        assert done.unknown == UnknownOutcomes(0, 0, 0.0, 0)
+        assert read().unknown == UnknownOutcomes(len(probes), 0, pytest.approx(cost), 1)
         with in_progress(study.runtime.engine, "both"):
             working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
             assert working.providers[0].in_flight > 0
             assert working.unknown.calls == 0
+
+        # Sent again, they are still of unknown outcome: the first twice, and it has a price.
+        one_lost = attempt_error(UNKNOWN_OUTCOME, "")
+        for call, errors in zip(probes, ([one_lost] * 2, [one_lost]), strict=False):
+            one = sa.update(t.Call).where(t.Call.id == call).values(status="failed", errors=errors)
+            study.change(lambda session, one=one: session.execute(one))
+        left = len(probes) - 2
+        assert read().unknown == UnknownOutcomes(left + 3, 3, pytest.approx(2 * cost), 1)
 
     judged(database, tmp_path, work)
