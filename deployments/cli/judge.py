@@ -60,12 +60,13 @@ def check(
 ) -> None:
     """Validate a judge file and show its prompts without calling a model.
 
-    Imports the function of a judge of kind callable.
+    Imports the function of a judge of kind callable. Reads the texts and labels of its gate.
     """
     import asyncio
 
     from judge_gym.judges import ModelJudge, load_judge, read_item_file
     from judge_gym.judges.delegated import DelegatedJudge
+    from judge_gym.judges.gate import read_gate
     from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
@@ -87,6 +88,9 @@ def check(
     if read:
         console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(texts) * repeats), markup=False)
+    if judge.gate is not None:
+        gate = read_gate(judge)
+        console.print(f"Gate on {gate.rule.items}. {gate.said()}", markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.options import AsJson, LabelFields, Labels, RetryFailed, label_fields_of
+from deployments.cli.options import (
+    AsJson,
+    LabelFields,
+    Labels,
+    PlanOnly,
+    RetryFailed,
+    label_fields_of,
+)
 from deployments.cli.output import (
     console,
     errors,
@@ -51,6 +58,7 @@ def gate(
         Path | None,
         typer.Option(help="Append a Markdown summary to this file.", show_default=False),
     ] = None,
+    plan: PlanOnly = False,
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,6 +85,9 @@ def gate(
         )
         for judge in judges
     ]
+    if plan:
+        _show_plan(loaded, recheck=recheck)
+        return
     reports = _run(loaded, recheck=recheck, retry_failed=retry_failed)
     if junit:
         junit.write_text(gate_junit(reports), encoding="utf-8")
@@ -104,6 +115,20 @@ def _check_writable(option: str, file: Path | None) -> None:
         reason = "it cannot be written"
     if reason:
         raise ConfigError(f"{option} is {file}: {reason}.", "Name a file that you can write.")
+
+
+def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
+    """Print what the gates would ask for; of the sentinel set only what `--recheck` asks again."""
+    from deployments.cli.estimates import show_judging
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.gate import recheck_day
+
+    for gate in gates:
+        console.print(gate.said(), markup=False, soft_wrap=True)
+    show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
+    if recheck:
+        rechecked = [Asked(gate.judge, gate.sentinel, gate.rule.repeats) for gate in gates]
+        show_judging("Again, by --recheck", rechecked, review_day=recheck_day())
 
 
 def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":

@@ -60,6 +60,11 @@ class LoadedGate:
         return tuple(item for item in self.file.texts if same_text(item) not in examples)
 
     @property
+    def sentinel(self) -> list[Item]:
+        """The part of them that is judged again to see drift."""
+        return sorted(self.texts, key=lambda item: item.key)[: self.rule.sentinel]
+
+    @property
     def aligned_on(self) -> int:
         """How many of them the judge was aligned on, for training or for the choice."""
         made = self.judge.provenance
@@ -114,11 +119,11 @@ _SENTENCES = {
 }
 
 
-def load_gate(judge: Judge) -> LoadedGate:
+def read_gate(judge: Judge) -> LoadedGate:
     """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
 
-    Raises `ConfigError` for a judge without a gate, and for texts without a label where the gate
-    asks for agreement or accuracy; and as `read_item_file`, `read_labels` and `ItemFile.check` do.
+    Raises `ConfigError` for a judge without a gate and for a file that does not exist; and as
+    `read_item_file`, `read_labels` and `ItemFile.check` do.
     """
     if judge.gate is None:
         raise ConfigError(
@@ -133,6 +138,16 @@ def load_gate(judge: Judge) -> LoadedGate:
     labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
     texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
     texts.check([judge])
+    return LoadedGate(judge, rule, texts)
+
+
+def load_gate(judge: Judge) -> LoadedGate:
+    """Read the texts of a judge's gate, labelled where it asks for agreement or accuracy.
+
+    Raises `ConfigError` when none has a label there, and as `read_gate` does.
+    """
+    gate = read_gate(judge)
+    rule, texts = gate.rule, gate.file
     claims = {"agreement": rule.agreement, "accuracy": rule.accuracy}
     asked = [name for name, least in claims.items() if least is not None]
     if asked and all(item.truth is None for item in texts.items):
@@ -143,7 +158,7 @@ def load_gate(judge: Judge) -> LoadedGate:
             f"Label at least {LEAST_LABELS} texts, or set {without}: then the gate asks only "
             "whether the answers can be read.",
         )
-    return LoadedGate(judge, rule, texts)
+    return gate
 
 
 async def run_gate(
@@ -155,15 +170,14 @@ async def run_gate(
     """
     judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
     new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
-    sentinel = sorted(texts, key=lambda item: item.key)[: rule.sentinel]
     day = _recheck_day(runtime, judge, texts, rule.repeats, today=recheck)
     checks = _checks(judge, rule, texts, results)
     if day:
         more, again = await _judged(
-            runtime, judge, sentinel, rule.repeats, day, retry_failed=retry_failed
+            runtime, judge, loaded.sentinel, rule.repeats, day, retry_failed=retry_failed
         )
         new += more
-        checks.append(_drift(judge, rule, sentinel, results, again))
+        checks.append(_drift(judge, rule, loaded.sentinel, results, again))
         results = [*results, *again]
     with runtime.session() as session:
         by = answered(session, judge.record, [results])
@@ -195,12 +209,17 @@ async def _judged(
     return len(results) - stored, results
 
 
+def recheck_day() -> str:
+    """Return the `review_day` of what is judged again today."""
+    return f"{_GATE_DAY}{datetime.now(UTC).date()}"
+
+
 def _recheck_day(
     runtime: Runtime, judge: Judge, texts: Sequence[Item], repeats: int, *, today: bool
 ) -> str:
     """Return the `review_day` under which the sentinel set is judged; empty if nothing changed."""
     if today:
-        return f"{_GATE_DAY}{datetime.now(UTC).date()}"
+        return recheck_day()
     with runtime.session() as session:
         last = newest_review_day(session, judge.record, _GATE_DAY)
         known = _known(session, judge, texts, repeats, last)

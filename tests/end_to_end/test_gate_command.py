@@ -53,6 +53,12 @@ def wrong(simulator: Simulator) -> Iterator[Simulator]:
 
 def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Simulator) -> None:
     junit, markdown = command.folder / "new" / "gate.xml", command.folder / "new" / "gate.md"
+    before = wrong.answered()
+    planned = command("judge", "gate", GATE, "--plan", "--recheck").fine().output
+    assert wrong.answered() == before
+    # Judged, to judge, calls: its 22 texts, and 20 of them again for --recheck.
+    assert re.search(r"good, sim/good-1\W+0\W+22\W+22\b", planned), planned
+    assert re.search(r"good, sim/good-1\W+0\W+20\W+20\b", planned), planned
     first = command("judge", "gate", GATE, "--junit", junit, "--markdown", markdown).fine().output
     assert "good: the gate passes." in first
     assert "SIMULATED" in first
@@ -69,6 +75,8 @@ def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Sim
     assert command("judge", "gate", GATE, "--fail-under", "agreement=0.9").code == 3
     assert command("judge", "gate", GATE, "--fail-under", "agrement=0.9").code == 2
     assert command("judge", "gate", CALIBRATIONS / "clustering.yaml").code == 2
+    after = command("judge", "gate", GATE, "--plan").fine().output
+    assert re.search(r"good, sim/good-1\W+22\W+0\W+0\b", after), after
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_anything_is_judged(
@@ -238,3 +246,12 @@ def test_the_example_of_pytest_passes_and_a_worse_judge_fails(
     assert "1 failed, 4 passed" in ended.stdout, ended.stdout + ended.stderr
     assert "test_not_shown" in ended.stdout
     assert "cannot tell" in ended.stdout
+
+
+def test_checking_a_judge_reads_the_texts_of_its_gate(command: CommandLine, own: Path) -> None:
+    checked = command("judge", "check", own).fine().output
+    assert re.search(r"Gate on \S+items.jsonl\. Labels: 30 of 30 items", checked)
+    (command.folder / "items.jsonl").unlink()
+    ended = command("judge", "check", own)
+    assert ended.code == 2
+    assert "gate.items is" in ended.errors
