@@ -344,14 +344,22 @@ def leaving_of(session: "Session", sweep: "Sweep") -> "Leaving | None":
 
 
 def _changes(session: "Session", sweep: "Sweep", *, keep_templates: bool) -> list[str]:
-    """Return what changed in recipes, in sentences; with `keep_templates`, raises for a change."""
-    from judge_gym.lab.sweeps import change_notes, check_templates_kept, identities_of
+    """Return what changed in recipes and names of windows, in sentences.
+
+    With `keep_templates`, raises for a change of a recipe.
+    """
+    from judge_gym.lab.sweeps import (
+        change_notes,
+        check_templates_kept,
+        identities_of,
+        renamed_windows,
+    )
     from judge_gym.settings import settings
 
     stored = identities_of(session, settings(), sweep).values()
     if keep_templates:
         check_templates_kept(sweep, stored)
-    return change_notes(stored)
+    return [*change_notes(stored), *renamed_windows(session, sweep)]
 
 
 def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:

@@ -36,6 +36,7 @@ from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.recipes import Identity, identities
 from judge_gym.store.results import register_frozen, register_plan
 from judge_gym.store.selecting import Selection
+from judge_gym.store.windows import window_names
 
 _log = logging.getLogger(__name__)
 LEAVING_LOG = f"{__name__}.leaving"
@@ -155,6 +156,17 @@ def change_notes(stored: Iterable[Identity]) -> list[str]:
         f"{change}: {counted(cells, 'cell')} (items of an experiment) "
         f"{'is' if cells == 1 else 'are'} judged again; the old answers stay under the old recipe."
         for change, cells in changed_parts(stored).items()
+    ]
+
+
+def renamed_windows(session: Session, sweep: Sweep) -> list[str]:
+    """Return which windows are stored under other names than the sweep's, a sentence each."""
+    names = window_names(session, [window.key for window in sweep.windows.values()])
+    return [
+        f"Window {name} is stored as {names[window.key]}. A run renames it, for every sweep that "
+        "has it."
+        for name, window in sweep.windows.items()
+        if names.get(window.key, name) != name
     ]
 
 

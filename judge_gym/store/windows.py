@@ -51,6 +51,12 @@ def register_window(session: Session, window: Window) -> int:
     ).one()
 
 
+def window_names(session: Session, keys: Iterable[str]) -> dict[str, str]:
+    """Return key → name of those of these windows that are stored."""
+    query = sa.select(t.Window.key, t.Window.name).where(t.Window.key.in_(keys))
+    return dict(session.execute(query).tuples().all())
+
+
 def hold_back(session: Session, windows: Iterable[Window]) -> None:
     """Mark as not shareable what is not shareable any more; nothing becomes shareable by it."""
     keys = [window.key for window in windows if not window.may_be_shared]

@@ -92,3 +92,17 @@ def test_a_sweep_that_may_cost_more_than_its_budget_is_warned_of(
     said = planned(database, tmp_path, judges, ("name: quick", budget))
     assert "more than max_cost_usd 0.001. It stops when the budget is used up." in said
     assert "calls, more than max_calls 20." in said
+
+
+def test_a_window_that_another_sweep_named_otherwise_is_told(database: str, tmp_path: Path) -> None:
+    command = CommandLine(tmp_path, {"JUDGE_GYM_DATABASE_URL": database}, in_process=True)
+    (tmp_path / "first.yaml").write_text(sweep_text("quick.yaml"))
+    command("sweep", "run", "first.yaml", "--only", "w1-evidence").fine()
+    renamed = (
+        ("  valmora:", "  other:"),
+        ("name: quick", "name: second"),
+        ("window: valmora", "window: other"),
+    )
+    said = planned(database, tmp_path, *renamed)
+    assert "Warning: Window other is stored as valmora. A run renames it" in said
+    assert "is stored as" not in planned(database, tmp_path)
