@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
@@ -113,6 +114,24 @@ def is_database_new() -> bool:
 
     configured = settings()
     return configured.database_url is None and find(configured.data_dir / "postgres") is None
+
+
+def begin_database() -> None:
+    """Start the embedded database in a thread, if it is the one in force, while imports go on.
+
+    Whoever connects next waits for it, and raises what is wrong with it.
+    """
+    from judge_gym.settings import settings
+    from judge_gym.store import embedded
+
+    configured = settings()
+
+    def start() -> None:
+        with suppress(StoreError):
+            embedded.start(configured.data_dir / "postgres")
+
+    if configured.database_url is None:
+        threading.Thread(target=start, daemon=True).start()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deployments.cli.environment import (
+    begin_database,
     database,
     database_engine,
     is_database_new,
@@ -94,11 +95,13 @@ def run_sweep(
     from judge_gym.settings import settings
 
     sweep = load_sweep(file)
+    is_new = is_database_new()
+    begin_database()
     providers = providers_of(sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
     changes: list[str] = []
     # Nothing is stored in a new database, which is made while Prefect's server starts.
-    if not is_database_new() or frozen_file(sweep.path).exists():
+    if not is_new or frozen_file(sweep.path).exists():
         with database() as session:
             changes = [
                 *_changes(session, sweep, keep_templates=keep_templates),

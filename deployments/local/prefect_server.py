@@ -33,7 +33,7 @@ PLAIN = "deployments.local.prefect_server:plain"
 WITH_REPORTS = "deployments.local.prefect_server:with_reports"
 _DATABASE = "prefect.db"
 _PASSWORD_FILE = "prefect-password"
-_POLL_S = 0.1
+_POLL_S = 0.02
 _LOCKED = 503
 _LOCKED_WAITS_S = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 # `prefect server start` sets the same variable for the server it starts.

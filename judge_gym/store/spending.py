@@ -74,7 +74,7 @@ class Spent:
     simulated: bool = False
     """Whether a simulator gave every answer, whatever the models are named."""
     sent_again: int = 0
-    """Sendings of unknown outcome that another followed; in neither `calls` nor `cost_usd`."""
+    """Sendings of unknown outcome of calls that were asked again since; not in `calls`."""
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
