@@ -13,13 +13,9 @@ run, from its request to its first call, has its own column.
 """
 
 import argparse
-import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,6 +28,9 @@ from bench.place import REPOSITORY, Place, place, tree_cpu_s
 from bench.study import write_sweep
 from bench.table import show, spread
 from deployments.cli.environment import server_settings
+from deployments.local.prefect_server import api_url, new_password, wait_healthy
+from deployments.local.prefect_server import prefect_server as local_server
+from deployments.local.processes import free_port
 from judge_gym.store import tables as t
 
 MODELS = ("sim/calm-1", "sim/high-1")
@@ -161,24 +160,19 @@ def worker(environment: dict[str, str], folder: Path) -> Iterator[int]:
 
 @contextmanager
 def prefect_server(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
-    """Run a Prefect server; yields the environment that uses it, and its process id."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    """Run the server of `sweep run`; yields the environment that uses it, and its process id."""
+    port, password = free_port(), new_password()
     api = {
-        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+        "PREFECT_API_URL": api_url(port),
+        "PREFECT_API_AUTH_STRING": password,
         "PREFECT_HOME": str(folder / "prefect"),
         "PREFECT_LOGGING_LEVEL": "WARNING",
         **server_settings(),
     }
-    arguments = ["server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
-    with process("server", arguments, os.environ | api, folder) as pid:
-        deadline = time.monotonic() + START_S
-        while not _healthy(f"{api['PREFECT_API_URL']}/health"):
-            if time.monotonic() > deadline:
-                sys.exit("The Prefect server did not start.")
-            time.sleep(0.5)
-        yield api, pid
+    (folder / "prefect").mkdir()
+    with local_server(port, password, api, folder / "server.log") as server:
+        wait_healthy(server, api["PREFECT_API_URL"], START_S, f"See {folder / 'server.log'}.")
+        yield api, server.pid
 
 
 @contextmanager
@@ -206,14 +200,6 @@ def process(
                     child.kill()
                 started.kill()
                 started.wait()
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as reply:
-            return bool(reply.status == 200)
-    except (urllib.error.URLError, TimeoutError, ConnectionError):
-        return False
 
 
 if __name__ == "__main__":
