@@ -38,7 +38,7 @@ def planned(current: Runtime, tags: list[str]) -> list[SampleUnit]:
 
 async def judge_all(current: Runtime, units: list[SampleUnit]) -> None:
     """Judge in chunks, with the concurrency of the settings."""
-    size = current.settings.chunk_size
+    size = current.settings.first_chunk
     chunks = iter([units[start : start + size] for start in range(0, len(units), size)])
 
     async def worker() -> None:

@@ -9,7 +9,7 @@ Throughput is measured from the first judgement in the ledger to the last, witho
 is that of all client processes, imports included (seconds, not per call). The start-up of a flow
 run, from its request to its first call, has its own column.
 
-    python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2] [--chunk 100]
+    python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2] [--chunk 500]
 """
 
 import argparse
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--judgements", type=int, default=1000, help="a multiple of 200")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--chunk", type=int, default=100, help="judgements of a Prefect task")
+    parser.add_argument("--chunk", type=int, help="judgements of a Prefect task, if fixed")
     asked = parser.parse_args()
     measured: dict[str, list[Figures]] = defaultdict(list)
     with place() as here, prefect_server(here.folder) as (api, server):
@@ -81,12 +81,17 @@ def table(measured: dict[str, list[Figures]], judgements: int) -> None:
     show(f"Prefect's share of {judgements:,} judgements", columns, rows)
 
 
+def fixed(chunk: int | None) -> dict[str, int]:
+    """Return the setting of a fixed size."""
+    return {} if chunk is None else {"chunk_size": chunk}
+
+
 def run(
-    here: Place, server: int, api: dict[str, str], module: Sequence[str], chunk: int
+    here: Place, server: int, api: dict[str, str], module: Sequence[str], chunk: int | None
 ) -> Figures:
     """Judge in one process."""
     with here.database() as url:
-        environment = here.environment(url, chunk_size=chunk, workers=4) | api
+        environment = here.environment(url, **fixed(chunk), workers=4) | api
         before = tree_cpu_s(server)
         here_cpu, begun = _children_s(), time.time()
         here.measure([sys.executable, "-m", *module], environment)
@@ -94,11 +99,11 @@ def run(
 
 
 def deployed(
-    here: Place, server: int, api: dict[str, str], sweep: Path, workers: int, chunk: int
+    here: Place, server: int, api: dict[str, str], sweep: Path, workers: int, chunk: int | None
 ) -> Figures:
     """Judge in flow runs on workers."""
     with here.database() as url, ExitStack() as stack:
-        environment = here.environment(url, chunk_size=chunk, workers=4) | api
+        environment = here.environment(url, **fixed(chunk), workers=4) | api
         environment |= {"JUDGE_GYM_HOME": str(REPOSITORY)}
         prefect(environment, "work-pool", "create", "judge-gym", "--type", "process", "--overwrite")
         prefect(environment, "--no-prompt", "deploy", "--all")

@@ -5,7 +5,8 @@ leaves the others alone.
 """
 
 import asyncio
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -215,12 +216,7 @@ async def run_chunks(
     results = (len(work.units) if work.results is None else work.results for work in works)
     progress = Counted(unit_name, sum(results))
     await progress.add({})
-    queue = [
-        (work, start, work.units[start:end])
-        for work in works
-        for start, end in _cuts(len(work.units), runtime.settings, as_batches=work.as_batches)
-    ]
-    queue.reverse()
+    chunks = Chunks(works, runtime.settings)
     errors: list[JudgeGymError] = []
 
     async def ended(work: Work, ends: Counter[str]) -> None:
@@ -232,13 +228,15 @@ async def run_chunks(
         summary.outcomes += ends
 
     async def worker() -> None:
-        while queue and not errors:
+        while not errors and (chunk := chunks.take()) is not None:
             _end_if_cancelled()
-            work, start, units = queue.pop()
+            work, start, units = chunk
             try:
                 if check is not None:
                     await asyncio.to_thread(check)
+                began = time.monotonic()
                 await ended(work, Counter(await _configured(runtime, work, start, units)()))
+                chunks.took(len(units), time.monotonic() - began)
             except ModelStoppedError as error:
                 summary.stopped[error.model] = error
             except JudgeGymError as error:
@@ -246,8 +244,8 @@ async def run_chunks(
                     await ended(work, error.done)
                 errors.append(error)
             except Exception as error:
-                chunk = f"{work.label} {start + 1}-{start + len(units)}"
-                summary.problems.append(f"{chunk}: {first_line(error)}")
+                where = f"{work.label} {start + 1}-{start + len(units)}"
+                summary.problems.append(f"{where}: {first_line(error)}")
 
     await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
     if summary.waiting:  # else the errors are about batches of other runs
@@ -266,17 +264,46 @@ def _end_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int, int]]:
-    """Return where each of `count` units' chunks begins and ends.
+class Chunks:
+    """Cuts works into chunks, in their order, each when it is taken.
 
-    A chunk has room for a full batch. A rest too small for a batch stays with the chunk before,
-    where the batch policy decides about it.
+    Where the settings name no size, chunks that end soon are followed by larger ones: a task costs
+    Prefect as much as twenty fast calls.
     """
-    size, least = settings.chunk_size, 1
-    if as_batches:
-        size, least = settings.batch_maximum, min(settings.batch_minimum, settings.batch_maximum)
-    starts = list(range(0, count - least + 1, size)) or [0]
-    return list(zip(starts, [*starts[1:], count], strict=True)) if count else []
+
+    LARGEST = 500
+    SOON_S = 5.0
+
+    def __init__(self, works: Sequence[Work], settings: Settings) -> None:
+        self._settings = settings
+        self._works = deque(work for work in works if work.units)
+        self._begun = 0
+        """Units of the first work that chunks have taken."""
+        self._size = settings.first_chunk
+
+    def take(self) -> tuple[Work, int, list[Any]] | None:
+        """Return the next chunk: its work, its place in that and its units; None at the end."""
+        if not self._works:
+            return None
+        work, start = self._works[0], self._begun
+        left = len(work.units) - start
+        size, least = self._size, 1
+        if work.as_batches:
+            # A rest too small for a batch stays with the chunk before, where the batch policy
+            # decides about it.
+            size = self._settings.batch_maximum
+            least = min(self._settings.batch_minimum, size)
+        if left - size < least:
+            size = left
+            self._works.popleft()
+        self._begun = 0 if size == left else start + size
+        return work, start, work.units[start : start + size]
+
+    def took(self, size: int, seconds: float) -> None:
+        """Choose the size of the next chunks after one of this size took so long."""
+        fixed = self._settings.chunk_size is not None
+        if not fixed and size == self._size and seconds < self.SOON_S:
+            self._size = min(self.LARGEST, 2 * self._size)
 
 
 def _configured(

@@ -61,8 +61,8 @@ class Settings(BaseSettings):
     """Where the embedded PostgreSQL, reports and logs live."""
     providers_file: Path = DEPLOYMENTS / "providers.toml"
     """The providers: prefixes, addresses, key variables and limits."""
-    chunk_size: int = Field(default=100, ge=1, le=1000)
-    """LLM calls in one Prefect task."""
+    chunk_size: int | None = Field(default=None, ge=1, le=1000)
+    """LLM calls in one Prefect task; by default 100, and up to 500 while tasks end in seconds."""
     chunk_timeout_s: float = Field(default=1800, gt=0)
     """Longest time one Prefect task may take, in seconds."""
     workers: int = Field(default=4, ge=1, le=64)
@@ -115,6 +115,11 @@ class Settings(BaseSettings):
     database needs none."""
     firecrawl_url: str = "https://api.firecrawl.dev"
     """The Firecrawl service; your own address when you host it yourself."""
+
+    @property
+    def first_chunk(self) -> int:
+        """LLM calls in the first Prefect tasks of a run."""
+        return self.chunk_size or 100
 
     @property
     def reports_dir(self) -> Path:

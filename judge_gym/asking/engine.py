@@ -234,7 +234,7 @@ class _Run(Generic[V]):
             size = settings.batch_maximum
         else:
             size = self.runtime.providers.of(question.calls[0].model).concurrency
-            size = self.at_once or size if self.budget else max(size, settings.chunk_size)
+            size = self.at_once or size if self.budget else max(size, settings.first_chunk)
         if self.budget is None:
             return size
         left = await asyncio.to_thread(

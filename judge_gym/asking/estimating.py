@@ -230,7 +230,7 @@ def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, 
         return 0.0
     # A chunk holds one of the provider's task slots, and with it a share of its bounds.
     share = min(1.0, settings.workers / provider.task_slots)
-    chunks = settings.workers * settings.chunk_size
+    chunks = settings.workers * settings.first_chunk
     in_flight = min(total, chunks, max(1, int(provider.concurrency * share)))
     bounds = [sum(count * kind.latency_s for count, kind in calls) / in_flight]
     if provider.requests_per_minute:
