@@ -290,11 +290,15 @@ def _unknown(unknown: "UnknownOutcomes") -> str:
     calls = counted(unknown.calls, "call")
     prices = f", and {unknown.unpriced} of unknown price" if unknown.unpriced else ""
     left = unknown.calls - unknown.sent_again
-    again = f" {unknown.sent_again:,} of them have been sent again." if unknown.sent_again else ""
-    following = f" The next run sends {left:,} again." if left else ""
+    if not left:
+        then = "They have been sent again."
+    elif unknown.sent_again:
+        then = f"The next run sends {left:,} again; the others have been."
+    else:
+        then = "The next run sends them again."
     return (
         f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
-        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far.{again}{following}"
+        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far. {then}"
     )
 
 
