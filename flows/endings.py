@@ -11,6 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 from prefect.states import Completed, Failed, Scheduled
 
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
@@ -68,14 +69,9 @@ def resumable(
             try:
                 return await flow(*arguments, **options)
             except HourlyBoundError as bound:
-                at = await _schedule(bound.after, {})
-                if at is None:
-                    raise
-                resumed = f"{bound.message} The next run, at {at:%Y-%m-%d %H:%M} UTC, resumes."
-                ended: State[Any] = Completed(
-                    name="Waiting", message=resumed, data=Waiting(bound.message)
-                )
-                return cast(T, ended)  # only a flow that makes calls gets here
+                # Only a flow that makes calls gets here.
+                retried = {"retry_failed": False} if "retry_failed" in flow_run.parameters else {}
+                return cast(T, await wait_for_the_hour(bound, **retried))
             except Exception as error:
                 failure = database_failure(error)
                 if failure is None:
@@ -86,6 +82,19 @@ def resumable(
                 get_run_logger().warning("%s Resuming.", failure.message)
 
     return run
+
+
+async def wait_for_the_hour(bound: HourlyBoundError, **changes: Any) -> State[Any]:
+    """Return the final state of a deployment's run that reached a bound per hour.
+
+    Its next run is scheduled, with parameters that differ in `changes`. Raises the error where
+    there is no deployment.
+    """
+    at = await _schedule(bound.after, changes)
+    if at is None:
+        raise bound
+    resumed = f"{bound.message} The next run, at {at:%Y-%m-%d %H:%M} UTC, resumes."
+    return Completed(name="Waiting", message=resumed, data=Waiting(bound.message))
 
 
 class PartialFailure(JudgeGymError):

@@ -10,15 +10,16 @@ from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver, refused
 from flows.deciding import check_can_wait, wait_for_decisions
-from flows.endings import resumable
+from flows.endings import resumable, wait_for_the_hour
 from flows.forms import File, OrLeftOut, review_run_name
 from flows.judged_items import judge_requests
 from flows.running import locked_run
 from judge_gym.design.window_files import day_of
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, restated
 from judge_gym.judges.approving import plan_study
 from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.llm.hourly import HourlyBoundError
 from tasks.events import emit_failure
 from tasks.judges import report_review, to_reconsider
 
@@ -69,7 +70,10 @@ async def judge_review(
         except JudgeGymError as stopped:
             page = await report_review(file, day)
             message = f"{stopped.message} What was judged until then: {page.resolve()}."
-            raise type(stopped)(message, stopped.remedy) from stopped
+            told = restated(stopped, message, stopped.remedies)
+            if isinstance(told, HourlyBoundError):
+                return await wait_for_the_hour(told, day=day, retry_failed=False)
+            raise told from stopped
         if run.waits:
             return await run.state(day=day, retry_failed=False)
         page = await report_review(file, day)

@@ -12,7 +12,13 @@ from prefect.states import Completed
 from pydantic import Field
 
 from flows.approving import ApproveOver
-from flows.endings import REMEDY, PartialFailure, failing_in_words, resumable
+from flows.endings import (
+    REMEDY,
+    PartialFailure,
+    failing_in_words,
+    resumable,
+    wait_for_the_hour,
+)
 from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
 from flows.running import lock
 from flows.sweep import run_sweep
@@ -26,6 +32,7 @@ from judge_gym.design.study_file import (
 )
 from judge_gym.design.window_files import Period, day_of
 from judge_gym.errors import JudgeGymError
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
 from judge_gym.store.studies import points_of, save_point
 from tasks.events import emit_failure
@@ -80,6 +87,8 @@ async def study(
                     approve_over_usd=approve_over_usd,
                     day=day,
                 )
+            except HourlyBoundError as bound:
+                return await wait_for_the_hour(bound, day=day, retry_failed=False)
             except JudgeGymError as error:
                 failures.append(_failure(period, error))
                 continue

@@ -14,6 +14,7 @@ from flows.progress import Counted
 from flows.running import Run, locked_run
 from judge_gym.design.window_files import Cadence, load_rolling, periods
 from judge_gym.lab.rolling import plan_collection
+from judge_gym.store.engine import database_failure
 from tasks.events import emit_failure
 
 
@@ -52,6 +53,8 @@ async def _collect(run: Run, window_ids: Sequence[int]) -> None:
         try:
             kept = await run.collect(window_id)
         except Exception as error:
+            if database_failure(error):
+                raise  # the flow begins again
             summary.problems.append(f"window {window_id}: {error}".rstrip("."))
             await progress.add({"failed": 1})
         else:

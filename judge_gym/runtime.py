@@ -4,6 +4,7 @@ Flows and tasks never pass these as parameters: they open the runtime, and neste
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ class Runtime:
     providers: Providers
     gateway: "Gateway"
     keys: Keys = field(default_factory=Keys)
+    begun: "Counter[object]" = field(default_factory=Counter)
+    """Who has a budget → questions that it has begun in this process and not ended."""
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -77,8 +80,10 @@ async def runtime(
         shared.users -= 1
         if shared.users == 0 and shared.runtime is not None:
             closing, shared.runtime = shared.runtime, None
-            await closing.gateway.close()
-            closing.engine.dispose()
+            try:
+                await closing.gateway.close()
+            finally:
+                closing.engine.dispose()
 
 
 async def _opened(configured: Settings, keys_elsewhere: KeySource | None) -> Runtime:

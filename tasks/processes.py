@@ -83,6 +83,7 @@ class _Pool:
     size: int
     workers: list[_Worker] = field(default_factory=list)
     numbers: "count[int]" = field(default_factory=count)
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def do(self, current: Runtime, work: Work[T], *arguments: Any) -> T:
         worker = await self._least_busy(current.settings)
@@ -99,9 +100,10 @@ class _Pool:
         return result
 
     async def _least_busy(self, settings: Settings) -> _Worker:
-        self.workers = [one for one in self.workers if one.reading and not one.reading.done()]
-        if len(self.workers) < self.size and all(one.pending for one in self.workers):
-            await self._start(settings)
+        async with self.starting:
+            self.workers = [one for one in self.workers if one.reading and not one.reading.done()]
+            if len(self.workers) < self.size and all(one.pending for one in self.workers):
+                await self._start(settings)
         return min(self.workers, key=lambda one: len(one.pending))
 
     async def _start(self, settings: Settings) -> None:
@@ -220,7 +222,7 @@ async def _serve() -> None:
         while (message := await _read(stream)) is not None:
             number, work, arguments = message
             if work is None:
-                if (task := doing.pop(number, None)) is not None:
+                if (task := doing.get(number)) is not None:
                     task.cancel()
                 continue
             doing = {key: task for key, task in doing.items() if not task.done()}

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,9 @@ settings.load_profile("judge-gym")
 
 # As the command line has it: on small matrices threads cost more than they give.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# A shell that starts the tests in the background has them ignore it, and all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # --import-mode=importlib leaves this folder off the path.
 sys.path.insert(0, str(Path(__file__).parent))

@@ -2,7 +2,9 @@
 
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 from typing import NoReturn
 
@@ -49,6 +51,9 @@ from judge_gym.collecting import collect_rarely
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
+_TERMINATED = 143
+"""Exit code after SIGTERM, as a shell gives it."""
+_STOPPED = "Stopped. Progress is saved. Rerun the command to resume."
 app = typer.Typer(
     name="judge-gym",
     help="Run LLM-as-judge experiments and evaluate LLM judges.",
@@ -104,13 +109,15 @@ def main() -> NoReturn:
     collect_rarely()
     # Before numpy is imported: on small matrices threads slow it down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     try:
         app()
     except JudgeGymError as error:
         fail(error.message, error.remedy, _exit_code(error))
     except SystemExit as exit_error:
-        if exit_error.code == _INTERRUPTED:
-            errors.print("Stopped. Progress is saved. Rerun the command to resume.")
+        if exit_error.code in (_INTERRUPTED, _TERMINATED):
+            errors.print(_STOPPED)
         raise
     except Exception as error:
         from deployments.cli.environment import server_failure
@@ -119,7 +126,18 @@ def main() -> NoReturn:
         if failure := server_failure(error):
             fail(failure.message, failure.remedy)
         fail(f"Unexpected {type(error).__name__}: {first_line(error)}", where)
+    except BaseException as error:
+        # Prefect's, which no command imports only to name it: a run got SIGTERM.
+        if type(error).__name__ != "TerminationSignal":
+            raise
+        errors.print(_STOPPED)
+        sys.exit(_TERMINATED)
     sys.exit(0)
+
+
+def _terminated(*_: object) -> NoReturn:
+    """End as after Ctrl-C, with what the command has opened closed."""
+    sys.exit(_TERMINATED)
 
 
 def _exit_code(error: Exception) -> int:

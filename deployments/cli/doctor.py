@@ -20,7 +20,7 @@ from deployments.cli.environment import (
 )
 from deployments.cli.output import console, fail
 from judge_gym.counting import counted
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, first_line
 
 if TYPE_CHECKING:
     from judge_gym.llm.providers import Providers
@@ -99,6 +99,9 @@ def _guarded(check: Check) -> Iterator[Finding]:
     except JudgeGymError as error:
         subject = check.__name__.strip("_")
         yield Finding(subject, error.message, error.remedy, State.BROKEN)
+    except OSError as error:
+        subject = check.__name__.strip("_")
+        yield Finding(subject, first_line(error), "Name a folder to write to.", State.BROKEN)
 
 
 def _python() -> Iterator[Finding]:

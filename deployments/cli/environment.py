@@ -27,7 +27,7 @@ from deployments.local.prefect_server import (
 )
 from deployments.local.processes import free_port
 from judge_gym.collecting import importing
-from judge_gym.errors import JudgeGymError, StoreError, causes, first_line
+from judge_gym.errors import ConfigError, JudgeGymError, StoreError, causes, first_line
 from judge_gym.logs import use_json_lines
 from judge_gym.model_names import is_simulated_model
 
@@ -57,8 +57,13 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
     own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
     if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
         home = (data_dir / "prefect").absolute()
-        # Prefect does not create parent folders.
-        home.parent.mkdir(parents=True, exist_ok=True)
+        try:  # Prefect does not create parent folders.
+            home.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"data_dir is {data_dir}: {first_line(error)}.",
+                "Name a folder that you can write to, by JUDGE_GYM_DATA_DIR or in judge-gym.toml.",
+            ) from None
         defaults["PREFECT_HOME"] = str(home)
     if secret := password_for(os.environ.get("PREFECT_API_URL", ""), data_dir):
         defaults["PREFECT_API_AUTH_STRING"] = secret

@@ -46,7 +46,7 @@ TRY_AGAIN_LATER = 75
 EXIT_CODES = (
     f"Exit codes: 0 success, 1 an error or failed calls, {BAD_INPUT} bad input, "
     f"{CANNOT_TELL} cannot tell, {BUDGET_USED_UP} budget used up, "
-    f"{TRY_AGAIN_LATER} rerun later (batches, bounds per hour), 130 Ctrl-C. "
+    f"{TRY_AGAIN_LATER} rerun later (batches, bounds per hour), 130 Ctrl-C, 143 SIGTERM. "
     f"{documented('reference/exit-codes.md')} explains them."
 )
 

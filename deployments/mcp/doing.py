@@ -1,6 +1,7 @@
 """Tools that write or spend; each runs a command as a process."""
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -256,10 +257,17 @@ def _result_of(*words: str) -> dict[str, Any]:
 
 
 def _run_command(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*_PROGRAM, *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST_S,
-    )
+    try:
+        return subprocess.run(
+            [*_PROGRAM, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+        )
+    except subprocess.TimeoutExpired:
+        typed = shlex.join(["judge-gym", *words])
+        raise CommandError(
+            f"{typed} took longer than {LONGEST_S:.0f} s and was stopped.",
+            f"Run it in a terminal: {typed}",
+        ) from None

@@ -26,7 +26,6 @@ from judge_gym.store.results import ResultRow
 ADVISED_ITEMS = 30
 """Below, tests and intervals of skewed differences miss their level; see the self-test."""
 POLARIZATION, ACCURACY, SCORE = "polarization", "accuracy", "score"
-CLAIMS = (POLARIZATION, ACCURACY, SCORE)
 UNITS = {ACCURACY: "share", SCORE: "0-1 scale"}
 CELL, MEDIAN = "specification", "specification_median"
 CURVE = (MEDIAN, "specification_same_sign", "specification_significant", "specification_against")

@@ -166,20 +166,20 @@ def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting
 
     A call costs at most its prompt, the room for thinking and its longest answer. `waiting`
     questions are in batches, which have cost nothing yet. Of several workers each is given its part
-    of the rest, so that together they begin at most one question each beyond it. Raises
-    `BudgetExceededError` once the budget is used up.
+    of what is neither used nor begun by another one of this process, so that together they begin at
+    most one question each beyond it. Raises `BudgetExceededError` once the budget is used up.
     """
     limits = spender.limits
     if limits == Budget():
         return UNBOUNDED
-    used = check_spent(runtime, spender)
+    used, begun = check_spent(runtime, spender), runtime.begun[spender]
     left = float(UNBOUNDED)
     if limits.max_calls is not None:
-        left = (limits.max_calls - used.calls) / len(calls)
+        left = (limits.max_calls - used.calls) / len(calls) - begun
     if limits.max_cost_usd is not None:
         cost = sum(highest_cost(runtime.providers, call) for call in calls)
         unspent = limits.max_cost_usd - used.cost_usd
-        left = min(left, unspent / cost - waiting if cost else left)
+        left = min(left, unspent / cost - waiting - begun if cost else left)
     return max(0, math.floor(left / spender.workers))
 
 

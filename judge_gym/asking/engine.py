@@ -111,6 +111,7 @@ def _batch_client(runtime: Runtime) -> "Batches":
         runtime.keys,
         runtime.settings.call_timeout_s,
         runtime.gateway.batch_ended,
+        runtime.gateway.hourly,
     )
 
 
@@ -221,7 +222,11 @@ class _Run(Generic[V]):
             is_rest = len(ahead) <= size + spare and self.budget is None
             chunk = ahead if is_rest else ahead[:size]
             ahead = ahead[len(chunk) :]
-            yield chunk
+            self.runtime.begun[self.budget] += len(chunk)
+            try:
+                yield chunk
+            finally:
+                self.runtime.begun[self.budget] -= len(chunk)
 
     async def _chunk_size(self, question: Question[V]) -> int:
         """Return how many questions like this one are taken next.

@@ -22,7 +22,7 @@ from judge_gym.asking.questions import (
     total_seconds,
 )
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError, restated
 from judge_gym.judges.base import Judge
 from judge_gym.judges.composite import CompositeJudge
 from judge_gym.judges.delegated import DelegatedJudge
@@ -106,7 +106,7 @@ async def judge_items(
     except BOUND_ERRORS as stopped:
         with runtime.session() as session:
             so_far = judged_so_far(session, judge, items, repeats, review_day)
-        raise type(stopped)(f"{stopped.message} {so_far}", stopped.remedies) from stopped
+        raise restated(stopped, f"{stopped.message} {so_far}", stopped.remedies) from stopped
     if waiting := judged.counts[WAITING]:
         raise JudgementsWaitError(
             f"{judge.called}: {counted(waiting, 'judgement')} of {len(items) * repeats} "

@@ -98,15 +98,20 @@ class Gate:
         """
         await self._enter()
         try:
-            while (wait := self._open_at - _now()) > 0:
-                await asyncio.sleep(wait)
-            if check is not None:
-                check()
+            await self._opened(check)
             await self._requests.take(1, self.share)
             await self._tokens.take(tokens, self.share)
+            await self._opened(check)  # it may have been closed meanwhile
             yield
         finally:
             self._leave()
+
+    async def _opened(self, check: Callable[[], None] | None) -> None:
+        """Wait until the provider takes requests again; raises what `check` raises."""
+        while (wait := self._open_at - _now()) > 0:
+            await asyncio.sleep(wait)
+        if check is not None:
+            check()
 
     @property
     def share(self) -> float:

@@ -48,7 +48,7 @@ from judge_gym.records.calls import (
     Request,
     Row,
 )
-from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
+from judge_gym.store.ledger import Closed, Derived, Ledger, Noted, Sent, now
 
 Number = TypeVar("Number", int, float)
 
@@ -91,7 +91,7 @@ class Gateway:
         self._taken: dict[str, Capability] = {}
         """What models take; their refusals teach it for the rest of the run."""
         self._breaker = Breaker()
-        self._hourly = Hourly(engine, providers)
+        self.hourly = Hourly(engine, providers)
         self._heard: set[str] = set()
         """Providers that have answered in this process, if only with an error."""
         self._pages: Counter[str] = Counter()
@@ -150,6 +150,10 @@ class Gateway:
             if errors:  # its last attempt has ended, so it is no longer in flight
                 await self._ledger.write(Closed(row.id, None, errors, (), now()))
             raise
+        except asyncio.CancelledError:
+            if errors:  # an answer among them was paid for
+                await self._ledger.write(Noted(row.id, errors))
+            raise
         await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
 
@@ -168,9 +172,13 @@ class Gateway:
 
     async def close(self) -> None:
         """Close the sockets, once all that is to be written is."""
-        await asyncio.gather(*self._telling)
-        await self._ledger.flush()
-        await self._client.close()
+        try:
+            await asyncio.gather(*self._telling)
+        finally:
+            try:
+                await self._ledger.flush()
+            finally:
+                await self._client.close()
 
     async def _close(
         self,
@@ -214,7 +222,7 @@ class Gateway:
         except ModelStoppedError:
             errors.remove(unusable)
             return first  # it was paid for
-        except (ProviderError, asyncio.CancelledError):
+        except BaseException:
             # Without a second answer, no other place of the row says what the first one cost.
             unusable["cost_usd"] = first.cost_usd
             raise
@@ -248,7 +256,7 @@ class Gateway:
             check()
             request = self._fitted(call)  # another call may have taught it meanwhile
             self._check_applied(call, request)
-            await self._hourly.count(call.model)
+            await self.hourly.count(call.model)
             await self._ledger.write(Sent(call_id, now(), request))
             try:
                 answer = await self._send(call, provider, request)

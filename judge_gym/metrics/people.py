@@ -37,8 +37,6 @@ MIN_PEOPLE = 2
 FALSE_DISCOVERIES = 0.05
 PASSES = 0.5
 """Least winning rate with which a judge may stand in for people."""
-EPSILONS = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
-"""What the authors advise to grant a judge, by who the people are: a judge costs less."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

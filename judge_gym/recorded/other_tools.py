@@ -11,9 +11,6 @@ from judge_gym.errors import DataFileError
 from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
 
-_ERROR = 2
-"""The reason of promptfoo for a test that failed by an error, not by an assertion."""
-
 
 def read_promptfoo(file: Path) -> Content:
     """Return the assertions of a results file (JSON, or a result a line); raises `DataFileError`.

@@ -183,17 +183,19 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     """
     described = _described(files, recorded) if recorded.item.file else None
     reading, unknown = _Reading(recorded, n_stages, described), _UnknownValues()
+    rows: dict[tuple[str, ...], tuple[Path, int]] = {}
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
-        lines: dict[str, int] = {}
         for row in files.rows(file):
             record = _Record(file, row, parts)
             with unknown:
                 reading.take(record)
-            first = lines.setdefault(sha256(row.values), row.line)
-            if first != row.line and not recorded.repeats:
+            known = (sha256(row.values), *parts.values())
+            first, line = rows.setdefault(known, (file, row.line))
+            if (first, line) != (file, row.line) and not recorded.repeats:
+                where = f"line {line}" if first == file else f"{first} line {line}"
                 raise record.fault(
-                    f"the row is a copy of line {first}",
+                    f"the row is a copy of {where}",
                     "Remove it; or, if equal rows are repeated judgements, give the mapping "
                     "`repeats: true`.",
                 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
@@ -111,11 +112,31 @@ def request_sent(session: Session, call_id: int) -> RequestSent:
     return RequestSent(row.sent_parameters or {}, row.not_applied or (), refusals)
 
 
+def discarded_usd() -> sa.ColumnElement[Decimal]:
+    """Return what answers cost that a call got and did not keep, in US dollars.
+
+    They are among its errors. The cost of one that a kept answer followed is in that one's.
+    """
+    error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
+    cost = sa.cast(error.c.value.op("->>")("cost_usd"), sa.Numeric)
+    summed = sa.select(sa.func.coalesce(sa.func.sum(cost), 0)).select_from(error)
+    return sa.case((t.Call.errors == sa.text("'[]'"), 0), else_=summed.scalar_subquery())
+
+
+def paid_usd() -> sa.ColumnElement[Decimal | None]:
+    """Return what a call cost with the answers it did not keep, in US dollars; NULL if unknown."""
+    discarded = discarded_usd()
+    return sa.case(
+        (t.Call.cost_usd.is_not(None), t.Call.cost_usd + discarded),
+        (discarded > 0, discarded),
+    )
+
+
 def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
     """Return the cost of these calls in US dollars, and how many have an unknown cost."""
     unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     cost, unpriced = session.execute(
-        sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
+        sa.select(sa.func.sum(paid_usd()), sa.func.count().filter(unknown)).where(
             among(t.Call.id, call_ids)
         )
     ).one()
@@ -123,14 +144,15 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
 
 
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
-    """Return call → US dollars; NaN for an answer of unknown cost, 0 for a failed call."""
+    """Return call → US dollars; NaN for an answer of unknown cost.
+
+    A failed call costs what it got and did not keep.
+    """
+    unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     rows = session.execute(
-        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(among(t.Call.id, call_ids))
+        sa.select(t.Call.id, unknown, paid_usd()).where(among(t.Call.id, call_ids))
     )
-    return {
-        call: float("nan" if cost is None and status == "succeeded" else cost or 0)
-        for call, status, cost in rows
-    }
+    return {call: float("nan" if is_unknown else cost or 0) for call, is_unknown, cost in rows}
 
 
 @dataclass(frozen=True)

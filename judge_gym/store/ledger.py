@@ -61,14 +61,22 @@ class Closed:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """What went wrong with a call that is given up while it may be in flight."""
+
+    call_id: int
+    errors: Sequence[AttemptError]
+
+
+@dataclass(frozen=True)
 class Derived:
     """Rows derived from an answer that was already in the ledger."""
 
     rows: Sequence[Row]
 
 
-Change = Sent | Closed | Derived
-OfCall = TypeVar("OfCall", Sent, Closed)
+Change = Sent | Closed | Noted | Derived
+OfCall = TypeVar("OfCall", Sent, Closed, Noted)
 
 
 @dataclass
@@ -172,6 +180,7 @@ class Ledger:
         changes = sorted(changes, key=_lock_order)
         sent = [change for change in changes if isinstance(change, Sent)]
         closed = [change for change in changes if isinstance(change, Closed)]
+        noted = [change for change in changes if isinstance(change, Noted)]
         with self._engine.begin() as connection:
             # In one order everywhere, so that two processes with the same calls cannot deadlock.
             if ids := [change.call_id for change in changes if not isinstance(change, Derived)]:
@@ -180,6 +189,10 @@ class Ledger:
                 connection.execute(_SENT, packed(map(_sending, sendings)))
             for closings in _each_call_once(closed):
                 connection.execute(CLOSED, packed(map(_outcome, closings)))
+            for notes in _each_call_once(noted):
+                connection.execute(
+                    _NOTED, packed({"id": one.call_id, "errors": one.errors} for one in notes)
+                )
             for (table, columns), values in _by_table(changes).items():
                 # The natural key decides: a row that exists is kept.
                 statement = inserting(BY_NAME[table], columns).on_conflict_do_nothing()
@@ -292,6 +305,7 @@ _SENT = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied")}
     | {"status": "sent", "attempts": CallRow.attempts + 1}
 )
+_NOTED = _CHANGE.values({"errors": CallRow.errors.op("||")(_GIVEN.c.errors)})
 CLOSED = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("status", *ANSWER_COLUMNS, "finished_at")}
     | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}
@@ -304,7 +318,7 @@ def _by_table(
     """Group derived rows by table and columns; the database sets the defaults of other columns."""
     grouped: dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
-        for row in () if isinstance(change, Sent) else change.rows:
+        for row in change.rows if isinstance(change, Closed | Derived) else ():
             grouped[row.table, tuple(sorted(row.values))].append(row.values)
     return grouped
 

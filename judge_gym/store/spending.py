@@ -15,6 +15,7 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
+from judge_gym.store.calls import paid_usd
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
@@ -227,7 +228,7 @@ def spent_since(session: Session, since: datetime) -> tuple[int, float]:
     calls, cost = session.execute(
         sa.select(
             sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
-            sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
+            sa.func.coalesce(sa.func.sum(paid_usd()), 0),
         ).where(*_sent_to_real_models(since))
     ).one()
     return int(calls), float(cost)
@@ -239,7 +240,7 @@ def sent_since(session: Session, since: datetime) -> list[tuple[datetime, int, f
     The cost of a call in US dollars is 0 while it is unknown.
     """
     rows = session.execute(
-        sa.select(t.Call.sent_at, t.Call.attempts, sa.func.coalesce(t.Call.cost_usd, 0))
+        sa.select(t.Call.sent_at, t.Call.attempts, sa.func.coalesce(paid_usd(), 0))
         .where(*_sent_to_real_models(since))
         .order_by(t.Call.sent_at)
     )
@@ -281,7 +282,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
             sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
             sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
             sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
-            sa.func.sum(t.Call.cost_usd),
+            sa.func.sum(paid_usd()),
             sa.func.count().filter(t.Call.status == "succeeded", t.Call.cost_usd.is_(None)),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
             sa.func.bool_or(t.Call.route == IMPORTED),

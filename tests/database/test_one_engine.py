@@ -395,6 +395,32 @@ def test_workers_at_once_pass_a_budget_by_less_than_a_call_each(
     assert 10 <= len(ledger(database)) < 10 + 3
 
 
+def test_a_fast_worker_takes_nothing_that_slow_ones_have_begun(database: str) -> None:
+    """Questions that wait to be sent are in no ledger row yet; the provider allows 16 at once."""
+    bounded = JUDGE.model_copy(update={"model": "real/m", "budget": Budget(max_calls=48)})
+    parts = [
+        [Item(id=f"{part}{n}", text=f"Part {part}, {n}.") for n in range(60)] for part in "abc"
+    ]
+
+    async def uneven(request: web.Request) -> web.StreamResponse:
+        fast = "Part a" in await request.text()
+        await asyncio.sleep(0.005 if fast else 0.2)
+        return await MARKS(request)
+
+    async def work() -> None:
+        async with (
+            misbehaving(uneven) as provider,
+            runtime_at(database, provider.base_url) as runtime,
+        ):
+            wide = replace(runtime, providers=providers_at(provider.base_url, concurrency=16))
+            judging = (judge_missing(wide, bounded, part, workers=3) for part in parts)
+            ends = await asyncio.gather(*judging, return_exceptions=True)
+        assert all(isinstance(end, BudgetExceededError) for end in ends)
+
+    run(work())
+    assert 48 <= len(ledger(database)) < 48 + 3
+
+
 def test_a_cost_is_not_passed_by_what_is_in_flight(database: str) -> None:
     # 10 tokens an answer at 1 USD each; the longest answer and the prompt bound what one may cost.
     bounded = JUDGE.model_copy(

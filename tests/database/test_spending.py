@@ -1,5 +1,7 @@
 """What a sweep has used, summed over its ledger rows, and when that is too much."""
 
+import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,14 @@ from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
+from judge_gym.store.calls import call_costs, cost_of
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.experiments import register_experiment, register_sweep
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.rubrics import applied_key, sham_key
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Spent, spending_scope, spent
-from support.misbehaving import answers, misbehaving, refuses
+from judge_gym.store.spending import Spent, sent_since, spending_scope, spent, spent_since
+from support.misbehaving import answers, misbehaving, refuses, stays_silent
 from support.rig import KEY, KEY_NAME, a_call, an_answer, no_rows, providers_at, run, runtime_at
 from support.study import Study, corpus, window
 
@@ -148,6 +151,47 @@ def test_a_discarded_first_answer_is_paid_for(
         assert study.all(sa.select(t.Call.status)) == [status]
         assert used(study).cost_usd == cost
         assert used(study).calls == 2
+        (call,) = study.all(sa.select(t.Call.id))
+        with study.runtime.session() as session:
+            assert cost_of(session, [call]) == (cost, 0)
+            assert call_costs(session, [call]) == {call: cost}
+            assert spent_since(session, datetime.now(UTC) - timedelta(hours=1)) == (2, cost)
+            assert [usd for _, _, usd in sent_since(session, datetime.min.replace(tzinfo=UTC))] == [
+                cost
+            ]
+
+    stored(database, tmp_path, work)
+
+
+def test_a_discarded_answer_is_paid_for_when_the_second_request_is_cancelled(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_NAME, KEY)
+    prices = {"m": Price(prompt=1e5, completion=1e5)}
+
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        arrived = asyncio.Event()
+
+        async def silent(request: Any) -> Any:
+            arrived.set()
+            return await stays_silent(request)
+
+        async with misbehaving(answers("cut", finish_reason="length"), silent) as provider:
+            real = providers_at(provider.base_url).by_name["real"]
+            priced = Providers({"real": real.model_copy(update={"prices": prices})}, Path("p.toml"))
+            gateway = Gateway(study.runtime.engine, priced, attempts=1, timeout_s=60)
+            asking = asyncio.create_task(
+                gateway.ask(a_call("score/1", experiment_id=mine), no_rows)
+            )
+            await arrived.wait()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await gateway.close()
+        # What came of the second is not known: it is still stored as sent.
+        assert study.all(sa.select(t.Call.status)) == ["sent"]
+        assert used(study).cost_usd == 1.0
 
     stored(database, tmp_path, work)
 

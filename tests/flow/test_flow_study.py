@@ -9,8 +9,10 @@ import sqlalchemy as sa
 from prefect.client.schemas.objects import State
 
 from flows.study import study
+from judge_gym.llm.hourly import HourlyBoundError
+from judge_gym.settings import settings
 from support.command_line import REPOSITORY
-from support.flow_runs import error_of, flow_run, run_flow, run_scheduled
+from support.flow_runs import HOURLY, error_of, flow_run, run_flow, run_scheduled
 from support.simulation import Simulator
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
@@ -93,3 +95,17 @@ def test_a_fault_of_the_template_is_named_before_anything_is_asked(
     assert f"{template}, line " in error
     assert "{first_day}, {last_day}, {judges}" in error
     assert simulator.answered() == before
+
+
+def test_a_bound_per_hour_ends_the_run_and_not_only_a_period(
+    file: Path, database: str, place: pytest.MonkeyPatch
+) -> None:
+    (file.parent / "providers.toml").write_text(HOURLY)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(file.parent / "providers.toml"))
+    settings.cache_clear()
+    file.write_text(file.read_text().replace("sim/calm-1", "rehearsed/calm-1"))
+    error = error_of(ran("2026-01-19T08:00:00+00:00", file, catch_up=1))
+    assert isinstance(error, HourlyBoundError)
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        sweeps = connection.execute(sa.text("SELECT name FROM sweeps")).scalars().all()
+    assert sweeps == ["valmora-weekly-2026-01-05"]

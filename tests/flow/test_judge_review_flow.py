@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from typer.testing import CliRunner
 from deployments.cli.app import app
 from flows.judge_review import judge_review
 from judge_gym.judges import load_judge
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.settings import settings
-from support.flow_runs import artifacts, error_of, flow_run, run_scheduled
+from support.flow_runs import HOURLY, artifacts, error_of, flow_run, run_scheduled
 from support.simulation import Simulator
 
 pytestmark = pytest.mark.slow
@@ -238,3 +239,22 @@ def test_a_stopped_review_reports_what_was_judged(file: Path, database: str) -> 
     page = settings().reports_dir / "judge_review_2026-01-05.html"
     assert str(page.resolve()) in str(error)
     assert "Judgements: 1 scored, 11 missing" in page.read_text()
+
+
+def test_a_review_that_reaches_a_bound_per_hour_says_when_to_go_on(
+    file: Path, place: pytest.MonkeyPatch
+) -> None:
+    (file.parent / "providers.toml").write_text(HOURLY)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(file.parent / "providers.toml"))
+    settings.cache_clear()
+    judge = load_judge(EXAMPLE.parent / "../calibrations/good.yaml")
+    config = judge.model_dump(mode="json", exclude={"name", "model"})
+    (file.parent / "mine.yaml").write_text(
+        json.dumps(config | {"name": "mine", "model": "rehearsed/good-1"})
+    )
+    file.write_text(FILE.partition("    alternatives")[0])
+    given = {"file": str(file), "day": "2026-01-05"}
+    error = error_of(run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", **given))
+    assert isinstance(error, HourlyBoundError)
+    assert error.after > datetime.now(UTC)
+    assert "What was judged until then: " in error.message

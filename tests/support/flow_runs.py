@@ -32,6 +32,16 @@ from support.prefect_server import PrefectServer
 from support.waiting import until
 
 RECORDED_S = 120.0
+HOURLY = """
+[sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[rehearsed]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[bounds]
+calls_per_hour = 1
+"""
+"""The simulator under another name, which a bound counts: one call per hour."""
 
 
 @contextmanager

@@ -54,7 +54,10 @@ class BatchError(JudgeGymError):
 
 
 class Batches:
-    """Submits batches and fetches their answers; gives `count` the outcomes of each."""
+    """Submits batches and fetches their answers; gives `count` the outcomes of each.
+
+    Their calls count in `hourly`, with those that are sent directly.
+    """
 
     def __init__(
         self,
@@ -63,12 +66,14 @@ class Batches:
         keys: Keys,
         timeout_s: float,
         count: Count,
+        hourly: Hourly,
     ) -> None:
         self._engine = engine
         self._providers = providers
         self._keys = keys
         self._timeout_s = timeout_s
         self._count = count
+        self._hourly = hourly
 
     async def submit(self, model: str, call_ids: Sequence[int]) -> None:
         """Plan a batch of calls to one model and send it.
@@ -78,7 +83,7 @@ class Batches:
         """
         provider = self._providers.of(model)
         await self._keys.of(provider)
-        await Hourly(self._engine, self._providers).count(model, len(call_ids))
+        await self._hourly.count(model, len(call_ids))
         batch_id = await asyncio.to_thread(store.plan, self._engine, provider.name, model, call_ids)
         if batch_id is None:
             return

@@ -27,8 +27,6 @@ from judge_gym.simulator.vendors import (
 from judge_gym.simulator.vendors.openai import Body, OpenAI
 
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[.-](\d{1,2})(?!\d))?")
-_THINKING = re.compile(r"openai/(gpt-[5-9]|o[134])|x-ai/grok-4|google/gemini-[23]")
-"""Models that think by default, as OpenRouter names them."""
 
 
 class _Compatible(OpenAI):

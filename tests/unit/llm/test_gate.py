@@ -244,3 +244,21 @@ def test_a_cancelled_waiter_does_not_keep_its_turn() -> None:
         return await peak(gate, 3)
 
     assert run(body) == 1
+
+
+def test_a_request_that_waits_for_its_rate_waits_for_a_pause_that_begins_meanwhile() -> None:
+    async def body() -> float:
+        gate = a_gate(requests_per_minute=1)
+        async with gate.slot(1):
+            pass
+
+        async def later() -> float:
+            async with gate.slot(1):
+                return now()
+
+        waiting = asyncio.create_task(later())
+        await asyncio.sleep(30)
+        gate.rate_limited(300)
+        return await waiting
+
+    assert run(body) >= 330
