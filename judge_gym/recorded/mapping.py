@@ -318,8 +318,13 @@ class Recorded(_Columns):
         said = "; ".join(stated)
         return f"{said[0].upper()}{said[1:]}."
 
+    @property
+    def reads_names(self) -> bool:
+        """Whether a column has a part of the file's name."""
+        return "{file" in self.model_dump_json()
+
     def _check_pattern(self) -> None:
-        if self.file_pattern and "{file" not in self.model_dump_json():
+        if self.file_pattern and not self.reads_names:
             raise ValueError(
                 "file_pattern is given, and no column has {file}, as in judge: '{file}'"
             )

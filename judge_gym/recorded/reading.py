@@ -183,6 +183,8 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     """
     described = _described(files, recorded) if recorded.item.file else None
     reading, unknown = _Reading(recorded, n_stages, described), _UnknownValues()
+    # Rows of two files are copies of each other where no column has a part of the file's name.
+    named = recorded.reads_names
     rows: dict[tuple[str, ...], tuple[Path, int]] = {}
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
@@ -190,7 +192,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
             record = _Record(file, row, parts)
             with unknown:
                 reading.take(record)
-            known = (sha256(row.values), *parts.values())
+            known = (sha256(row.values), *(parts.values() if named else ()))
             first, line = rows.setdefault(known, (file, row.line))
             if (first, line) != (file, row.line) and not recorded.repeats:
                 where = f"line {line}" if first == file else f"{first} line {line}"

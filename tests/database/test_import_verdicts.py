@@ -401,6 +401,19 @@ def test_a_copy_of_a_row_is_refused_unless_repeats_are_meant(place: Place) -> No
     assert (done.repeats.sizes, done.repeats.opposite) == ({2: 20}, {})
 
 
+def test_a_copy_of_a_row_in_another_file_is_refused_where_the_file_has_no_part(
+    place: Place,
+) -> None:
+    other = place.folder / "second.csv"
+    other.write_text(flat("A"))
+    said = r"second\.csv line 2: the row is a copy of \S*recorded\.csv line 2"
+    with pytest.raises(EvidenceError, match=said):
+        place.bring(FLAT, flat("A"), other)
+    assert FLAT.count("judge_column: judge") == 1
+    named = FLAT.replace("judge_column: judge", "judge_column: '{file}'")
+    assert place.bring(named, flat("A"), other).judgements == 40
+
+
 def test_an_order_that_is_not_declared_shows_in_the_repeats(place: Place) -> None:
     done = place.bring(FLAT, flat("A", "B") + "q0,one,A,tie\n")
     assert (done.repeats.sizes, done.repeats.both_orders) == ({2: 19, 3: 1}, 0)
