@@ -86,3 +86,25 @@ def test_two_processes_keep_one_budget(
     ended = command("sweep", "run", file, *PARTS, "--processes", "2", **IN_PIECES)
     assert ended.code == 4, ended.output + ended.errors
     assert value_of(database, CALLS) == simulator.answered() - before <= 10
+
+
+def test_a_sweep_that_is_terminated_says_so_and_leaves_no_process(
+    command: CommandLine, database: str, silent_simulator: Simulator
+) -> None:
+    file = command.folder / "shared.yaml"
+    file.write_text(SWEEP)
+    silent = {"kind": "slow_first_byte", "role": "scorer", "seconds": 600}
+    silent_simulator.use_faults(silent | {"from_call": 2})
+    run = command.start("sweep", "run", file, *PARTS, **IN_PIECES)
+
+    def answered() -> int:
+        assert run.poll() is None, run.communicate()
+        return int(value_of(database, CALLS))
+
+    until(answered, "an answer")
+    started = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGTERM)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 143
+    assert "Progress is saved" in errors
+    assert not psutil.wait_procs(started, timeout=30)[1]
