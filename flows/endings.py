@@ -70,8 +70,7 @@ def resumable(
                 return await flow(*arguments, **options)
             except HourlyBoundError as bound:
                 # Only a flow that makes calls gets here.
-                retried = {"retry_failed": False} if "retry_failed" in flow_run.parameters else {}
-                return cast(T, await wait_for_the_hour(bound, **retried))
+                return cast(T, await wait_for_the_hour(bound))
             except Exception as error:
                 failure = database_failure(error)
                 if failure is None:
@@ -87,9 +86,11 @@ def resumable(
 async def wait_for_the_hour(bound: HourlyBoundError, **changes: Any) -> State[Any]:
     """Return the final state of a deployment's run that reached a bound per hour.
 
-    Its next run is scheduled, with parameters that differ in `changes`. Raises the error where
-    there is no deployment.
+    Its next run is scheduled, with parameters that differ in `changes`, and does not retry again
+    what failed. Raises the error where there is no deployment.
     """
+    if "retry_failed" in flow_run.parameters:
+        changes["retry_failed"] = False
     at = await _schedule(bound.after, changes)
     if at is None:
         raise bound

@@ -72,7 +72,7 @@ async def judge_review(
             message = f"{stopped.message} What was judged until then: {page.resolve()}."
             told = restated(stopped, message, stopped.remedies)
             if isinstance(told, HourlyBoundError):
-                return await wait_for_the_hour(told, day=day, retry_failed=False)
+                return await wait_for_the_hour(told, day=day)
             raise told from stopped
         if run.waits:
             return await run.state(day=day, retry_failed=False)

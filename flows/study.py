@@ -88,7 +88,7 @@ async def study(
                     day=day,
                 )
             except HourlyBoundError as bound:
-                return await wait_for_the_hour(bound, day=day, retry_failed=False)
+                return await wait_for_the_hour(bound, day=day)
             except JudgeGymError as error:
                 failures.append(_failure(period, error))
                 continue

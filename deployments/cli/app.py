@@ -109,7 +109,7 @@ def main() -> NoReturn:
     collect_rarely()
     # Before numpy is imported: on small matrices threads slow it down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if threading.current_thread() is threading.main_thread():
+    if threading.current_thread() is threading.main_thread():  # no other may set a handler
         signal.signal(signal.SIGTERM, _terminated)
     try:
         app()

@@ -94,13 +94,12 @@ def _possible_checks() -> tuple[Check, ...]:
 
 def _guarded(check: Check) -> Iterator[Finding]:
     """Yield the findings of a check; a known error is a finding too."""
+    subject = check.__name__.strip("_")
     try:
         yield from check()
     except JudgeGymError as error:
-        subject = check.__name__.strip("_")
         yield Finding(subject, error.message, error.remedy, State.BROKEN)
     except OSError as error:
-        subject = check.__name__.strip("_")
         yield Finding(subject, first_line(error), "Name a folder to write to.", State.BROKEN)
 
 

@@ -132,11 +132,14 @@ def paid_usd() -> sa.ColumnElement[Decimal | None]:
     )
 
 
+UNPRICED = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
+"""The condition that an answer is of unknown cost."""
+
+
 def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
     """Return the cost of these calls in US dollars, and how many have an unknown cost."""
-    unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     cost, unpriced = session.execute(
-        sa.select(sa.func.sum(paid_usd()), sa.func.count().filter(unknown)).where(
+        sa.select(sa.func.sum(paid_usd()), sa.func.count().filter(UNPRICED)).where(
             among(t.Call.id, call_ids)
         )
     ).one()
@@ -148,9 +151,8 @@ def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
 
     A failed call costs what it got and did not keep.
     """
-    unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     rows = session.execute(
-        sa.select(t.Call.id, unknown, paid_usd()).where(among(t.Call.id, call_ids))
+        sa.select(t.Call.id, UNPRICED, paid_usd()).where(among(t.Call.id, call_ids))
     )
     return {call: float("nan" if is_unknown else cost or 0) for call, is_unknown, cost in rows}
 

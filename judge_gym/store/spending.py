@@ -15,7 +15,7 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.calls import paid_usd
+from judge_gym.store.calls import UNPRICED, paid_usd
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
@@ -189,7 +189,6 @@ def spent(session: Session, scope: Scope) -> Spent:
         sa.select(
             sa.func.count().filter(error.c.value.op("?")("answer")).label("answers"),
             sa.func.count().filter(of_unknown_outcome).label("lost"),
-            sa.func.sum(sa.cast(error.c.value.op("->>")("cost_usd"), sa.Numeric)).label("cost_usd"),
         )
         .select_from(error)
         .lateral("discarded")
@@ -197,13 +196,12 @@ def spent(session: Session, scope: Scope) -> Spent:
     kind = t.Call.errors[-1]["kind"].astext
     failed = sa.and_(t.Call.status == "failed", kind.not_in(SHARED))
     answered = t.Call.status == "succeeded"
-    cost = sa.func.coalesce(t.Call.cost_usd, 0) + sa.func.coalesce(discarded.c.cost_usd, 0)
     row = session.execute(
         sa.select(
             sa.func.count().filter(t.Call.attempts > 0),
             sa.func.coalesce(sa.func.sum(discarded.c.answers), 0),
-            sa.func.coalesce(sa.func.sum(cost), 0),
-            sa.func.count().filter(answered, t.Call.cost_usd.is_(None)),
+            sa.func.coalesce(sa.func.sum(paid_usd()), 0),
+            sa.func.count().filter(UNPRICED),
             sa.func.count().filter(current, answered | failed),
             sa.func.count().filter(current, failed),
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
@@ -283,7 +281,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
             sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
             sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
             sa.func.sum(paid_usd()),
-            sa.func.count().filter(t.Call.status == "succeeded", t.Call.cost_usd.is_(None)),
+            sa.func.count().filter(UNPRICED),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
             sa.func.bool_or(t.Call.route == IMPORTED),
             sa.func.array_agg(sa.distinct(_PROMPT)).filter(t.Call.template != ""),
