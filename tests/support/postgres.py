@@ -17,6 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.store import embedded
+from judge_gym.store.embedded_account import current_account, unprivileged_account
 from support.servers import SERVERS
 
 # Tests need no durability. Several workers connect at a time, each with several engines.
@@ -47,6 +48,30 @@ def running_postgres() -> Iterator[str]:
         yield embedded.start(folder).url
     finally:
         embedded.remove(folder)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def server_of(programs: Path) -> Iterator[str]:
+    """The URL of a server of the version of these programs, on a socket of its own."""
+    account = unprivileged_account() if os.geteuid() == 0 else current_account()
+    folder = Path(tempfile.mkdtemp(prefix="judge-gym-test-", dir="/tmp"))
+    os.chown(folder, account.uid, account.gid)
+    cluster = folder / "cluster"
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+    control = [programs / "pg_ctl", "-D", cluster, "-w"]
+
+    def run(*command: str | Path) -> None:
+        with (folder / "output").open("ab") as output:
+            ended = account.run(command, output=output)
+        assert ended.returncode == 0, (folder / "output").read_text()
+
+    try:
+        run(programs / "initdb", "-D", cluster, "-U", "postgres", "-A", "trust", "-E", "UTF8")
+        run(*control, "-o", options, "start")
+        yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
+    finally:
+        account.run([*control, "-m", "immediate", "stop"])
         shutil.rmtree(folder)
 
 
