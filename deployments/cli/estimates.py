@@ -25,6 +25,11 @@ from judge_gym.settings import settings
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
 _NAMES = ("workflow", "what", "provider")
 RETRIED_ONCE = "Unparseable answers are retried once, with one more call each."
+_COUNTED = (
+    "It counts every answer at its limit, a second request for each (an empty or cut answer is "
+    "requested once more), two repairs of each rubric, and the full price of calls in batches. "
+    "--retry-failed adds to it."
+)
 _USED = ("prompt tokens", "answer tokens", "USD", "time")
 
 
@@ -32,12 +37,20 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     """Print the calls, tokens, cost and time of a sweep, what is left of them, and assumptions."""
     lines = plan.lines
     rows: list[tuple[object, ...]] = [
-        (*_names(line), line.at_most, line.done, line.to_do) for line in lines
+        (*_names(line), line.calls, line.done, line.to_do, line.at_most) for line in lines
     ]
-    sums = (sum(getattr(line, column) for line in lines) for column in ("at_most", "done", "to_do"))
+    columns = ("calls", "done", "to_do", "at_most")
+    sums = (sum(getattr(line, column) for line in lines) for column in columns)
     rows.append(("", "all", "", *sums))
-    show_table("LLM calls", (*_NAMES, "calls at most", "done", "to do at most"), rows)
-    _show_estimates("Upper bound for the whole sweep", lines, lambda line: line.whole)
+    show_table("LLM calls", (*_NAMES, "calls", "done", "to do", "requests at most"), rows)
+    _show_estimates(
+        "Upper bound for the whole sweep"
+        if plan.is_bound
+        else "Estimate for the whole sweep, with answers at their limit and evidence assumed",
+        lines,
+        lambda line: line.whole,
+    )
+    console.print(_COUNTED, markup=False)
     if any(line.to_do for line in lines):
         _show_estimates("Expected for what is left", lines, lambda line: line.left)
     if retried := [line for line in lines if line.failed]:
@@ -100,7 +113,7 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
     calls = sum(line.at_most for line in plan.lines)
     if budget.max_calls is not None and calls > budget.max_calls:
         yield (
-            f"Warning: the sweep may need up to {calls} calls, more than max_calls "
+            f"Warning: the sweep may need up to {calls:,} calls, more than max_calls "
             f"{budget.max_calls}. It stops when the budget is used up."
         )
 

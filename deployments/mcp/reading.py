@@ -38,7 +38,9 @@ def plan_sweep(file: str) -> dict[str, Any]:
 
     `define` returns such a file for a sweep as JSON.
 
-    `to_do` is the maximum number of calls left; a cost of null is unknown.
+    `to_do` is the number of calls left; an answer that is empty or cut, or a rubric with faults,
+    needs more, and `at_most` of a line counts these. A cost of null is unknown. Without `is_bound`,
+    `whole` is an estimate: evidence that is not collected is assumed.
     """
     from deployments.cli.environment import database
     from deployments.cli.sweep import providers_of
@@ -58,6 +60,7 @@ def plan_sweep(file: str) -> dict[str, Any]:
         "to_do": sum(line.to_do for line in plan.lines),
         "budget": sweep.budget.model_dump() if sweep.budget else None,
         "lines": lines,
+        "is_bound": plan.is_bound,
         "unpriced": plan.unpriced,
         "facets": plan.facets,
         "warnings": plan.warnings,

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 
 from judge_gym.design.experiment import Effort
 from judge_gym.llm.batches.policy import policy_of, split
@@ -112,18 +113,23 @@ def assumptions(
     past: Mapping[PastKey, Past],
     *,
     thinking: Mapping[str, int],
-    stood_in: bool,
+    evidence: bool,
+    made: bool,
 ) -> list[str]:
     """Return the assumptions made where the ledger has no history, as sentences.
 
     `kinds` are those of the estimated calls. `thinking` is each model's most room for thinking, in
-    tokens. `stood_in` says that placeholders stood in for missing evidence or rubrics.
+    tokens. `evidence` says that placeholders stand for evidence that is not collected, `made` that
+    they stand for views and rubrics that models have not made yet.
     """
     sentences = []
-    if stood_in:
+    if evidence:
         sentences.append(
-            "Missing evidence and rubrics are assumed to have the usual length: "
-            f"{ARTICLE_WORDS} words an article."
+            f"Evidence that is not collected is assumed to have {ARTICLE_WORDS} words a document."
+        )
+    if made:
+        sentences.append(
+            "Views and rubrics that are not made yet are expected to have the usual length."
         )
     histories = {kind: past.get(kind, _NO_PAST) for kind in kinds}
     uncounted = [kind for kind, history in histories.items() if history.answer_tokens is None]
@@ -178,6 +184,20 @@ def estimate(
         seconds=_seconds(settings, provider, direct),
         batched=sum(part for part, _ in batched),
         batched_usd=batched_usd,
+    )
+
+
+def most_used(
+    settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]
+) -> UsageEstimate:
+    """Return `estimate` with every call at the full price: a batch may leave any of them open."""
+    full = _sum([_cost(count, kind, kind.price) for count, kind in calls if count])
+    found = estimate(settings, provider, calls)
+    return replace(
+        found,
+        prompt_tokens=sum(ceil(count * kind.prompt_tokens) for count, kind in calls),
+        answer_tokens=sum(ceil(count * kind.answer_tokens) for count, kind in calls),
+        cost_usd=full,
     )
 
 

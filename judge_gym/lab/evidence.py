@@ -34,7 +34,7 @@ AGENTS: dict[EvidenceView, str] = {
 """Who makes each view."""
 FIRECRAWL_KEY = "FIRECRAWL_API_KEY"
 _ONLY = "0"  # a view is made once, so it has one replicate
-_TOKENS_A_WORD = 4
+TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
 
@@ -233,7 +233,7 @@ def _question(view: windows.ViewToMake, call: Call, limit: int) -> Question[None
 def longest_answer(view: EvidenceView, limit: int) -> int:
     """Return the tokens that a view may have, with summaries of at most `limit` words."""
     # An abstract has as many facts as its summary, in longer words.
-    return 8000 if view == "cleaned" else 2 * _TOKENS_A_WORD * limit
+    return 8000 if view == "cleaned" else 2 * TOKENS_A_WORD * limit
 
 
 def _cleaned(view: windows.ViewToMake) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.estimating import ARTICLE_WORDS
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.evidence.pairs import Pair
 from judge_gym.lab.rubrics import request_key
+from judge_gym.lab.texts import Texts, usual_rubric, words
 from judge_gym.prompts import Prompt
 from judge_gym.questions.critic import critic_prompt
 from judge_gym.questions.editor import view_prompt
@@ -20,16 +21,14 @@ from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.rubricer import RubricRequest, rubric_prompt
 from judge_gym.questions.score_critic import score_critic_prompt
 from judge_gym.questions.scorer import scoring_prompt
-from judge_gym.records.shown import ShownDocument, present
+from judge_gym.records.shown import ShownDocument, present, shown_to
 from judge_gym.store.rubrics import applied_key, ready_rubric
-from judge_gym.store.windows import first_documents
 
-SUBJECTS, ITEMS = 20, 3
-"""How many experiments, requests or windows of a kind are looked at, and items of each."""
+SUBJECTS, PAIRS = 20, 3
+"""How many experiments, requests or windows of a kind are looked at, and pairs of each."""
 ANSWER_WORDS = 300
 """The length of the answer that a probe in the same conversation repeats, and a critic reads."""
-_CLAUSE = ("the", "court", "heard", "two", "newspapers", "and", "the", "minister", "answered")
-_KEY = "example"
+KEY = "example"
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ Subject = Experiment | RubricRequest | ViewRequest
 
 @dataclass
 class Examples:
-    """Renders examples; notes whether a stand-in was needed."""
+    """Renders examples; notes whether a rubric was assumed."""
 
     session: Session
-    summary_words: int
-    stood_in: bool = field(default=False, init=False)
+    texts: Texts
+    assumed_rubrics: bool = field(default=False, init=False)
 
     def of(self, agent: str, subjects: Sequence[Subject]) -> list[Prompt]:
         """Return some prompts of an agent about these subjects, at least one for each looked at."""
@@ -62,78 +61,63 @@ class Examples:
     def _of(self, agent: str, subject: Subject) -> Iterator[Prompt]:
         if isinstance(subject, ViewRequest):
             before = VIEWS[VIEWS.index(subject.view) - 1]
-            for document in self._documents(subject.window_key, before, ITEMS):
-                yield view_prompt(subject.view, document.text, self.summary_words, _KEY)
+            document = self.texts.typical(subject.window_key, before)
+            limit = self.texts.settings.summary_words
+            yield view_prompt(subject.view, document.text, limit, KEY)
         elif isinstance(subject, RubricRequest):
             if agent == "rubricer":
                 yield rubric_prompt(subject)
             else:
                 rubric = self._rubric(request_key(subject), subject.scale_size)
-                yield critic_prompt(rubric, subject.concept, subject.country, _KEY)
+                yield critic_prompt(rubric, subject.concept, subject.country, KEY)
         else:
             yield from self._about_items(agent, subject)
 
     def _about_items(self, agent: str, experiment: Experiment) -> Iterator[Prompt]:
-        size = resolve(experiment).of(Bundling).size
         options = experiment.rubric.rubric if experiment.task_type == "pairs" else None
         rubric = options or self._rubric(applied_key(experiment), experiment.scale_size)
-        documents = self._documents(
-            experiment.window.key,
-            experiment.evidence_view,
-            ITEMS * size,
-            _PAIR.text if options else None,
-        )
-        for start in range(0, max(1, len(documents) - size + 1), size):
-            shown = documents[start : start + size]
-            presentation = present(experiment, _KEY, start)
-            scoring = scoring_prompt(experiment, rubric, shown, presentation, _KEY)
-            if agent == "scorer":
-                yield scoring
-                continue
-            answer = _words(ANSWER_WORDS)
-            sample = ScoredSample(rubric, shown, presentation, 1, scoring.messages, answer)
-            if agent == "prober":
-                yield probe_prompt(experiment, sample, _KEY)
-            else:
-                yield score_critic_prompt(experiment, sample, answer, _KEY)
+        for documents in self._items(experiment):
+            yield judging_prompt(agent, experiment, rubric, documents, words(ANSWER_WORDS))
 
-    def _documents(
-        self, window_key: str, view: EvidenceView, count: int, stand_in: str | None = None
-    ) -> list[ShownDocument]:
-        """Return documents in `view`; what is not made yet is taken to be as long as usual."""
-        documents = first_documents(self.session, window_key, view, count)
-        if not documents:
-            self.stood_in = True
-            return [ShownDocument(_words(8), stand_in or self._usual(view))] * count
-        shown = []
-        for document in documents:
-            text = document.text if view == "raw" else document.view
-            if text is None:
-                self.stood_in = True
-                # Cleaning takes away little; a summary is never longer than the article.
-                text = (
-                    document.text
-                    if view == "cleaned"
-                    else min(self._usual(view), document.text, key=len)
-                )
-            shown.append(document.shown(text))
-        return shown
-
-    def _usual(self, view: EvidenceView) -> str:
-        return _words(ARTICLE_WORDS if view in ("raw", "cleaned") else self.summary_words)
+    def _items(self, experiment: Experiment) -> list[list[ShownDocument]]:
+        window_key, view = experiment.window.key, experiment.evidence_view
+        if experiment.task_type == "pairs":
+            pairs = self.texts.nearest(window_key, view, PAIRS)
+            return [[pair] for pair in pairs] or [[ShownDocument("", _PAIR.text)]]
+        size = resolve(experiment).of(Bundling).size
+        return [[self.texts.typical(window_key, view)] * size]
 
     def _rubric(self, key: str, scale_size: int) -> Rubric:
         rubric = ready_rubric(self.session, key)
         if rubric is None:
-            self.stood_in = True
-            stage = {"label": _words(4), "criteria": [_words(15)] * 4}
-            rubric = Rubric.model_validate({"stages": [stage] * scale_size})
+            self.assumed_rubrics = True
+            return usual_rubric(scale_size)
         return rubric
 
 
-def _words(count: int) -> str:
-    return " ".join(_CLAUSE[number % len(_CLAUSE)] for number in range(count))
+def judging_prompt(
+    agent: str,
+    experiment: Experiment,
+    rubric: Rubric,
+    documents: Sequence[ShownDocument],
+    answer: str,
+) -> Prompt:
+    """Return a prompt of a scorer, prober or score critic about an item.
+
+    `answer` is that of the judgement which the prober or the critic is asked about.
+    """
+    shown = shown_to(experiment, documents)
+    presentation = present(experiment, KEY, 0)
+    scoring = scoring_prompt(experiment, rubric, shown, presentation, KEY)
+    if agent == "scorer":
+        return scoring
+    subset = resolve(experiment).of(Scoring).subset
+    stages = 2**experiment.scale_size - 1 if subset else 1
+    sample = ScoredSample(rubric, shown, presentation, stages, scoring.messages, answer)
+    if agent == "prober":
+        return probe_prompt(experiment, sample, KEY)
+    return score_critic_prompt(experiment, sample, answer, KEY)
 
 
-_PAIR = Pair(_words(100), _words(250), _words(250))
+_PAIR = Pair(words(100), words(250), words(250))
 """Stands in for a pair that is not collected yet."""

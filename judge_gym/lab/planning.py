@@ -2,34 +2,42 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
+from judge_gym.asking.estimating import (
+    PerCall,
+    UsageEstimate,
+    assumptions,
+    estimate,
+    most_used,
+    per_call,
+)
 from judge_gym.counting import counted
-from judge_gym.design.experiment import Effort, Experiment
-from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
-from judge_gym.design.plans import MostDivergent, SwapPlan
-from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies.sampling import AXES as SAMPLING
-from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.sweep import Alike, Sweep
 from judge_gym.design.sweep_blocks import DIMENSIONS
-from judge_gym.lab import score_critics
+from judge_gym.evidence.documents import Collected
+from judge_gym.lab.amounts import (
+    ORDER,
+    Amounts,
+    Kind,
+    items_of,
+    judgements_to_make,
+    rubrics_to_write,
+    swapped_arms,
+    views_to_make,
+)
+from judge_gym.lab.bounds import Bounds
 from judge_gym.lab.evidence import (
-    AGENTS,
     check_not_empty,
-    edited_views,
-    longest_answer,
     losses,
     preview,
-    recipes_of_views,
 )
-from judge_gym.lab.examples import Examples, Subject, ViewRequest
+from judge_gym.lab.examples import Examples
 from judge_gym.lab.power.comparisons import replicate_warnings
-from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.lab.sweeps import (
     change_notes,
     check_budget,
@@ -42,34 +50,33 @@ from judge_gym.lab.sweeps import (
     unwritten_rivals,
     utility_model,
 )
+from judge_gym.lab.texts import Texts
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.hourly import bound_warnings
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
-from judge_gym.questions.score_critic import score_critic
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import Past, PastKey, past_answers
 from judge_gym.store.experiments import experiments_reading
-from judge_gym.store.progress import Judged, judgements_by_kind, marks_by, samples_and_probes
-from judge_gym.store.recipes import Identity, identities
-from judge_gym.store.rubrics import rubric_ids
-from judge_gym.store.windows import collected_documents, count_views
+from judge_gym.store.recipes import identities
+from judge_gym.store.windows import collected_documents
 
 
 @dataclass(frozen=True)
 class PlanLine:
-    """One workflow's calls to one provider.
-
-    `at_most` counts first attempts; retries add calls, also those of refused rubrics.
-    """
+    """One workflow's calls to one provider."""
 
     workflow: str
     what: str
     provider: str
+    calls: int
+    """Calls of the whole sweep, done or not, if no answer has to be requested again."""
     at_most: int
+    """Requests that are answered at most: an empty or cut answer is requested once more, and a
+    rubric with faults again."""
     done: int
     whole: UsageEstimate
-    """The use of all calls, done or not, if every answer is as long as its limit allows."""
+    """The use of `at_most` requests, if every answer is as long as its limit allows."""
     left: UsageEstimate
     """The expected use of the calls left."""
     failed: int
@@ -80,8 +87,8 @@ class PlanLine:
 
     @property
     def to_do(self) -> int:
-        """Calls left, at most: samples that were not scored need no probe."""
-        return max(0, self.at_most - self.done)
+        """Calls left: samples that are not scored need no probe."""
+        return max(0, self.calls - self.done)
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,8 @@ class Plan:
     """The lines in the order of the workflows, and their assumptions."""
 
     lines: list[PlanLine]
+    is_bound: bool
+    """Whether no line will use more than its `whole`; not so where evidence is assumed."""
     unpriced: list[str]
     """Models without a known price."""
     unapplied: list[str]
@@ -104,44 +113,8 @@ class Plan:
     """Assumptions made where evidence, rubrics or a history are missing; sentences."""
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """Calls with the same expected use."""
-
-    workflow: str
-    what: str
-    agent: str
-    model: str
-    scale_size: int = 0
-    effort: Effort | None = None
-
-    @property
-    def line(self) -> tuple[str, str, str]:
-        return self.workflow, self.what, self.model.partition("/")[0]
-
-
-@dataclass
-class _Amount:
-    at_most: int = 0
-    done: int = 0
-    subjects: list[Subject] = field(default_factory=list)
-    longest_answers: int = 0
-    """The longest answers of all calls together, in tokens."""
-    failed: int = 0
-
-    @property
-    def to_do(self) -> int:
-        return max(0, self.at_most - self.done)
-
-    def add(self, count: int, subject: Subject, longest: int) -> None:
-        self.at_most += count
-        self.subjects.append(subject)
-        self.longest_answers += count * longest
-
-
 _JUDGED_ALIKE = (
     "temperature", "top_p", "logprobs", "randomize_labels", "shuffle_order", "prompt_order",
-    "actors",
 )  # fmt: skip
 """Dimensions that change neither how many calls there are nor how long they get."""
 _JUDGING_DIMENSIONS = tuple(name for name in DIMENSIONS if name not in _JUDGED_ALIKE)
@@ -150,7 +123,7 @@ _RUBRIC_DIMENSIONS = (
     "concept", "window", "model", "task_type", "scale_size", "rubric", "rubric_draw", "temperature"
 )  # fmt: skip
 
-_Amounts = dict[_Kind, _Amount]
+
 _History = Mapping[PastKey, Past]
 
 
@@ -185,19 +158,23 @@ def plan_sweep(
     experiments = [known[one.key].of(one) for one in experiments]
     groups = [replace(one, experiment=known[one.experiment.key].of(one.experiment))
               for one in groups]  # fmt: skip
-    documents, dropped = _documents(session, experiments)
+    documents, previews, dropped = _documents(session, experiments)
     judged = {known[one.key].key: one.replicates for one in stored}
+    texts = Texts(session, configured, previews)
+    bounds = Bounds(session, texts, providers, utility)
+    bounds.look_up_rubrics([group.experiment for group in groups], sweep.swap)
     amounts = {
-        **_views(session, experiments, documents, utility, known),
-        **_rubrics(session, experiments, sweep.swap, utility),
-        **_judgements(session, sweep, groups, documents, known, judged),
+        **views_to_make(session, experiments, documents, bounds, known),
+        **rubrics_to_write(session, experiments, sweep.swap, bounds),
+        **judgements_to_make(session, sweep, groups, documents, known, judged, bounds),
     }
     past = past_answers(session, {kind.model for kind in amounts})
-    examples = Examples(session, configured.summary_words)
+    examples = Examples(session, texts)
     each = _each_call(providers, amounts, examples, past)
     lines = list(_lines(configured, providers, amounts, each))
     return Plan(
         lines=lines,
+        is_bound=bounds.known,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
         facets=list(_facets(sweep, groups, documents)),
@@ -222,8 +199,8 @@ def _stored(session: Session, sweep: Sweep) -> list[Experiment]:
 
 
 def _each_call(
-    providers: Providers, amounts: _Amounts, examples: Examples, past: _History
-) -> dict[_Kind, PerCall]:
+    providers: Providers, amounts: Amounts, examples: Examples, past: _History
+) -> dict[Kind, PerCall]:
     """Return what a call of each kind is expected to use."""
     return {
         kind: per_call(
@@ -231,7 +208,7 @@ def _each_call(
             kind.model,
             kind.agent,
             examples.of(kind.agent, amount.subjects),
-            amount.longest_answers / max(1, amount.at_most),
+            amount.longest_answers / max(1, amount.calls),
             past,
             kind.effort,
         )
@@ -249,7 +226,7 @@ def _hourly_warnings(
 
 
 def _assumptions(
-    providers: Providers, kinds: Collection[_Kind], past: _History, examples: Examples
+    providers: Providers, kinds: Collection[Kind], past: _History, examples: Examples
 ) -> list[str]:
     thinking: dict[str, int] = {}
     for kind in kinds:
@@ -259,14 +236,15 @@ def _assumptions(
         [(kind.model, kind.agent, kind.effort) for kind in kinds],
         past,
         thinking=thinking,
-        stood_in=examples.stood_in,
+        evidence=examples.texts.assumed_evidence,
+        made=examples.texts.assumed_views or examples.assumed_rubrics,
     )
 
 
 def _facets(sweep: Sweep, groups: Sequence[Alike], documents: Mapping[str, int]) -> Iterator[str]:
     judgements = {
         group.experiment: group.count
-        * _items(group.experiment, documents)
+        * items_of(group.experiment, documents)
         * group.experiment.replicates
         * (1 + swapped_arms(group, sweep.swap))
         for group in groups
@@ -281,184 +259,47 @@ def _facets(sweep: Sweep, groups: Sequence[Alike], documents: Mapping[str, int])
 
 
 def _lines(
-    configured: Settings, providers: Providers, amounts: _Amounts, each: Mapping[_Kind, PerCall]
+    configured: Settings, providers: Providers, amounts: Amounts, each: Mapping[Kind, PerCall]
 ) -> Iterator[PlanLine]:
-    by_line: dict[tuple[str, str, str], list[_Kind]] = defaultdict(list)
+    by_line: dict[tuple[str, str, str], list[Kind]] = defaultdict(list)
     # Sort a workflow's providers by name.
-    for kind in sorted(amounts, key=lambda kind: (kind.workflow, _ORDER[kind.what], kind.line)):
+    for kind in sorted(amounts, key=lambda kind: (kind.workflow, ORDER[kind.what], kind.line)):
         by_line[kind.line].append(kind)
     for line, kinds in by_line.items():
         chosen = [(amounts[kind], each[kind]) for kind in kinds]
-        longest = [
-            (amount.at_most, replace(per, answer_tokens=per.answer_limit)) for amount, per in chosen
-        ]
         provider = providers.by_name[line[2]]
         yield PlanLine(
             *line,
+            calls=sum(amount.calls for amount, _ in chosen),
             at_most=sum(amount.at_most for amount, _ in chosen),
             done=sum(amount.done for amount, _ in chosen),
-            whole=estimate(configured, provider, longest),
+            whole=most_used(
+                configured,
+                provider,
+                [
+                    (amount.at_most, replace(per, prompt_tokens=prompt, answer_tokens=answer))
+                    for amount, per in chosen
+                    for prompt, answer in [amount.longest]
+                ],
+            ),
             left=estimate(configured, provider, [(line.to_do, per) for line, per in chosen]),
             failed=sum(amount.failed for amount, _ in chosen),
             retry=estimate(configured, provider, [(line.failed, per) for line, per in chosen]),
         )
 
 
-def swapped_arms(group: Alike, plan: SwapPlan | None) -> int:
-    """Return how many swap and sham arms each of these experiments gets at most."""
-    judge = group.experiment
-    if plan is None or judge.rubric.kind != "own":
-        return 0
-    if isinstance(plan.pairs, MostDivergent):
-        rivals = min(group.peers - 1, plan.pairs.most_divergent)
-    elif plan.pairs == "all":
-        rivals = group.peers - 1
-    else:
-        rivals = sum(named in (judge.model, judge.family) for named, _ in plan.pairs)
-    return rivals + plan.sham
-
-
-def _items(experiment: Experiment, documents: Mapping[str, int]) -> int:
-    return documents[experiment.window.key] // resolve(experiment).of(Bundling).size
-
-
 def _documents(
     session: Session, experiments: Sequence[Experiment]
-) -> tuple[dict[str, int], list[str]]:
-    """Return window key → documents, and sentences on documents that windows will drop."""
+) -> tuple[dict[str, int], dict[str, Collected], list[str]]:
+    """Return window key → documents, what files give, and sentences on documents dropped."""
     windows = {experiment.window.key: experiment.window for experiment in experiments}
     documents = collected_documents(session, windows)
-    dropped = []
+    previews = {}
     for key in windows.keys() - documents.keys():
         window = windows[key]
-        collected = preview(window, settings())
-        if collected:
+        if collected := preview(window, settings()):
             check_not_empty(window, collected)
+            previews[key] = collected
         documents[key] = len(collected.documents) if collected else window.max_documents
-        dropped.append(losses(window, collected) if collected else "")
-    return documents, sorted(filter(None, dropped))
-
-
-def _views(
-    session: Session,
-    experiments: Sequence[Experiment],
-    documents: Mapping[str, int],
-    utility: str,
-    known: Mapping[str, Identity],
-) -> _Amounts:
-    recipes = recipes_of_views(settings(), utility)
-    by_window: dict[str, list[Experiment]] = defaultdict(list)
-    for experiment in experiments:
-        by_window[experiment.window.key].append(experiment)
-    amounts: _Amounts = defaultdict(_Amount)
-    for key, group in by_window.items():
-        # Views from before recipes belong to those of their experiments, unless these changed.
-        unchanged = not any(known[one.key].changed for one in group)
-        legacy = {""} if unchanged else set()
-        for view in edited_views(settings(), group):
-            amount = amounts[_Kind("w1-evidence", "views", AGENTS[view], utility)]
-            longest = longest_answer(view, settings().summary_words)
-            amount.add(documents[key], ViewRequest(key, view), longest)
-            amount.done += count_views(session, key, view, {recipes[view], *legacy})
-    return amounts
-
-
-def _rubrics(
-    session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, utility: str
-) -> _Amounts:
-    """One call to write each rubric, one to rate it."""
-    sham = plan is not None and plan.sham
-    requests = {
-        request_key(request): request
-        for variant in ((False, True) if sham else (False,))
-        for request in requests_of(experiments, sham=variant)
-    }
-    written = rubric_ids(session, requests)
-    amounts: _Amounts = defaultdict(_Amount)
-    for key, request in requests.items():
-        for what, agent, model in (
-            ("rubrics", "rubricer", request.owner_model),
-            ("marks", "critic", utility),
-        ):
-            amount = amounts[_Kind("w2-rubric", what, agent, model, request.scale_size)]
-            amount.add(1, request, LONGEST_ANSWER)
-            amount.done += key in written
-    return amounts
-
-
-_JUDGING = {
-    "w3-scoring": ("judgements", "scorer"),
-    "w4-swap": ("swaps and shams", "scorer"),
-    "w5-probe": ("probes", "prober"),
-}
-_JUDGED = (SCORING, SWAP)
-_MARKS = "marks of reasoning"
-_ORDER = {
-    what: place
-    for place, what in enumerate(
-        (
-            "views",
-            "rubrics",
-            "marks",
-            *(what for what, _ in _JUDGING.values()),
-            _MARKS,
-        )
-    )
-}
-
-
-def _judgements(
-    session: Session,
-    sweep: Sweep,
-    groups: Sequence[Alike],
-    documents: Mapping[str, int],
-    known: Mapping[str, Identity],
-    replicates: Mapping[str, int],
-) -> _Amounts:
-    """Count calls of groups; `replicates` are those of the stored experiments."""
-    judged = samples_and_probes(session, replicates)
-    amounts: _Amounts = defaultdict(_Amount)
-    for group in groups:
-        experiment = group.experiment
-        own = group.count * _items(experiment, documents) * experiment.replicates
-        swapped = own * swapped_arms(group, sweep.swap)
-        stored = judged.get(known[experiment.key].key, Judged())
-        to_come = max(0, own + swapped - stored.samples)
-        # One sample in ten is probed twice.
-        probes = stored.probes + round(to_come * 1.1)
-        counts = (own, swapped, probes)
-        sampling = resolve(experiment).of(Sampling)
-        for (workflow, (what, agent)), count in zip(_JUDGING.items(), counts, strict=True):
-            if count:
-                kind = _Kind(
-                    workflow,
-                    what,
-                    agent,
-                    experiment.model,
-                    experiment.scale_size,
-                    sampling.reasoning_effort,
-                )
-                amounts[kind].add(count, experiment, sampling.max_tokens)
-        if sweep.score_critic and (count := stored.scored + to_come):
-            kind = _Kind(CRITIC, _MARKS, "score_critic", sweep.score_critic)
-            amounts[kind].add(count, experiment, score_critics.LONGEST_ANSWER)
-    _count_judged(session, amounts, replicates)
-    return amounts
-
-
-def _count_judged(session: Session, amounts: _Amounts, replicates: Mapping[str, int]) -> None:
-    """Set how many judgements and marks of each kind are done, and how many of them failed."""
-    done = judgements_by_kind(session, replicates)
-    failed = judgements_by_kind(session, replicates, failed=True)
-    for kind, amount in amounts.items():
-        if kind.workflow == CRITIC:
-            critic = score_critic(kind.model)
-            amount.done = marks_by(session, replicates, critic)
-            amount.failed = marks_by(session, replicates, critic, failed=True)
-            continue
-        of_model = (kind.model, kind.scale_size, kind.effort)
-        amount.done = done.get((kind.workflow, *of_model), 0)
-        amount.failed = failed.get((kind.workflow, *of_model), 0)
-        if kind.workflow == PROBE:
-            judged_again = (failed.get((name, *of_model), 0) for name in _JUDGED)
-            amount.failed += round(sum(judged_again) * 1.1)
+    dropped = [losses(windows[key], collected) for key, collected in previews.items()]
+    return documents, previews, sorted(filter(None, dropped))

@@ -3,6 +3,7 @@
 litellm takes seconds to import, so it is imported only for models that need it.
 """
 
+import re
 from collections.abc import Sequence
 
 from judge_gym.llm.providers import Price, Provider, Providers
@@ -54,3 +55,29 @@ def count_tokens(providers: Providers, model: str, messages: Sequence[Message]) 
         if listed_price(provider, name) is not None:
             return counted_tokens(name, messages)
     return -(-sum(len(message["content"]) for message in messages) // 4)
+
+
+_PIECE = re.compile(r"[A-Za-z]{1,3}|[\x00-\x1f!-@\[-`{-\x7f]|(?<= ) ")
+_LONG_RUN = re.compile(r"[A-Za-z]{21,}")
+_PER_MESSAGE = 16
+"""Tokens that a provider puts around a message: its role, and marks of its begin and end."""
+
+
+def most_tokens(text: str) -> int:
+    """Return at least as many tokens as tokenizers make of a text.
+
+    One for every three letters of a word, for every digit, sign, line end and further space, and
+    for every byte that is not ASCII. Runs of over 20 letters, which are no words, count a token a
+    letter. Prose in English comes to about one and a half times what tokenizers of today make.
+    """
+    pieces = len(_PIECE.findall(text))
+    long_runs = sum(len(run) - len(run) // 3 for run in _LONG_RUN.findall(text))
+    if text.isascii():
+        return pieces + long_runs
+    others = len(text.encode(errors="replace")) - len(text.encode("ascii", "ignore"))
+    return pieces + long_runs + others
+
+
+def most_prompt_tokens(messages: Sequence[Message]) -> int:
+    """Return at least as many tokens as a prompt has, with what its provider puts around it."""
+    return sum(_PER_MESSAGE + most_tokens(message["content"]) for message in messages)

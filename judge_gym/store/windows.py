@@ -15,7 +15,6 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.window import Window
 from judge_gym.errors import StoreError, did_you_mean, listing
 from judge_gym.evidence.documents import Collected
-from judge_gym.records.shown import ShownDocument
 from judge_gym.store import tables as t
 
 _NO_IDENTITY = ("digest", "allow_empty")
@@ -339,17 +338,9 @@ class KnownDocument:
     text: str
     view: str | None
 
-    def shown(self, text: str) -> ShownDocument:
-        return ShownDocument(self.title, text)
 
-
-def first_documents(
-    session: Session, window_key: str, view: str, count: int
-) -> list[KnownDocument]:
-    """Return a window's first documents with their newest `view`.
-
-    None when it is not collected.
-    """
+def known_documents(session: Session, window_key: str, view: str) -> list[KnownDocument]:
+    """Return a window's documents with their newest `view`; none when it is not collected."""
     newest = (
         sa.select(t.View.text)
         .where(t.View.document_id == t.Document.id, t.View.view == view, t.View.status == "ready")
@@ -362,7 +353,6 @@ def first_documents(
         .join(t.Window, t.Window.id == t.Document.window_id)
         .where(t.Window.key == window_key)
         .order_by(t.Document.position)
-        .limit(count)
     )
     return [KnownDocument(*row) for row in rows]
 

@@ -168,7 +168,7 @@ def test_a_finished_sweep_has_no_call_left_in_its_plan(engine: sa.Engine, tmp_pa
         plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
         probes = session.scalar(sa.select(sa.func.count()).select_from(t.Probe))
     [line] = [line for line in plan.lines if line.workflow == "w5-probe"]
-    assert (line.at_most, line.done, line.to_do) == (probes, probes, 0)
+    assert (line.calls, line.done, line.to_do) == (probes, probes, 0)
     assert sum(line.to_do for line in plan.lines) == 0
     assert sum(line.failed for line in plan.lines) == 0
 
@@ -185,10 +185,10 @@ def test_experiments_planned_together_leave_out_what_is_judged(
         plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
     lines = {line.what: line for line in plan.lines}
     judgements, swaps = lines["judgements"], lines["swaps and shams"]
-    assert (judgements.at_most, judgements.done, judgements.to_do) == (60, 30, 30)
-    assert (swaps.at_most, swaps.done, swaps.to_do) == (80, 40, 40)
+    assert (judgements.calls, judgements.done, judgements.to_do) == (60, 30, 30)
+    assert (swaps.calls, swaps.done, swaps.to_do) == (80, 40, 40)
     # Only the second rubric of a judge is drawn at the temperature at which it judges.
-    assert (lines["rubrics"].at_most, lines["rubrics"].done) == (9, 6)
+    assert (lines["rubrics"].calls, lines["rubrics"].done) == (9, 6)
 
 
 def test_more_points_than_a_statement_takes_parameters(engine: sa.Engine) -> None:
@@ -219,8 +219,12 @@ def test_the_plan_says_what_making_failures_again_takes(engine: sa.Engine, tmp_p
     lines = {line.workflow: line for line in plan.lines}
     # Ten judgements with a probe each, and by the plan one of them a second time.
     assert (lines["w3-scoring"].failed, lines["w5-probe"].failed) == (10, 13)
-    per_call = lines["w3-scoring"].whole.prompt_tokens / lines["w3-scoring"].at_most
-    assert lines["w3-scoring"].retry.prompt_tokens == pytest.approx(10 * per_call, rel=0.01)
+    with engine.connect() as connection:
+        prompts = connection.scalars(
+            sa.select(t.Call.messages).where(t.Call.workflow == "w3-scoring")
+        ).all()
+    each = sum(len(one["content"]) for prompt in prompts for one in prompt) / 4 / len(prompts)
+    assert lines["w3-scoring"].retry.prompt_tokens == pytest.approx(10 * each, rel=0.02)
 
 
 @pytest.mark.parametrize(

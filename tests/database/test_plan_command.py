@@ -57,8 +57,8 @@ def test_a_plan_is_json_for_programs_and_names_a_rival_without_a_rubric(
     plan = json.loads(command("sweep", "plan", "my.yaml", "--json").fine().output)
     shown = command("sweep", "plan", "my.yaml").fine().output
     assert f"Sweep {plan['sweep']}: {plan['experiments']} experiments." in shown
-    sums = [sum(line[of] for line in plan["lines"]) for of in ("at_most", "done", "to_do")]
-    assert re.search(rf"all +{sums[0]} +{sums[1]} +{sums[2]}", shown)
+    sums = [sum(line[of] for line in plan["lines"]) for of in ("calls", "done", "to_do", "at_most")]
+    assert re.search(rf"all +{sums[0]} +{sums[1]} +{sums[2]} +{sums[3]}", shown)
     [warning] = [warning for warning in plan["warnings"] if "rival 'sim/lo-1'" in warning]
     assert "Did you mean sim/low-1?" in warning
 

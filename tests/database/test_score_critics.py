@@ -73,7 +73,7 @@ def test_it_is_planned_shown_and_finished(done: Any) -> None:
         plan = plan_sweep(session, sweep, load_providers(Settings().providers_file))
         [line] = [one for one in plan.lines if one.workflow == "w6-critic"]
         assert (line.what, line.done, line.to_do) == ("marks of reasoning", scored, 0)
-        assert line.at_most == scored
+        assert line.calls == scored
         parts = {part.workflow: part for part in sweep_status(session, "quick").workflows}
         assert (parts["w6-critic"].state, parts["w6-critic"].done) == ("complete", scored)
     assert finished_run(engine, Settings(), sweep) is not None
@@ -88,7 +88,7 @@ def test_another_critic_is_missing_all_its_marks(done: Any, tmp_path: Path) -> N
         plan = plan_sweep(session, sweep, load_providers(Settings().providers_file))
         [line] = [one for one in plan.lines if one.workflow == "w6-critic"]
         assert line.done == 0
-        assert line.to_do == line.at_most > 0
+        assert line.to_do == line.calls > 0
     assert finished_run(engine, Settings(), sweep) is None
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from judge_gym.asking.budgeting import highest_cost
 from judge_gym.asking.estimating import (
@@ -12,16 +14,18 @@ from judge_gym.asking.estimating import (
     PerCall,
     assumptions,
     estimate,
+    most_used,
     per_call,
 )
 from judge_gym.design.experiment import Effort
 from judge_gym.llm.capabilities import fitted, taken_by
-from judge_gym.llm.pricing import count_tokens, price_of
+from judge_gym.llm.pricing import count_tokens, most_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers, load_providers
 from judge_gym.prompts import Prompt
 from judge_gym.records.calls import Call, Parameters
 from judge_gym.settings import Settings
 from judge_gym.shipped import DEPLOYMENTS
+from judge_gym.simulator.chat import count_tokens as simulated_tokens
 from judge_gym.store.calls import Past
 
 OWN = Price(prompt=1, completion=2)
@@ -169,18 +173,22 @@ def test_the_limit_of_an_answer_is_the_one_that_is_sent(
 
 def test_what_is_assumed_is_said() -> None:
     past = {("local/mine", "scorer", None): Past(33, 2.5)}
-    assert assumptions([("local/mine", "scorer", None)], past, thinking={}, stood_in=False) == []
+    assert (
+        assumptions([("local/mine", "scorer", None)], past, thinking={}, evidence=False, made=False)
+        == []
+    )
     length, answers = assumptions(
         [("local/mine", "scorer", None), ("local/mine", "prober", None), ("sim/a", "critic", None)],
         past,
         thinking={},
-        stood_in=True,
+        evidence=True,
+        made=False,
     )
-    assert "800 words an article" in length
+    assert "800 words a document" in length
     assert "prober 200, critic 30; and to take 0.1 or 10 s each" in answers
     only_batches = {("local/mine", "scorer", None): Past(33, None)}
     assert assumptions(
-        [("local/mine", "scorer", None)], only_batches, thinking={}, stood_in=False
+        [("local/mine", "scorer", None)], only_batches, thinking={}, evidence=False, made=False
     ) == ["Answers without a history are taken to take 10 s each."]
 
 
@@ -214,3 +222,36 @@ def test_tokens_are_counted_where_the_tokenizer_is_at_hand() -> None:
     assert 200 <= count_tokens(PROVIDERS, "openai/gpt-4.1-mini", messages) <= 212
     for model in ("sim/calm-1", "local/mine", "local/llama-3", "openai/llama-3"):
         assert count_tokens(PROVIDERS, model, messages) == 300
+
+
+@given(st.text(max_size=300))
+def test_a_text_has_no_more_tokens_than_are_counted_at_most(text: str) -> None:
+    """The simulator counts runs of letters and digits, and every other sign."""
+    assert simulated_tokens(text) <= most_tokens(text)
+
+
+def test_prose_of_many_languages_and_code_stay_below_the_count() -> None:
+    """OpenAI's own tokenizer counts less; of English prose not less than half as much."""
+    texts = [
+        "The minister answered every question of the members in a public session. " * 20,
+        "Die Verfassungsgerichtsbarkeit der Bundesrepublik entschied einstimmig darüber. " * 20,
+        "法院周一开庭,听取了两家报纸的申诉。" * 20,
+        "Суд заседал в понедельник и отложил решение до вечера. " * 20,
+        "अदालत ने सोमवार को दो अख़बारों की शिकायत सुनी। " * 20,
+        'if (a[i] != b[j++]) { return {"x": 0x1F, "y": [1, 2, 3]}; }\n\n\t\t// ---- \n' * 20,
+        "https://www.example.org/a/b?id=QmFzZTY0IGlzIG5vdCBhIHdvcmQ&x=1234567890 " * 20,
+        "x" * 400,
+    ]
+    for text in texts:
+        counted = count_tokens(PROVIDERS, "openai/gpt-4.1-mini", [{"content": text}])
+        assert counted <= most_tokens(text)
+    english = [{"role": "user", "content": texts[0]}]
+    assert most_tokens(texts[0]) < 2 * count_tokens(PROVIDERS, "openai/gpt-4.1-mini", english)
+
+
+def test_the_most_that_calls_in_batches_cost_is_their_full_price() -> None:
+    """A batch may leave every call open: 100 x (1000 x 1 + 100 x 2) / 1e6 = 0.12."""
+    settings = Settings(batch_minimum=10, batch_fallback=5, batch_maximum=50)
+    of = most_used(settings, Provider(name="openai", batch="openai"), [(100, CALL)])
+    assert of.batched == 100
+    assert of.cost_usd == pytest.approx(0.12)
