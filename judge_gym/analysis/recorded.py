@@ -4,7 +4,6 @@ The rows, their order and their numbers are those that an import would store, so
 the same.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,14 +26,13 @@ from judge_gym.analysis.judges import accuracies, is_subset, over_wordings, sing
 from judge_gym.analysis.multiverse import specification_curves
 from judge_gym.analysis.people import people_figures
 from judge_gym.annotations import AnnotationSet
-from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
-from judge_gym.design.experiment import STANDARD_WORDING, Experiment
+from judge_gym.answers.readability import TooFewReadableError
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.lab.importing import Repeats, item_key, recorded_experiments, sample_rows
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
-from judge_gym.model_names import RECORDED
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import (
     Judging,
@@ -47,7 +45,6 @@ from judge_gym.recorded.reading import (
 from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
 
-READABLE = ("scored", "abstained")
 _RUBRIC = 1
 """The number of the one rubric of recorded judgements."""
 Experiments = Mapping[tuple[str, Judging], Experiment]
@@ -89,8 +86,9 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
-    too_few = too_few_readable(answers_by_judge(_answers(data)))
-    return Audited(data, tuple(rows), too_few, read.windows, experiments, read.unread, repeats)
+    return Audited(
+        data, tuple(rows), repeats.too_few, read.windows, experiments, read.unread, repeats
+    )
 
 
 def recorded_data(
@@ -137,17 +135,6 @@ def recorded_data(
         people=_people(recorded, [items[place][1] for place in order], labels),
     )
     return data, np.array(longest, dtype=np.int64)
-
-
-def _answers(data: SweepData) -> Iterator[tuple[str, str | None, int]]:
-    """Yield who judged, why its answers could not be read (None where they could), and how many."""
-    for judge in data.judges:
-        wording = judge.experiment.wording
-        name = judge.model.removeprefix(f"{RECORDED}/")
-        name += "" if wording == STANDARD_WORDING else f", wording {wording}"
-        _, rows = select(data.samples, [judge.of_kind("own")])
-        for status, count in Counter(rows.status.tolist()).items():
-            yield name, None if status in READABLE else status, count
 
 
 def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:

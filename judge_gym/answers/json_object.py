@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from judge_gym.answers.json_dialects import as_json
 from judge_gym.answers.text import ParseFailure
 
 JSON_LIMIT = 60_000
@@ -19,17 +20,19 @@ DEPTH_LIMIT = 64
 """Deepest nesting of braces that is read."""
 
 _STRUCTURE = re.compile(r'[{}"\n]|\\.')
+_ESCAPED_END = re.compile(r"""[^\\]\\"\s*[,}\]]""")
 _ARRAY_END = re.compile(r"\s*\]")
 _KEY_OPENING = re.compile(r"""\{\s*["'“‘]""")
 
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object, its character offsets in the answer, and whether its syntax was repaired."""
+    """An object and its character offsets in the answer."""
 
     value: dict[str, Any]
     span: tuple[int, int]
-    repaired: bool
+    fault: str = ""
+    """Why it is not JSON, where its syntax was repaired by a guess; "" where it has one meaning."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
         braces = min(braces, by_line, key=lambda b: (len(b.open), -len(b.balanced)))
     cut_off = [start for start in braces.open if _KEY_OPENING.match(answer, start)]
     if cut_off:
-        yield ParseFailure("malformed_json", "the object is cut off", (cut_off[-1], len(answer)))
+        span = (cut_off[-1], len(answer))
+        yield ParseFailure("malformed_json", _cut_off(answer[slice(*span)]), span)
         return
     objects = [extent for extent in reversed(braces.balanced) if ":" in answer[slice(*extent[:2])]]
     if not objects:
@@ -72,6 +76,12 @@ def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
         yield result
         if isinstance(result, ParseFailure):
             return
+
+
+def _cut_off(written: str) -> str:
+    if _ESCAPED_END.search(written):
+        return "the object does not end: a backslash stands before the end of a string"
+    return "the object is cut off"
 
 
 def _match_braces(answer: str, string_end: str | None) -> _Braces:
@@ -105,20 +115,41 @@ def _read_object(answer: str, start: int, end: int, depth: int) -> JsonObject | 
         return ParseFailure("malformed_json", f"nested deeper than {DEPTH_LIMIT}", span)
     if _ARRAY_END.match(answer, end):
         return ParseFailure("malformed_json", "an array where an object was asked for", span)
-    repaired = False
+    fault = ""
     try:
-        value = json.loads(answer[start:end], strict=False, object_pairs_hook=_unambiguous)
-    except _TwoValuesError:
-        return ParseFailure("malformed_json", "the object can be read in two ways", span)
-    except (ValueError, RecursionError):
-        value, repaired = _repaired(answer[start:end]), True
+        value = _loaded(answer[start:end])
+    except _TwoValuesError as error:
+        return ParseFailure("malformed_json", f"the key {error.key[:40]!r} has two values", span)
+    except (ValueError, RecursionError) as error:
+        value, fault = _repaired(answer[start:end]), _named(error)
     if not isinstance(value, dict) or not value:
-        return ParseFailure("malformed_json", "the object cannot be read as JSON", span)
-    return JsonObject(value, span, repaired)
+        return ParseFailure("malformed_json", fault or "an object without keys", span)
+    return JsonObject(value, span, fault)
+
+
+def _loaded(text: str) -> Any:
+    """Return the value of JSON, or of a dialect of one meaning."""
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=_unambiguous)
+    except (ValueError, RecursionError) as error:
+        try:
+            return json.loads(as_json(text), strict=False, object_pairs_hook=_unambiguous)
+        except (ValueError, RecursionError):
+            raise error from None
+
+
+def _named(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON: {error.msg} at character {error.pos + 1} of the object"
+    return f"not JSON: {error}"
 
 
 class _TwoValuesError(Exception):
     """A key has two values in an object."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +157,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for key, value in pairs:
         # NaN is no second value of itself.
         if values[key] is not value and values[key] != value:
-            raise _TwoValuesError
+            raise _TwoValuesError(key)
     return values
 
 

@@ -4,8 +4,11 @@ The closing `PROBABILITY:` line counts. Without one the whole answer must be the
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
 
+from judge_gym.answers.conclusion import contradiction
 from judge_gym.answers.text import AnswerText, ClosingLine, ParseFailure, closing_lines, read_answer
 
 __all__ = ["ParseFailure", "Probability", "parse_probability"]
@@ -30,22 +33,48 @@ _DECORATION = "*_`\"'()[]{}<>#$\\ \t\n"
 # A remark may follow, but not one with digits of its own: "0.3 to 0.5" is not 0.3.
 _REMARK = re.compile(r"[*_`\"')\]}>$\\]*(?:\.?\s*|\s+[(\[—-][^0-9%]*|[,;]\s[^0-9%]*)")
 _END = re.compile(r"[*_`\"')\]}>$\\]*\.?\s*")
+_MOST_BEFORE = 50
+"""Most lines before the last one that are compared with it."""
+_ANYTHING = re.compile(r".*", re.DOTALL)
 _PLACEHOLDER = re.compile(r"[*_`\s]*[<\[{(][^0-9]*[a-zA-Z]")
 
 
 def parse_probability(answer: str) -> Probability | ParseFailure:
-    """Read 0.35, .35, 35%, 35 %, 1/3 or 0,35 from the last `PROBABILITY:` line."""
+    """Read 0.35, .35, 35%, 35 %, 1/3 or 0,35 from the last `PROBABILITY:` line.
+
+    An answer whose last line differs from an earlier one without being its conclusion is
+    unreadable, as it is for a verdict.
+    """
     source = read_answer(answer)
     if not source.text.strip():
         return ParseFailure("empty", "the answer is empty")
-    for line in closing_lines(source.text, "PROBABILITY"):
-        start, end = _value_extent(line)
-        if _PLACEHOLDER.match(source.text, start, end):
-            continue
-        result = _read_number(answer, source, (start, end), on_line=True)
-        if isinstance(result, Probability) or not line.is_heading:
+    lines = _lines(source)
+    for line in lines:
+        result = _read_number(answer, source, _value_extent(line), _REMARK)
+        if isinstance(result, Probability):
+            above = islice(lines, _MOST_BEFORE)
+            before = next((one for one in above if _differs(answer, source, one, result)), None)
+            at = (before.keyword.start, before.keyword.end) if before else None
+            place = (line.keyword.start, line.value[-1].end)
+            if contradicted := contradiction(source.text, at, place, alone=line.starts_line):
+                return replace(contradicted, span=result.span)
             return result
-    return _read_number(answer, source, (0, len(source.text)), on_line=False)
+        if not line.is_heading:
+            return result
+    return _read_number(answer, source, (0, len(source.text)), _END)
+
+
+def _lines(source: AnswerText) -> Iterator[ClosingLine]:
+    """Yield the `PROBABILITY:` lines that do not repeat the prompt's, the last one first."""
+    for line in closing_lines(source.text, "PROBABILITY"):
+        if not _PLACEHOLDER.match(source.text, *_value_extent(line)):
+            yield line
+
+
+def _differs(answer: str, source: AnswerText, line: ClosingLine, last: Probability) -> bool:
+    """Return whether a line begins with another number than the last one has."""
+    number = _read_number(answer, source, _value_extent(line), _ANYTHING)
+    return isinstance(number, Probability) and number.value != last.value
 
 
 def _value_extent(line: ClosingLine) -> tuple[int, int]:
@@ -55,7 +84,7 @@ def _value_extent(line: ClosingLine) -> tuple[int, int]:
 
 
 def _read_number(
-    answer: str, source: AnswerText, extent: tuple[int, int], *, on_line: bool
+    answer: str, source: AnswerText, extent: tuple[int, int], rest: re.Pattern[str]
 ) -> Probability | ParseFailure:
     text, (start, end) = source.text, extent
     while start < end and text[start] in _DECORATION:
@@ -64,8 +93,8 @@ def _read_number(
         return ParseFailure("no_number", "no number follows")
     span = source.span(start, end)
     number = _NUMBER.match(text, start, end)
-    if number is None or not (_REMARK if on_line else _END).fullmatch(text, number.end(), end):
-        if on_line:
+    if number is None or not rest.fullmatch(text, number.end(), end):
+        if rest is not _END:
             return ParseFailure("malformed", "the line is not a single plain number", span)
         return ParseFailure("no_number", "no PROBABILITY line, and the answer is not a number")
     if _THOUSANDS.fullmatch(number["decimal"] or ""):

@@ -1,8 +1,8 @@
 """Normalises and tokenises model answers, and finds their closing lines.
 
-Full-width letters, typographic quotes and invisible characters become plain text. Every character
-keeps its offset in the original answer, so that a verdict can be highlighted there. `verdict` and
-`probability` interpret a closing line.
+Full-width letters, digits of any script, typographic quotes and invisible characters become plain
+text. Every character keeps its offset in the original answer, so that a verdict can be highlighted
+there. `verdict` and `probability` interpret a closing line.
 
 All searches are single passes over tokens, so their time is linear for any answer.
 """
@@ -27,6 +27,7 @@ FailureReason = Literal[
     "denied",  # "I refuse to say VERDICT: D"
     "alternatives",  # "VERDICT: A or VERDICT: B"
     "withdrawn",  # taken back after it was given
+    "contradicted",  # "Rating: [[7]]. It narrowly missed [[8]]", or scores of two things
     "unclear",  # inside a sentence that may not assert it
     "not_offered",  # a label, or ABSTAIN, that the prompt did not offer
     "several_letters",  # more than one label where one was asked for
@@ -100,6 +101,8 @@ _PLAIN = {
     **dict.fromkeys("→⇒➔➜", "="),
     "、": ",",
     "。": ".",
+    "٫": ".",
+    "٬": ",",
 }
 _PLAIN_TEXT = re.compile(r"[\n\t -~]*")
 """Text that normalisation does not change."""
@@ -117,10 +120,13 @@ _SENTENCE_ENDS = frozenset(".!?;")
 def _normal_form(character: str) -> str:
     if character in _LINE_BREAKS:
         return "\n"
-    if unicodedata.category(character) == "Cf" or character in _INVISIBLE_MARKS:
+    category = unicodedata.category(character)
+    if category == "Cf" or character in _INVISIBLE_MARKS:
         return ""
     if unicodedata.decomposition(character).startswith(_MEANINGFUL_FORMS):
         return character
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
     return "".join(_plain(c) for c in unicodedata.normalize("NFKC", character))
 
 

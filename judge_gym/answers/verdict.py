@@ -2,17 +2,27 @@
 
 `parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
 "verdict" of a JSON object. Both accept exactly what the prompt offered. The last verdict counts. If
-it is unreadable, the answer is, and no earlier verdict is used instead. An echo of the prompt's
-placeholder, a quotation and the denial of another verdict are skipped. A verdict is letters; their
-meaning on a scale is not known here.
+it is unreadable, or differs from an earlier one without being the answer's conclusion, the answer
+is unreadable, and no earlier verdict is used instead. An echo of the prompt's placeholder, a
+quotation and the denial of another verdict are skipped. A verdict is letters; their meaning on a
+scale is not known here.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
-from judge_gym.answers.assertion import DOUBTS, VerdictSource, quotations, unasserted, withdrawn
+from judge_gym.answers.assertion import (
+    DOUBTS,
+    Quotations,
+    VerdictSource,
+    quotations,
+    unasserted,
+    withdrawn,
+)
+from judge_gym.answers.conclusion import contradiction
 from judge_gym.answers.json_object import JsonObject, find_json_objects
 from judge_gym.answers.text import (
     AnswerText,
@@ -44,32 +54,69 @@ class Verdict:
     text: str
 
 
-@dataclass
-class _End:
-    """State of reading an answer backwards: the verdicts skipped so far."""
+@dataclass(frozen=True)
+class _Found:
+    """A verdict in an answer, read without its surroundings, and where it stands."""
 
-    answer: str
-    grammar: Grammar
-    failure: ParseFailure | None = None
-    denied: set[tuple[str, ...]] = field(default_factory=set)
+    reading: ParsedValue | ParseFailure
+    span: tuple[int, int]
+    """Offsets in the original answer."""
+    place: tuple[int, int] = (0, 0)
+    """Offsets in the text that was searched."""
+    doubt: FailureReason | None = None
+    """Why the words before it do not assert it."""
+    after: str = ""
+    """The text after it."""
+    alone: bool = False
+    """Whether it begins its line, so that what follows there belongs to it."""
+    final: bool = False
+    """Whether no earlier verdict may count instead of one that cannot be read."""
 
-    def settle(
-        self, reading: ParsedValue, span: tuple[int, int], doubt: FailureReason | None, after: str
-    ) -> Verdict | ParseFailure | None:
-        """Return the result of a readable verdict; None if an earlier one may count instead."""
-        if doubt in ("denied", "quoted"):
-            self.failure = ParseFailure(doubt, DOUBTS[doubt], span)
-            if doubt == "denied":
-                self.denied.add(reading.letters)
-            return None
-        if reading.letters in self.denied:
-            doubt = "withdrawn"
-        doubt = doubt or withdrawn(
-            after, frozenset(self.grammar.labels).difference(reading.letters)
-        )
+
+_MOST_BEFORE = 50
+"""Most verdicts before the last one that are compared with it."""
+
+
+def _last_verdict(
+    answer: str, grammar: Grammar, text: str, found: Iterator[_Found], missing: str
+) -> Verdict | ParseFailure:
+    """Return the last of the verdicts `found` in a text, which come last first, if it counts."""
+    failure = ParseFailure("no_verdict", missing)
+    denied: set[tuple[str, ...]] = set()
+    for one in found:
+        if isinstance(one.reading, ParseFailure):
+            failure = one.reading
+            if one.final:
+                return failure
+            continue
+        letters = one.reading.letters
+        if one.doubt in ("denied", "quoted"):
+            failure = ParseFailure(one.doubt, DOUBTS[one.doubt], one.span)
+            if one.doubt == "denied":
+                denied.add(letters)
+            continue
+        others = frozenset(grammar.labels).difference(letters)
+        doubt = "withdrawn" if letters in denied else one.doubt or withdrawn(one.after, others)
         if doubt:
-            return ParseFailure(doubt, DOUBTS[doubt], span)
-        return Verdict(reading.letters, not reading.letters, span, self.answer[slice(*span)])
+            return ParseFailure(doubt, DOUBTS[doubt], one.span)
+        before = _other_before(letters, found)
+        if contradicted := contradiction(text, before, one.place, alone=one.alone):
+            return replace(contradicted, span=one.span)
+        return Verdict(letters, not letters, one.span, answer[slice(*one.span)])
+    return failure
+
+
+def _other_before(letters: tuple[str, ...], found: Iterator[_Found]) -> tuple[int, int] | None:
+    """Return the place of the first verdict found that is asserted and not this one."""
+    for one in islice(found, _MOST_BEFORE):
+        if isinstance(one.reading, ParseFailure):
+            # Braces in prose are no verdict.
+            differs = one.final and one.reading.reason not in ("no_json", "malformed_json")
+        else:
+            differs = not one.doubt and one.reading.letters != letters
+        if differs:
+            return one.place
+    return None
 
 
 def parse_verdict(
@@ -79,31 +126,38 @@ def parse_verdict(
     source = read_answer(answer)
     if not source.text.strip():
         return ParseFailure("empty", "the answer is empty")
-    end = _End(answer, grammar)
-    evidence_verdicts = quotations(evidence)
-    for line in closing_lines(source.text, evidence_verdicts.keyword):
-        origin = evidence_verdicts.source_of(source, line)
+    found = _closing_verdicts(source, grammar, quotations(evidence))
+    return _last_verdict(answer, grammar, source.text, found, "the answer has no VERDICT line")
+
+
+def _closing_verdicts(
+    source: AnswerText, grammar: Grammar, evidence: Quotations
+) -> Iterator[_Found]:
+    """Yield the verdicts of `VERDICT:` lines, the last one first."""
+    for line in closing_lines(source.text, evidence.keyword):
+        extent = _extent(source, line)
+        origin = evidence.source_of(source, line)
         if origin is not VerdictSource.OWN:
-            echo = ParseFailure("quoted", "the evidence's own words", _extent(source, line))
-            if origin is VerdictSource.UNCLEAR:
-                return echo
-            end.failure = echo
+            echo = ParseFailure("quoted", "the evidence's own words", extent)
+            yield _Found(echo, extent, final=origin is VerdictSource.UNCLEAR)
             continue
         try:
             reading = read_value(line.value, grammar)
         except UnreadableValue as unreadable:
-            failure = ParseFailure(unreadable.reason, unreadable.detail, _extent(source, line))
-            if unreadable.reason == "echo":
-                end.failure = failure
-            elif not line.is_heading:
-                return failure
+            failure = ParseFailure(unreadable.reason, unreadable.detail, extent)
+            is_echo = unreadable.reason == "echo"
+            if is_echo or not line.is_heading:
+                place = (line.keyword.start, line.keyword.end)
+                yield _Found(failure, extent, place, final=not is_echo)
             continue
-        span = source.span(line.keyword.start, reading.end)
-        doubt = unasserted(source.text, line.keyword.start)
-        settled = end.settle(reading, span, doubt, source.text[reading.end :])
-        if settled is not None:
-            return settled
-    return end.failure or ParseFailure("no_verdict", "the answer has no VERDICT line")
+        yield _Found(
+            reading,
+            source.span(line.keyword.start, reading.end),
+            (line.keyword.start, reading.end),
+            unasserted(source.text, line.keyword.start),
+            source.text[reading.end :],
+            alone=line.starts_line,
+        )
 
 
 def parse_structured_verdict(
@@ -115,31 +169,34 @@ def parse_structured_verdict(
     """
     if not answer.strip():
         return ParseFailure("empty", "the answer is empty")
-    end = _End(answer, grammar)
-    evidence_verdicts = quotations(evidence)
+    found = _verdict_objects(answer, grammar, quotations(evidence))
+    return _last_verdict(answer, grammar, answer, found, 'no JSON object has a "verdict"')
+
+
+def _verdict_objects(answer: str, grammar: Grammar, evidence: Quotations) -> Iterator[_Found]:
+    """Yield the verdicts of JSON objects, the last one first."""
     for parsed in find_json_objects(answer):
         if isinstance(parsed, ParseFailure):
-            return end.failure or parsed if parsed.reason == "no_json" else parsed
+            yield _Found(parsed, parsed.span or (0, 0), parsed.span or (0, 0), final=True)
+            return
         key = next((key for key in parsed.value if key.strip().lower() == "verdict"), None)
         if key is None:
             continue
-        if evidence_verdicts.contain(answer, parsed.span):
-            end.failure = ParseFailure("quoted", "the evidence's own words", parsed.span)
+        if evidence.contain(answer, parsed.span):
+            quoted = ParseFailure("quoted", "the evidence's own words", parsed.span)
+            yield _Found(quoted, parsed.span)
             continue
         try:
             reading = _read_field(parsed.value[key], grammar)
             _check_repair(answer, parsed, reading)
         except UnreadableValue as unreadable:
             failure = ParseFailure(unreadable.reason, unreadable.detail, parsed.span)
-            if unreadable.reason != "echo":
-                return failure
-            end.failure = failure
+            final = unreadable.reason != "echo"
+            yield _Found(failure, parsed.span, parsed.span, final=final)
             continue
         doubt = unasserted(answer, parsed.span[0], strict=False)
-        settled = end.settle(reading, parsed.span, doubt, _after(answer, parsed, key))
-        if settled is not None:
-            return settled
-    return end.failure or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
+        after = _after(answer, parsed, key)
+        yield _Found(reading, parsed.span, parsed.span, doubt, after)
 
 
 def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
@@ -159,8 +216,8 @@ def _after(answer: str, parsed: JsonObject, key: str) -> str:
 def _check_repair(answer: str, parsed: JsonObject, reading: ParsedValue) -> None:
     """Raise if a repair may have dropped a value, as in `{"verdict": "B", "C"}`."""
     quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *parsed.span)}
-    if parsed.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
-        raise UnreadableValue("malformed_json", "broken JSON that quotes further labels")
+    if parsed.fault and not quoted <= set(reading.letters or ("ABSTAIN",)):
+        raise UnreadableValue("malformed_json", f"{parsed.fault}; it quotes further labels")
 
 
 def _read_field(value: Any, grammar: Grammar) -> ParsedValue:

@@ -10,7 +10,12 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.answers.forms import read_form
-from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
+from judge_gym.answers.readability import (
+    TooFewReadableError,
+    answers_by_judge,
+    kind_of,
+    too_few_readable,
+)
 from judge_gym.answers.text import ParseFailure
 from judge_gym.design.config import file_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
@@ -60,7 +65,8 @@ _ROWS = 5_000
 
 @dataclass
 class Repeats:
-    """How often, and in which orders, a judge judged an item under one wording: a cell."""
+    """How often, and in which orders, a judge judged an item under one wording: a cell; and what
+    became of the answers."""
 
     sizes: Counter[int] = field(default_factory=Counter)
     """Judgements of a cell → cells."""
@@ -70,12 +76,30 @@ class Repeats:
     """Who judged → cells whose first two verdicts are mirror images, and cells with two verdicts;
     where they are more than repeats can be."""
 
-    def add(self, judging: Judging, rows: Iterable[Mapping[str, Any]], n_stages: int) -> None:
+    answers: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    """Who judged and why an answer could not be read (None where it could) → how many."""
+
+    def of_kind(self, kind: str) -> Counter[str]:
+        """Return who judged → answers that could not be read for a reason of this kind."""
+        found: Counter[str] = Counter()
+        for (judging, failure), count in self.answers.items():
+            if failure is not None and kind_of(failure) == kind:
+                found[judging] += count
+        return found
+
+    @property
+    def too_few(self) -> TooFewReadableError | None:
+        """Which judges have fewer than half their answers readable; None where all have enough."""
+        counted = ((judging, why, count) for (judging, why), count in self.answers.items())
+        return too_few_readable(answers_by_judge(counted))
+
+    def add(self, judging: Judging, rows: Sequence[Mapping[str, Any]], n_stages: int) -> None:
         """Count the sample rows of one judge, wording and window.
 
         Two repeats of a verdict are mirror images with probability 2pq at most, 1/2: more than two
         standard deviations beyond half of the cells say that a pair was turned between them.
         """
+        self.answers.update((str(judging), row["failure"]) for row in rows)
         cells: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in rows:
             cells[row["item"]].append(row)
@@ -160,7 +184,6 @@ def import_verdicts(
         confirm(left)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())
     statuses: Counter[str] = Counter()
-    answers: list[tuple[str, str | None, int]] = []
     compared = Compared() if recorded.verdicts and recorded.answer_forms else None
     new, repeats = 0, Repeats()
     for (name, judging), experiment in experiments.items():
@@ -170,9 +193,8 @@ def import_verdicts(
             _compare(compared, recorded, judging, judgements, rubric.scale_size)
         repeats.add(judging, rows, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
-        answers += [(str(judging), row["failure"], 1) for row in rows]
         new += _save_samples(session, experiment, rubric, rows)
-    error = too_few_readable(answers_by_judge(answers))
+    error = repeats.too_few
     if error and not allow_unreadable:
         raise TooFewReadableError(
             f"Nothing was imported from {', '.join(map(str, files.paths[:3]))}. {error.message}",

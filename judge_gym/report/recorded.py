@@ -9,6 +9,7 @@ from pathlib import Path
 
 from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
+from judge_gym.answers.conclusion import CONTRADICTED
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
 from judge_gym.lab.importing import Repeats, sample_rows
@@ -213,6 +214,7 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     if unread.unlisted:
         count = counted(len(unread.unlisted), "answer")
         yield f"{count} that are no verdict count as unreadable. The first: {unread.unlisted[0]}."
+    yield from _contradicted(repeats)
     if 0 < 2 * len(unread.again) < unread.cells:
         yield (
             f"{counted(len(unread.again), 'row')} of an item and a judge that an earlier row has, "
@@ -241,6 +243,17 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     if unread.columns:
         names = _first(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."
+
+
+def _contradicted(repeats: Repeats) -> Iterator[str]:
+    """Yield which judges gave several verdicts in an answer, and none as the final one."""
+    found = repeats.of_kind(CONTRADICTED)
+    if found:
+        judges = _first([f"{name} ({count:,})" for name, count in found.most_common()], _FEW_PLACES)
+        yield (
+            f"{counted(found.total(), 'answer')} with verdicts that differ and no final one, "
+            f"unreadable: {judges}."
+        )
 
 
 def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:

@@ -283,6 +283,20 @@ def test_values_that_are_not_on_the_scale_are_named_up_to_ten(command: CommandLi
     assert "The scale is 1 to 5. Leave a cell empty" in " ".join(refused.errors.split())
 
 
+def test_answers_with_several_verdicts_are_counted_as_unreadable(command: CommandLine) -> None:
+    answers = ["Rating: [[4]]"] * 5 + ["Rating: [[4]]. It narrowly missed [[5]]."] * 2
+    lines = ["id,answer", *(f"{number},{answer}" for number, answer in enumerate(answers))]
+    (command.folder / "answers.csv").write_text("\n".join(lines), "utf-8")
+    forms = ", ".join(f'"[[{score}]]": {score}' for score in range(1, 6))
+    (command.folder / "mapping.yaml").write_text(
+        "name: forms\nconcept: quality\nsource: made up\nscale: {lowest: 1, highest: 5}\n"
+        f"judge: j\nitem: {{key: id}}\nanswers: [answer]\nanswer_forms: {{{forms}}}\n",
+        "utf-8",
+    )
+    told = command("audit", "answers.csv", "--mapping", "mapping.yaml").fine()
+    assert "2 answers with verdicts that differ" in " ".join(told.output.split())
+
+
 @pytest.mark.parametrize(("lowest", "highest", "first"), [(1, 5, "4"), (0, 9, "4.0")])
 def test_labels_that_contradict_each_other_are_named_as_written(
     command: CommandLine, lowest: int, highest: int, first: str

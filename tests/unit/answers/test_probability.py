@@ -63,7 +63,6 @@ NOT_NUMBERS = [
     "unknown",
     "NaN",
     "0.35 (35%)",
-    "٠.٣٥",
 ]
 
 
@@ -96,7 +95,16 @@ def test_what_is_not_a_number_is_missing(text):
 
 LINES = [
     ("1. Clear match. Probability: 0.35", 0.35),
-    ("PROBABILITY: 0.2\nPROBABILITY: 0.4", 0.4),
+    ("PROBABILITY: 0.2\nOn reflection, more.\nPROBABILITY: 0.4", 0.4),
+    ("PROBABILITY: 0.2\nThe second source agrees.\nPROBABILITY: 0.4", 0.4),
+    ("Draft: PROBABILITY: 0.2. Final PROBABILITY: 0.4", 0.4),
+    ("PROBABILITY: 0.4\nPROBABILITY: 40%", 0.4),
+    ("PROBABILITY: 0.2\nPROBABILITY: 0.4", "contradicted"),
+    ("PROBABILITY: 0.2. A careful reader might say PROBABILITY: 0.4", "contradicted"),
+    ("## North\nPROBABILITY: 0.2\n\n## South\nPROBABILITY: 0.4", "contradicted"),
+    ("PROBABILITY: ٠.٤", 0.4),
+    ("PROBABILITY: ٠٫٤", 0.4),
+    ("PROBABILITY: ४०%", 0.4),
     ("PROBABILITY: 0.2\nPROBABILITY: high", "malformed"),
     ("PROBABILITY: 0.2\nPROBABILITY: <number between 0 and 1>", 0.2),
     ("PROBABILITY: <number between 0 and 1>", "no_number"),

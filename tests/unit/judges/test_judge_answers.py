@@ -128,9 +128,10 @@ def test_answers_are_read_whatever_surrounds_them(text: str) -> None:
         ('{"scores": {"a": NaN, "b": 30}}', "out_of_form: a: nan is not from 0 to 100"),
         ('{"scores": {"a": 1e999, "b": 30}}', "out_of_form: a: inf is not from 0 to 100"),
         ('{"scores": {"a": "70/100", "b": 30}}', "out_of_form: a: '70/100' is not a number"),
-        ('{"scores": {"a": 7 0, "b": 30}}', "malformed_json: the object can be"),
-        ('{"scores": {"a": 70 or 80, "b": 30}}', "malformed_json: the object can be"),
-        ('{"scores": {"a": 70, "a": 20, "b": 30}}', "malformed_json: the object can be"),
+        ('{"scores": {"a": 7 0, "b": 30}}', "malformed_json: not JSON: Expecting ','"),
+        ('{"scores": {"a": 70 or 80, "b": 30}}', "malformed_json: not JSON: Expecting ','"),
+        ('{"scores": {"a": 70, "a": 20, "b": 30}}', "malformed_json: the key 'a' has two"),
+        (r'{"reason": "in C:\new\", "scores": {"a": 70, "b": 30}}', "malformed_json: the object"),
         ('{"scores": {"a": "high", "b": 30}}', "out_of_form: a: 'high' is not a number"),
     ],
 )  # fmt: skip
@@ -153,6 +154,69 @@ def test_mended_words_may_be_escaped() -> None:
     text = '{"scores": {"a": 70,}, "reason": "caf\\u00e9\\n\\"one\\" \\ud83d\\ude00",}'
     reading = read(rubric(1), text)
     assert (reading.status, reading.reason.split()[:2]) == ("scored", ["café", '"one"'])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r'{"reason": "uses \(x\) and \frac{1}{2}", "scores": {"a": 70, "b": 30}}',
+        r'{"reason": "\underline{x}, \beta", "scores": {"a": 70, "b": 30}}',
+        r'{"reason": "names C:\data", "scores": {"a": 70, "b": 30}}',
+        '{"scores": {"a": 70, // clear, and "correct"\n "b": 30}}',
+        '{"scores": {"a": 70, /* not 80 */ "b": 30,},}',
+        '{"scores": {"a": 70, "b": 30} # as asked\n}',
+        "{'reason': None, 'scores': {'a': 70, 'b': 30}, 'sure': True}",
+        """{'reason': 'it\\'s "fine"', 'scores': {'a': 70, 'b': 30}}""",
+        '{"scores": {"a": ٧٠, "b": "३०"}}',
+    ],
+)
+def test_a_dialect_of_json_with_one_meaning_is_read(text: str) -> None:
+    reading = read(rubric(1, 1), text)
+    assert reading.subscores == {"a": 70, "b": 30}, reading.failure
+
+
+def test_backslashes_of_no_escape_stay_in_the_reason() -> None:
+    text = r'{"reason": "\(x\) and \frac{1}{2}", "scores": {"a": 70, "b": 30}}'
+    assert read(rubric(1, 1), text).reason == r"\(x\) and \frac{1}{2}"
+
+
+GIVEN = '{"reason": "thin", "scores": {"a": 20, "b": 30}}'
+OTHER = '{"reason": "x", "scores": {"a": 90, "b": 30}}'
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "With sources it would have been {}.",
+        "A perfect text would get {}",
+        "A perfect text would get:\n{}",
+        "For reference, an ideal answer:\n```json\n{}\n```",
+        "{}",
+        "Text B:\n{}",
+    ],
+)
+def test_an_object_after_the_verdict_that_does_not_conclude_is_not_read(after: str) -> None:
+    reading = read(rubric(1, 1), f"{GIVEN}\n\n{after.format(OTHER)}")
+    assert reading.status == "unparseable"
+    assert (reading.failure or "").startswith("contradicted")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "Wait, I misread the second part.\n\n{}",
+        "I forgot the sources. Final answer:\n```json\n{}\n```",
+        "The sources are there after all.\n\n{}",
+    ],
+)
+def test_an_object_that_concludes_overrules_a_draft(between: str) -> None:
+    reading = read(rubric(1, 1), f"{GIVEN}\n\n{between.format(OTHER)}")
+    assert reading.subscores == {"a": 90, "b": 30}
+
+
+def test_an_object_with_another_reason_only_is_the_same_verdict() -> None:
+    again = GIVEN.replace("thin", "no sources")
+    assert read(rubric(1, 1), f"{GIVEN} {again}").subscores == {"a": 20, "b": 30}
 
 
 def test_an_object_of_the_text_is_not_the_judges() -> None:
