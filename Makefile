@@ -16,7 +16,7 @@ PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() +
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-command bench-processes bench-million bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -66,6 +66,9 @@ check: $(READY) ## Check style, types and the direction of imports
 
 bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspect AI (5 minutes)
 	@$(BIN)/python -m bench.gateway_vs_inspect
+
+bench-start: $(READY) ## Measure the start-up of commands without database and model (1 minute)
+	@$(BIN)/python -m bench.start_up
 
 bench-command: $(READY) ## Measure whole commands, cold, warm and done, beside Inspect AI (5 minutes)
 	@$(BIN)/python -m bench.whole_command

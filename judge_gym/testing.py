@@ -22,8 +22,9 @@ from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges import Judge
 from judge_gym.judges.base import run_now
-from judge_gym.judges.gate import GateReport, load_gate, run_gate
+from judge_gym.judges.gate import GateReport, run_gate
 from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.gate_texts import load_gate
 from judge_gym.report.gate import gate_markdown
 from judge_gym.runtime import runtime
 

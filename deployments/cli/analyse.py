@@ -20,14 +20,7 @@ if TYPE_CHECKING:
     from judge_gym.design.experiment import Experiment
     from judge_gym.store.progress import Progress
 
-app = typer.Typer(
-    help="Compute figures again, read experiments and check the estimators.", no_args_is_help=True
-)
-experiments = typer.Typer(help="List and show experiments.", no_args_is_help=True)
-app.add_typer(experiments, name="experiments")
 
-
-@app.command()
 def figures(
     sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
     everything: Everything = False,
@@ -55,7 +48,6 @@ def figures(
     show_results(run_id, everything=everything, as_json=as_json)
 
 
-@app.command()
 def alt_test(
     data: Annotated[
         str,
@@ -93,7 +85,6 @@ def alt_test(
         console.print(TerminalTable(beside_people_table(given, judges)))
 
 
-@app.command()
 def notebooks() -> None:
     """List the analysis notebooks and how to open them."""
     files = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -107,7 +98,6 @@ def _title(notebook: Path) -> str:
     return "".join(source).splitlines()[0].lstrip("# ")
 
 
-@experiments.command("list")
 def list_experiments(
     sweep: Annotated[str | None, typer.Option(help="Only of this sweep.")] = None,
     task_type: Annotated[TaskType | None, typer.Option(help="Only of this task type.")] = None,
@@ -187,7 +177,6 @@ def _varying(by_number: "Mapping[int, Experiment]") -> dict[int, list[str]]:
     return {number: [f"{name}={row[name]}" for name in varying] for number, row in values.items()}
 
 
-@experiments.command()
 def show(
     name: Annotated[
         str, typer.Argument(metavar="TAG", help="The tag or number.", show_default=False)

@@ -8,37 +8,7 @@ import threading
 import traceback
 from typing import NoReturn
 
-import typer
-
-from deployments.cli import (
-    analyse,
-    audit,
-    changing,
-    data,
-    database,
-    doctor,
-    evidence,
-    freeze,
-    gym,
-    judge,
-    judge_align,
-    judge_compare,
-    judge_estimate,
-    judge_gate,
-    judge_label,
-    judge_studies,
-    model_checks,
-    models,
-    multiverse,
-    panel,
-    panel_evaluate,
-    power,
-    publish,
-    selftest,
-    serving,
-    status,
-    sweep,
-)
+from deployments.cli.groups import group
 from deployments.cli.output import (
     BAD_INPUT,
     BUDGET_USED_UP,
@@ -54,52 +24,122 @@ _INTERRUPTED = 130
 _TERMINATED = 143
 """Exit code after SIGTERM, as a shell gives it."""
 _STOPPED = "Stopped. Progress is saved. Rerun the command to resume."
-app = typer.Typer(
+app = group(
+    {
+        "demo": "sweep:demo",
+        "up": "serving:up",
+        "audit": "audit:audit",
+        "sweep": group(
+            {
+                "axes": "sweep:axes",
+                "plan": "sweep:plan",
+                "run": "sweep:run",
+                "create": "sweep:create",
+                "status": "status:status",
+                "multiverse": "multiverse:multiverse",
+                "retry": "changing:retry",
+                "cancel": "changing:cancel",
+                "power": "power:power",
+                "freeze": "freeze:freeze",
+                "batches": group(
+                    {"list": "changing:list_batches", "cancel": "changing:cancel_one_batch"},
+                    help="List and cancel batches at providers.",
+                ),
+            },
+            help="Plan, run and follow sweeps of experiments.",
+        ),
+        "evidence": group(
+            {
+                "list": "evidence:list_windows",
+                "show": "evidence:show",
+                "collect": "evidence:collect",
+                "create": "evidence:create",
+            },
+            help="List, show and create evidence windows.",
+        ),
+        "analyse": group(
+            {
+                "figures": "analyse:figures",
+                "alt-test": "analyse:alt_test",
+                "notebooks": "analyse:notebooks",
+                "selftest": "selftest:selftest",
+                "experiments": group(
+                    {"list": "analyse:list_experiments", "show": "analyse:show"},
+                    help="List and show experiments.",
+                ),
+            },
+            help="Compute figures again, read experiments and check the estimators.",
+        ),
+        "judge": group(
+            {
+                "check": "judge:check",
+                "score": "judge:score",
+                "gate": "judge_gate:gate",
+                "calibrate": "judge_studies:calibrate",
+                "align": "judge_align:align",
+                "compare": "judge_compare:compare",
+                "review": "judge_compare:review",
+                "decide": "judge_compare:decide",
+                "label": "judge_label:label",
+                "agreement": "judge_label:agreement",
+                "estimate": "judge_estimate:estimate",
+                "benchmark": "judge_studies:benchmark",
+                "gym": "gym:gym",
+                "injection": "gym:injection",
+            },
+            help="Check, use, calibrate and compare judges for products.",
+        ),
+        "panel": group(
+            {
+                "run": "panel:run",
+                "serve": "panel:serve",
+                "evaluate": "panel_evaluate:evaluate",
+            },
+            help="Run, evaluate and serve panels of LLM raters with an arbiter.",
+        ),
+        "data": group(
+            {
+                "export": "data:export_bundle",
+                "import": "data:import_bundle",
+                "import-verdicts": "data:import_verdicts",
+                "import-annotations": "data:import_annotations",
+                "delete-annotations": "data:delete_annotations",
+                "examples": "data:examples",
+                "schema": "data:schema",
+                "views": "data:views",
+                "publish": "publish:publish",
+                "replicate": "publish:replicate",
+            },
+            help="Import and export experiments, and describe the views.",
+        ),
+        "models": group(
+            {
+                "list": "models:list_models",
+                "show": "models:show",
+                "serve": "models:serve",
+                "check": "model_checks:check",
+            },
+            help="List what models accept, check models, serve a small one.",
+        ),
+        "database": group(
+            {
+                "roles": "database:roles",
+                "backup": "database:backup",
+                "restore": "database:restore",
+                "init": "database:init",
+                "clean": "database:clean",
+            },
+            help="Set up, back up and clean the database.",
+        ),
+        "simulator": "serving:simulator",
+        "doctor": "doctor:doctor",
+        "mcp": "serving:mcp",
+    },
     name="judge-gym",
     help="Run LLM-as-judge experiments and evaluate LLM judges.",
     epilog=EXIT_CODES,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
 )
-app.command()(sweep.demo)
-app.command()(serving.up)
-app.command()(audit.audit)
-app.add_typer(sweep.app, name="sweep")
-sweep.app.command()(status.status)
-sweep.app.command()(multiverse.multiverse)
-sweep.app.command()(changing.retry)
-sweep.app.command()(changing.cancel)
-sweep.app.command()(power.power)
-sweep.app.command()(freeze.freeze)
-sweep.app.add_typer(changing.batches_app, name="batches")
-app.add_typer(evidence.app, name="evidence")
-app.add_typer(analyse.app, name="analyse")
-analyse.app.command()(selftest.selftest)
-app.add_typer(judge.app, name="judge")
-judge.app.command()(judge_gate.gate)
-judge.app.command()(judge_studies.calibrate)
-judge.app.command()(judge_align.align)
-judge.app.command()(judge_compare.compare)
-judge.app.command()(judge_compare.review)
-judge.app.command()(judge_compare.decide)
-judge.app.command()(judge_label.label)
-judge.app.command()(judge_label.agreement)
-judge.app.command()(judge_estimate.estimate)
-judge.app.command()(judge_studies.benchmark)
-judge.app.command()(gym.gym)
-judge.app.command()(gym.injection)
-app.add_typer(panel.app, name="panel")
-panel.app.command()(panel_evaluate.evaluate)
-app.add_typer(data.app, name="data")
-data.app.command()(publish.publish)
-data.app.command()(publish.replicate)
-app.add_typer(models.app, name="models")
-models.app.command()(model_checks.check)
-app.add_typer(database.app, name="database")
-app.command()(serving.simulator)
-app.command()(doctor.doctor)
-app.command()(serving.mcp)
+"""Every command, by the words that a person types."""
 
 
 def main() -> NoReturn:

@@ -379,10 +379,6 @@ async def _has_ended(client: "PrefectClient", run: UUID) -> bool:
     return state is not None and state.is_final()
 
 
-batches_app = typer.Typer(help="List and cancel batches at providers.", no_args_is_help=True)
-
-
-@batches_app.command("list")
 def list_batches(
     ended: Annotated[bool, typer.Option("--all", help="Include batches that have ended.")] = False,
 ) -> None:
@@ -408,7 +404,6 @@ def list_batches(
     show_table(counted(len(rows), "batch" if ended else "open batch"), columns, rows)
 
 
-@batches_app.command("cancel")
 def cancel_one_batch(
     batch: Annotated[int, typer.Argument(help="The batch's number.", show_default=False)],
 ) -> None:

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 
     from judge_gym.lab.importing import Compared, Imported, Repeats
 
-app = typer.Typer(
-    help="Import and export experiments, and describe the views.", no_args_is_help=True
-)
 _MOST_SIZES = 4
 """Numbers of repeats that are listed one by one."""
 
 
-@app.command("export")
 def export_bundle(
     to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
     sweep: Annotated[
@@ -109,7 +105,6 @@ def _export_logs(
     console.print(f"Exported {counted(len(files), 'log')} of Inspect to {to}.", markup=False)
 
 
-@app.command("import")
 def import_bundle(
     folder: Annotated[Path, typer.Argument(help="A bundle's folder.", show_default=False)],
 ) -> None:
@@ -131,7 +126,6 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
     show_table("Bundle", ("table", heading), rows.items())
 
 
-@app.command()
 def import_verdicts(
     files: RecordedPaths,
     mapping: RecordedMapping = None,
@@ -223,7 +217,6 @@ def _agreement(compared: "Compared") -> str:
     )
 
 
-@app.command()
 def import_annotations(
     path: Annotated[
         Path,
@@ -282,7 +275,6 @@ def import_annotations(
     console.print(f"Next: {command()} analyse {following}", markup=False)
 
 
-@app.command()
 def delete_annotations(
     name: Annotated[
         str, typer.Argument(help="The set: its file's name, without suffixes.", show_default=False)
@@ -328,7 +320,6 @@ def delete_annotations(
     console.print(f"Deleted {counted(deleted, 'row')} of labels {name}.", markup=False)
 
 
-@app.command()
 def examples(
     folder: Annotated[
         Path, typer.Argument(help="Where; . is the current folder.", show_default=False)
@@ -360,7 +351,6 @@ def examples(
     console.print("Next, in that folder: judge-gym sweep plan deployments/sweeps/quick.yaml")
 
 
-@app.command()
 def schema(
     kind: Annotated[
         str | None, typer.Argument(help="A kind of file.", show_default="list the kinds")
@@ -385,7 +375,6 @@ def schema(
     typer.echo(text_of(kind), nl=False)
 
 
-@app.command()
 def views(
     view: Annotated[
         str | None, typer.Argument(help="A view's name.", show_default="all views")

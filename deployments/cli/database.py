@@ -15,10 +15,7 @@ from judge_gym.counting import counted
 if TYPE_CHECKING:
     from deployments.bootstrap import Step
 
-app = typer.Typer(help="Set up, back up and clean the database.", no_args_is_help=True)
 
-
-@app.command()
 def roles() -> None:
     """Create the roles judge_gym_reader and judge_gym_writer.
 
@@ -46,7 +43,6 @@ OfPrefect = Annotated[
 ]
 
 
-@app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
     prefect: OfPrefect = None,
@@ -69,7 +65,6 @@ def backup(
         console.print(said, markup=False, soft_wrap=True)
 
 
-@app.command()
 def restore(
     file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
     prefect: OfPrefect = None,
@@ -98,7 +93,6 @@ Overwrite = Annotated[
 ]
 
 
-@app.command()
 def init(
     secrets: Annotated[
         bool,
@@ -189,7 +183,6 @@ def summary(steps: "list[Step]") -> str:
     return f"{changes}; kept {edits} made on the server (--overwrite replaces)"
 
 
-@app.command()
 def clean(
     name: Name,
     workflow: OfWorkflow = None,

@@ -10,10 +10,7 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, kept, marked, print_json, show_table
 from judge_gym.counting import counted
 
-app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
 
-
-@app.command("list")
 def list_windows() -> None:
     """List windows with the number of documents kept and dropped."""
     from judge_gym.store.windows import window_lines
@@ -35,7 +32,6 @@ def list_windows() -> None:
     show_table("Windows", columns, rows)
 
 
-@app.command()
 def show(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
 ) -> None:
@@ -63,7 +59,6 @@ def show(
     show_table("Dropped", ("reason", "title", "why"), out)
 
 
-@app.command()
 def collect(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
     again: Annotated[
@@ -99,7 +94,6 @@ def collect(
     console.print(f"Window {window}: {kept}; dropped: {dropped or 'none'}.", markup=False)
 
 
-@app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
     as_json: AsJson = False,

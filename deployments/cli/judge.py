@@ -37,15 +37,11 @@ if TYPE_CHECKING:
     from judge_gym.judges.reason_critic import Criticism
     from judge_gym.model_names import Answered
 
-app = typer.Typer(
-    help="Check, use, calibrate and compare judges for products.", no_args_is_help=True
-)
 _File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
 _LONGEST_CELL = 90
 _MOST_NAMED = 5
 
 
-@app.command()
 def check(
     file: _File,
     items: Annotated[
@@ -66,7 +62,6 @@ def check(
 
     from judge_gym.judges import ModelJudge, load_judge, read_item_file
     from judge_gym.judges.delegated import DelegatedJudge
-    from judge_gym.judges.gate import read_gate
     from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
@@ -89,11 +84,12 @@ def check(
         console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(texts) * repeats), markup=False)
     if judge.gate is not None:
+        from judge_gym.judges.gate_texts import read_gate
+
         gate = read_gate(judge)
         console.print(f"Gate on {gate.rule.items}. {gate.said()}", markup=False, soft_wrap=True)
 
 
-@app.command()
 def score(
     file: _File,
     items: Annotated[Path, typer.Option(help="Items to judge (JSONL or CSV).", show_default=False)],

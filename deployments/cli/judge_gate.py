@@ -29,7 +29,8 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, first_line
 
 if TYPE_CHECKING:
-    from judge_gym.judges.gate import GateReport, LoadedGate
+    from judge_gym.judges.gate import GateReport
+    from judge_gym.judges.gate_texts import LoadedGate
 
 _THRESHOLDS = ("readable", "agreement", "accuracy")
 
@@ -68,7 +69,7 @@ def gate(
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
     from judge_gym.judges import load_judge
-    from judge_gym.judges.gate import load_gate
+    from judge_gym.judges.gate_texts import load_gate
     from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
 
     for option, file in (("--junit", junit), ("--markdown", markdown)):

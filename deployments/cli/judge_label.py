@@ -21,8 +21,9 @@ from deployments.cli.options import (
 from deployments.cli.output import console, errors, say_simulated, show_table
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, JudgeResult, People
+    from judge_gym.judges import AnyJudge, Item, JudgeResult
     from judge_gym.judges.labelling import Labelling
+    from judge_gym.judges.people import People
     from judge_gym.metrics.estimate import Estimate
 
 PORT = 8770

@@ -16,16 +16,12 @@ if TYPE_CHECKING:
     from judge_gym.llm.capabilities import Capability
     from judge_gym.llm.providers import Providers
 
-app = typer.Typer(
-    help="List what models accept, check models, serve a small one.", no_args_is_help=True
-)
 _Model = Annotated[
     str, typer.Argument(help="A model: provider/model.", metavar="MODEL", show_default=False)
 ]
 _WITHOUT = "—"
 
 
-@app.command(name="list")
 def list_models(
     pattern: Annotated[
         str | None,
@@ -60,7 +56,6 @@ def list_models(
     )
 
 
-@app.command()
 def show(model: _Model, as_json: AsJson = False) -> None:
     """Show what a model accepts, and the source of each value."""
     from judge_gym.llm.capabilities import taken_by
@@ -92,7 +87,6 @@ def show(model: _Model, as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
 def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
 ) -> None:

@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 
 PANELS = DEPLOYMENTS / "panels"
 SAMPLE = PANELS / "proposal.yaml"
-app = typer.Typer(
-    help="Run, evaluate and serve panels of LLM raters with an arbiter.",
-    no_args_is_help=True,
-)
 _SAID = {"waiting": "", "running": "running …", "done": "done", "error": "failed"}
 
 
-@app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="The document (YAML or JSON).", show_default=False)],
     panel: Annotated[
@@ -165,7 +160,6 @@ PORT = 8760
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-@app.command()
 def serve(
     panel: Annotated[
         Path, typer.Option(help="The panel file (YAML).", show_default="the sample's")

@@ -5,32 +5,19 @@ blocks take a value or a list for each field of an experiment.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
-from judge_gym.annotations import AnnotationMapping
-from judge_gym.benchmarks.files import Benchmark
-from judge_gym.calibration.alignment_file import AlignmentFile
-from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.review_file import ReviewFile
-from judge_gym.design.actors import ActorMap
 from judge_gym.design.experiment import Experiment, Expertise
 from judge_gym.design.fields import Frozen
-from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan
-from judge_gym.design.rubric import Rubric
+from judge_gym.design.plans import Budget, SwapPlan
 from judge_gym.design.space import ControlledDraw, RandomDraw
-from judge_gym.design.study_file import StudyFile
 from judge_gym.design.sweep import KEYS, MOST_DRAWS, OnUnsupported
 from judge_gym.design.sweep_blocks import PER_SAMPLE, SINGLE
 from judge_gym.design.window import Window
-from judge_gym.design.window_files import RollingFile
-from judge_gym.gyms.files import AnyGym
-from judge_gym.judges.files import JudgeFile
-from judge_gym.panel import PanelDocument, PanelRubric, Rater
-from judge_gym.panel.files import PanelFile
-from judge_gym.recorded.mapping import Recorded
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -104,27 +91,38 @@ def _sweep() -> type[BaseModel]:
     return create_model("Sweep", __base__=Frozen, **fields)
 
 
-KINDS: Mapping[str, tuple[str, Callable[[], Any]]] = {
-    "sweep": ("a set of experiments", _sweep),
-    "plan": ("an analysis plan of a sweep", lambda: AnalysisPlan),
-    "study": ("a sweep that runs again on a schedule", lambda: StudyFile),
-    "rubric": ("a rubric of stages", lambda: Rubric),
-    "actors": ("names that take each other's place", lambda: ActorMap),
-    "windows": ("windows collected on a schedule", lambda: RollingFile),
-    "judge": ("a product judge", lambda: JudgeFile),
-    "calibration": ("a calibration of judges", lambda: CalibrationDesign),
-    "alignment": ("an alignment of a judge with people", lambda: AlignmentFile),
-    "review": ("judges in use and their alternatives", lambda: ReviewFile),
-    "benchmark": ("the columns of a set with known answers", lambda: Benchmark),
-    "gym": ("candidates for a step of a pipeline", lambda: AnyGym),
-    "panel": ("a panel of raters with an arbiter", lambda: PanelFile),
-    "rater": ("a rater of a panel", lambda: Rater),
-    "panel-rubric": ("the rubric of a panel", lambda: PanelRubric),
-    "panel-document": ("a document for a panel", lambda: PanelDocument),
-    "recorded": ("the columns of recorded judgements", lambda: Recorded),
-    "annotations": ("the columns of people's labels", lambda: AnnotationMapping),
+KINDS: Mapping[str, tuple[str, str]] = {
+    "sweep": ("a set of experiments", ""),
+    "plan": ("an analysis plan of a sweep", "design.plans:AnalysisPlan"),
+    "study": ("a sweep that runs again on a schedule", "design.study_file:StudyFile"),
+    "rubric": ("a rubric of stages", "design.rubric:Rubric"),
+    "actors": ("names that take each other's place", "design.actors:ActorMap"),
+    "windows": ("windows collected on a schedule", "design.window_files:RollingFile"),
+    "judge": ("a product judge", "judges.files:JudgeFile"),
+    "calibration": ("a calibration of judges", "calibration.design:CalibrationDesign"),
+    "alignment": (
+        "an alignment of a judge with people",
+        "calibration.alignment_file:AlignmentFile",
+    ),
+    "review": ("judges in use and their alternatives", "calibration.review_file:ReviewFile"),
+    "benchmark": ("the columns of a set with known answers", "benchmarks.files:Benchmark"),
+    "gym": ("candidates for a step of a pipeline", "gyms.files:AnyGym"),
+    "panel": ("a panel of raters with an arbiter", "panel.files:PanelFile"),
+    "rater": ("a rater of a panel", "panel.panel:Rater"),
+    "panel-rubric": ("the rubric of a panel", "panel.rubric:PanelRubric"),
+    "panel-document": ("a document for a panel", "panel.document:PanelDocument"),
+    "recorded": ("the columns of recorded judgements", "recorded.mapping:Recorded"),
+    "annotations": ("the columns of people's labels", "annotations:AnnotationMapping"),
 }
-"""Kind of file → what it describes, and the type that reads it."""
+"""Kind of file → what it describes, and the type below `judge_gym` that reads it, as module:name.
+
+Only the type of one kind is imported. A sweep has none: its type is made here.
+"""
+
+
+def _type_of(kind: str) -> Any:
+    module, _, name = KINDS[kind][1].partition(":")
+    return getattr(import_module(f"judge_gym.{module}"), name) if module else _sweep()
 
 
 def text_of(kind: str) -> str:
@@ -134,8 +132,8 @@ def text_of(kind: str) -> str:
 
 def schema_of(kind: str) -> Schema:
     """Return the JSON Schema (2020-12) of a kind of file."""
-    about, model = KINDS[kind]
-    schema = TypeAdapter(model()).json_schema()
+    about, _ = KINDS[kind]
+    schema = TypeAdapter(_type_of(kind)).json_schema()
     for part in (schema, *schema.get("$defs", {}).values()):
         for name in _FILLED_IN.get(part.get("title", ""), ()):
             part["properties"].pop(name, None)

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from judge_gym.llm.providers import Provider
     from judge_gym.store.experiments import Leaving
 
-app = typer.Typer(help="Plan, run and follow sweeps of experiments.", no_args_is_help=True)
 
 FIRST_ANSWER_S = 0.5
 """How often a run's first answer is looked for, until there is one."""
@@ -61,7 +60,6 @@ def demo(everything: Everything = False, as_json: AsJson = False) -> None:
     run(DEMO, everything=everything, yes=True, as_json=as_json)
 
 
-@app.command()
 def axes() -> None:
     """List the axes of the design space, their values and defaults."""
     from judge_gym.design.axes import axes as all_axes
@@ -414,7 +412,6 @@ KeepTemplates = Annotated[
 SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
 
 
-@app.command()
 def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson = False) -> None:
     """Estimate the calls, cost and time of a sweep without running it."""
     from deployments.cli.estimates import show_plan
@@ -441,7 +438,6 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson
     console.print(f"Next: {command()} sweep run {file}", markup=False)
 
 
-@app.command()
 def run(
     file: SweepFile,
     retry_failed: RetryFailed = False,
@@ -497,7 +493,6 @@ def run(
     check_failed_work(load_sweep(file).name, only)
 
 
-@app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
     yes: Yes = False,

@@ -62,7 +62,6 @@ from judge_gym.judges.label_files import (
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
-from judge_gym.judges.people import People
 from judge_gym.judges.rubric_judge import Criterion, RubricJudge
 from judge_gym.judges.scale import Scale
 from judge_gym.records.items import Item, Variant
@@ -83,7 +82,6 @@ __all__ = [
     "LabelFile",
     "ModelJudge",
     "PairwiseJudge",
-    "People",
     "RoutedJudge",
     "RubricJudge",
     "Scale",

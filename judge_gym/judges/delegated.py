@@ -6,20 +6,23 @@ Their answers are rows of that room, too, and their calls stand in the ledger.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
-from sqlalchemy.orm import Session
 
-from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.design.fields import Frozen
 from judge_gym.judges.base import Judge
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.llm.providers import Providers
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import Reading
-from judge_gym.settings import Settings
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from judge_gym.asking.estimating import UsageEstimate
+    from judge_gym.llm.providers import Providers
+    from judge_gym.settings import Settings
 
 
 class PanelJudgeFile(Frozen):
@@ -63,12 +66,12 @@ class DelegatedJudge(Judge):
 
     def estimated(
         self,
-        session: Session,
-        providers: Providers,
-        settings: Settings,
+        session: "Session",
+        providers: "Providers",
+        settings: "Settings",
         items: Sequence[Item],
         judgements: int,
-    ) -> UsageEstimate | None:
+    ) -> "UsageEstimate | None":
         """Return what so many judgements of items will use; None where that is not known."""
         raise NotImplementedError
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judge_gym.design.config import corpus_digest, shown
 from judge_gym.errors import ConfigError, DataFileError
@@ -15,8 +16,10 @@ from judge_gym.evidence.rows import read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
 from judge_gym.judges.labels import check_on
-from judge_gym.judges.people import People, bind
 from judge_gym.records.items import COLUMNS, Item, distinct, known_fields
+
+if TYPE_CHECKING:
+    from judge_gym.judges.people import People
 
 LABEL_WORDS = {
     "annotation", "annotator", "expected", "expert", "gold", "grade", "groundtruth", "human",
@@ -45,7 +48,7 @@ class ItemFile:
     """The column that labels were read from; empty without any label."""
     labels: LabelFile | None = None
     """The file of people's labels beside it, where one was added."""
-    people: People | None = None
+    people: "People | None" = None
     """The labels of that file and of the column `truth`, by annotator."""
 
     @cached_property
@@ -84,6 +87,9 @@ class ItemFile:
         """
         if labels is None:
             return self
+        # Figures of agreement need numpy, which reading items does not.
+        from judge_gym.judges.people import bind
+
         people, *others = (
             bind(judge, self.items, labels, self.label_column, scale) for judge in judges
         )
@@ -134,13 +140,14 @@ class ItemFile:
         return sentence
 
 
-def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemFile:
+def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
     A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
     `category`; `fields` maps those that stand in other columns. Raises `EvidenceError` as
     `read_typed_rows` does, for one text with two labels, and for a column that misspells `truth`.
     """
+    path = Path(path)
     rows = read_typed_rows(
         path, Item, COLUMNS, known_fields(dict(fields or {})), corpus=corpus_digest(path)
     )
@@ -170,7 +177,7 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
     return ItemFile(path, items, rows.places, rows.columns, column)
 
 
-def read_items(path: Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:
+def read_items(path: str | Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:
     """Return the items of a file; see `read_item_file`."""
     return read_item_file(path, fields).items
 

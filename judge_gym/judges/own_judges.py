@@ -27,9 +27,8 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext, redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import aiohttp
 from pydantic import Field, PrivateAttr
 
 from judge_gym.design.fields import Legal
@@ -43,6 +42,9 @@ from judge_gym.questions.outcome import UNPRINTED
 from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import Reading, Unfit
 from judge_gym.seeds import digest
+
+if TYPE_CHECKING:
+    import aiohttp
 
 MAX_ANSWER_BYTES = 1_000_000
 """Longest answer of an endpoint that is read."""
@@ -227,6 +229,8 @@ class HttpJudge(OwnJudge):
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Ask]:
+        import aiohttp
+
         # Its own limit of time would end a longer one of the judge's.
         unlimited = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(headers=self._headers(), timeout=unlimited) as session:
@@ -249,7 +253,7 @@ class HttpJudge(OwnJudge):
         return {"Authorization": f"Bearer {token}"}
 
 
-async def _json(response: aiohttp.ClientResponse) -> Any:
+async def _json(response: "aiohttp.ClientResponse") -> Any:
     if response.status != 200:
         raise AskError("status", f"{response.status} {response.reason}")
     body = b""

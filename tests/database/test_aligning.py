@@ -19,7 +19,7 @@ from judge_gym.judges.aligning.loading import load
 from judge_gym.judges.aligning.running import AlignmentReport, Outcome, align
 from judge_gym.judges.aligning.splitting import Part, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
-from judge_gym.judges.gate import load_gate
+from judge_gym.judges.gate_texts import load_gate
 from judge_gym.report.alignment import alignment_json, alignment_page, seal, sentence
 from judge_gym.store import tables as t
 from support.misbehaving import completion, misbehaving

@@ -12,8 +12,10 @@ from deployments.bootstrap import Step
 from deployments.cli.app import app, main
 from deployments.cli.database import summary
 from deployments.cli.doctor import Finding, State, print_findings
+from deployments.cli.schemas import KINDS
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.errors import ConfigError, JudgeGymError, StoreError
+from support.command_line import REPOSITORY
 
 MOST_AT_THE_TOP = 14
 LONGEST_HELP = 80
@@ -111,11 +113,51 @@ def test_bad_input_and_a_used_up_budget_have_exit_codes_of_their_own(
     assert ended.value.code == code
 
 
-def test_help_imports_no_library_but_the_one_that_prints_it() -> None:
-    """Half of the time of `--help` was spent on these; commands import them when they run."""
-    heavy = ("pydantic", "sqlalchemy", "prefect", "numpy", "jinja2", "ruamel", "httpx", "aiohttp")
-    script = "import sys, deployments.cli.app; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+READS_FILES = {"jinja2", "ruamel", "httpx", "numpy"}
+NEEDS_A_DATABASE_OR_A_MODEL = {
+    "aiohttp", "alembic", "altair", "litellm", "pandas", "prefect", "psycopg", "scipy",
+    "sqlalchemy", "statsmodels", "trafilatura",
+}  # fmt: skip
+JUDGES = sorted(str(path) for path in (REPOSITORY / "deployments" / "judges").glob("*.yaml"))
+GROUPS = ["", *(path for path in PARTS if hasattr(PARTS[path], "commands"))]
+
+
+def imported_by(*arguments: str) -> set[str]:
+    """Return the libraries that a command imports, in a process of its own."""
+    script = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('imported:', *sys.modules))\n"
+        "from deployments.cli.app import main\n"
+        "main()\n"
     )
-    assert set(heavy) & set(done.stdout.split()) == set()
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, cwd=REPOSITORY
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return set(done.stdout.rpartition("imported:")[2].split())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_imports_nothing_that_commands_need(group: str) -> None:
+    unneeded = READS_FILES | NEEDS_A_DATABASE_OR_A_MODEL
+    assert imported_by(*group.split(), "--help") & unneeded == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sweep axes",
+        "data schema",
+        *(f"data schema {kind}" for kind in KINDS if kind != "gym"),
+        *(f"judge check {judge}" for judge in JUDGES if "panel" not in judge),
+        "judge check deployments/judges/notes.yaml --items deployments/judges/notes.jsonl",
+        "judge check deployments/calibrations/good.yaml",  # its gate has labels
+    ],
+)
+def test_a_command_without_database_or_model_imports_neither(command: str) -> None:
+    assert imported_by(*command.split()) & NEEDS_A_DATABASE_OR_A_MODEL == set()
+
+
+def test_numpy_is_not_imported_to_read_a_file() -> None:
+    for command in ("sweep axes", "data schema judge", "judge check deployments/judges/notes.yaml"):
+        assert "numpy" not in imported_by(*command.split()), command

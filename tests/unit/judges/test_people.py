@@ -18,7 +18,6 @@ from judge_gym.judges import (
     ItemFile,
     JudgeResult,
     PairwiseJudge,
-    People,
     RubricJudge,
     Scale,
     VerdictName,
@@ -28,6 +27,7 @@ from judge_gym.judges import (
     read_labels,
     write_labels,
 )
+from judge_gym.judges.people import People
 
 GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
 GATE = BinaryJudge(

@@ -1,0 +1,89 @@
+"""Groups of commands whose modules are imported when a command of them is run or listed."""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command_from_info, get_group
+from typer.models import CommandInfo
+
+Source = str | typer.Typer
+"""A command as `module:function` below `deployments.cli`, or a group within the group."""
+
+_WIDEST = 100
+"""The widest help, in columns."""
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands of a group by name; one is made the first time it is looked up."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, self._sources[name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+
+def _made(name: str, source: Source) -> Any:
+    if isinstance(source, typer.Typer):
+        group = get_group(source)
+        group.name = name
+        return group
+    # Plain help: rich's would import its Markdown reader and highlighter, half of `--help`.
+    return get_command_from_info(
+        CommandInfo(name, callback=_function(source)),
+        pretty_exceptions_short=True,
+        rich_markup_mode=None,
+    )
+
+
+def _function(source: str) -> Any:
+    module, _, name = source.partition(":")
+    return getattr(import_module(f"deployments.cli.{module}"), name)
+
+
+def _sentence(source: Source) -> str:
+    if isinstance(source, typer.Typer):
+        return str(source.info.help)
+    return (inspect.getdoc(_function(source)) or "").partition("\n\n")[0]
+
+
+def group(commands: Mapping[str, Source], **about: Any) -> typer.Typer:
+    """Return a group of these commands; `about` are arguments of `typer.Typer`, such as `help`."""
+
+    class Group(TyperGroup):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**{**given, "commands": _Commands(commands)})
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """Write the sentence of each command, whole; options are not made for that."""
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, _sentence(one)) for name, one in commands.items()])
+
+    made = typer.Typer(
+        cls=Group,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"max_content_width": _WIDEST},
+        **about,
+    )
+    made.callback()(_nothing)
+    return made
+
+
+def _nothing() -> None:
+    # typer makes a group of what has a callback, and of nothing without commands of its own.
+    return None

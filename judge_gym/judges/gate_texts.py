@@ -1,0 +1,98 @@
+"""The texts and labels that a judge's gate names, read without a database."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.counting import counted
+from judge_gym.design.config import what_exists
+from judge_gym.errors import ConfigError
+from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
+from judge_gym.judges.base import Judge
+from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.label_files import read_labels
+from judge_gym.records.items import Item
+
+_PLACE = "the gate in the judge's file"
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedGate:
+    """A judge with its rule and the texts that it names."""
+
+    judge: Judge
+    rule: GateRule
+    file: ItemFile
+
+    @cached_property
+    def texts(self) -> tuple[Item, ...]:
+        """The texts that count: those that the judge does not have as examples."""
+        examples = example_texts(self.judge)
+        return tuple(item for item in self.file.texts if same_text(item) not in examples)
+
+    @property
+    def sentinel(self) -> list[Item]:
+        """The part of them that is judged again to see drift."""
+        return sorted(self.texts, key=lambda item: item.key)[: self.rule.sentinel]
+
+    @property
+    def aligned_on(self) -> int:
+        """How many of them the judge was aligned on, for training or for the choice."""
+        made = self.judge.provenance
+        known = set(made.chosen_on.split()) if made else set()
+        return sum(same_text(item)[:TEXT_DIGITS] in known for item in self.texts)
+
+    def said(self) -> str:
+        """Return how many labels were read, and which texts the judge was made from."""
+        sentence = self.file.said(self.judge, _PLACE)
+        if shown := len(self.file.texts) - len(self.texts):
+            sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
+        if self.aligned_on:
+            sentence += (
+                f" The judge was aligned on {self.aligned_on} of these texts: figures on them may "
+                "be too high."
+            )
+        return sentence
+
+
+def read_gate(judge: Judge) -> LoadedGate:
+    """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
+
+    Raises `ConfigError` for a judge without a gate and for a file that does not exist; and as
+    `read_item_file`, `read_labels` and `ItemFile.check` do.
+    """
+    if judge.gate is None:
+        raise ConfigError(
+            f"{judge.called} has no gate.", "Add `gate: {items: labelled.jsonl}` to its file."
+        )
+    rule = judge.gate
+    for key, path in (("items", rule.items), ("labels", rule.labels)):
+        if path and not path.exists():
+            raise ConfigError(
+                f"{judge.called}: gate.{key} is {path}, which does not exist.", what_exists(path)
+            )
+    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
+    texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
+    texts.check([judge])
+    return LoadedGate(judge, rule, texts)
+
+
+def load_gate(judge: Judge) -> LoadedGate:
+    """Read the texts of a judge's gate, labelled where it asks for agreement or accuracy.
+
+    Raises `ConfigError` when none has a label there, and as `read_gate` does.
+    """
+    gate = read_gate(judge)
+    rule, texts = gate.rule, gate.file
+    claims = {"agreement": rule.agreement, "accuracy": rule.accuracy}
+    asked = [name for name, least in claims.items() if least is not None]
+    if asked and all(item.truth is None for item in texts.items):
+        without = ", ".join(f"gate.{name}: null" for name in asked)
+        raise ConfigError(
+            f"{judge.called}: the gate asks for {' and '.join(asked)}, and no text of {rule.items} "
+            f"has a label. {texts.said(judge, _PLACE)}",
+            f"Label at least {LEAST_LABELS} texts, or set {without}: then the gate asks only "
+            "whether the answers can be read.",
+        )
+    return gate
