@@ -33,6 +33,7 @@ Kind = Literal["person", "judge"]
 MAX_LABELS = 62
 """Most labels of a data set; a set of labels is stored as bits where it is computed with."""
 MAX_ROWS = 2_000_000
+_MOST_NAMED = 5
 LONGEST = 1000
 """Most characters of an item's key, an annotator or a label."""
 
@@ -88,6 +89,13 @@ class AnnotationMapping(Frozen):
     """Where the labels come from, as a paper would cite it."""
     columns: AnnotationColumns = AnnotationColumns()
     """Which column holds what."""
+    only: Annotated[
+        dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
+    ] = Field(default_factory=dict)
+    """Column → its value, or its values, in the rows that are read: one of several scores, such as
+    `only: {name: correctness}`. Other rows, and rows without the column, are left."""
+    rows: str = ""
+    """Where the rows stand in a JSON file that is an object, such as `data.items`."""
     people: tuple[str, ...] = ("person", "human")
     """Values of the column `kind` that mark people."""
     judges: tuple[str, ...] = ("judge", "model")
@@ -198,10 +206,11 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     name = _name(file)
     described = mapping.sets.get(name, mapping.default)
     reading = _Reading(file, mapping, described)
-    for row in read_rows(file):
-        reading.take(row)
+    for row in read_rows(file, mapping.rows):
+        if reading.chooses(row):
+            reading.take(row)
     if not reading.found:
-        raise DataFileError(f"{file} has no row.", "Check that it is the file of labels.")
+        raise reading.nothing()
     rows = tuple(
         Annotation(
             item, annotator, kind, tuple(sorted(labels)), reading.lines[item, annotator, kind]
@@ -224,11 +233,38 @@ class _Reading:
     described: AnnotationSet
     found: dict[tuple[str, str, Kind], list[str]] = field(default_factory=dict)
     lines: dict[tuple[str, str, Kind], int] = field(default_factory=dict)
+    first: dict[tuple[str, str, Kind, str], Row] = field(default_factory=dict)
+    """The row that each label is of."""
+    seen: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Column of `only` → its values in the rows."""
     count: int = 0
 
-    def take(self, row: Row) -> None:
+    def chooses(self, row: Row) -> bool:
+        """Return whether `only` reads a row."""
         if row.fault:
             raise row.error(self.file, row.fault)
+        for column, value in self.mapping.only.items():
+            written = self._as_text(row, column, row.values.get(column))
+            values = self.seen.setdefault(column, {})
+            if column in row.values and len(values) <= _MOST_NAMED:
+                values[written] = None
+            if column not in row.values or written not in (
+                (value,) if isinstance(value, str) else value
+            ):
+                return False
+        return True
+
+    def nothing(self) -> DataFileError:
+        """Return the error of a file without a row that is read."""
+        for column, values in self.seen.items():
+            there = ", ".join(map(repr, list(values)[:_MOST_NAMED]))
+            return DataFileError(
+                f"{self.file} has no row that `only` reads: {column} is {there or 'in no row'}.",
+                f"`only` has {column}: {self.mapping.only[column]!r}. Name what is there.",
+            )
+        return DataFileError(f"{self.file} has no row.", "Check that it is the file of labels.")
+
+    def take(self, row: Row) -> None:
         self.count += 1
         if self.count > MAX_ROWS:
             raise row.error(self.file, f"more than {MAX_ROWS} rows", "Split the file.")
@@ -246,15 +282,33 @@ class _Reading:
                     self.file,
                     f"{columns.label} is {label!r}, which {key[1]!r} gave item {key[0]!r} "
                     f"in line {first}, too",
-                    "Remove the repeated row.",
+                    self._remedy(row, self.first[(*key, label)]),
                 )
             given.append(label)
+            self.first[(*key, label)] = row
         if len(given) > 1 and self.described.score == "neg_rmse":
             raise row.error(
                 self.file,
                 f"{key[1]!r} gave item {key[0]!r} several labels ({', '.join(given)})",
                 "The score neg_rmse compares one number with others: use score: similarity.",
             )
+
+    def _remedy(self, row: Row, first: Row) -> str:
+        """Return what to do about a row that repeats a label of another."""
+        named = {*vars(self.mapping.columns).values(), *self.mapping.only}
+        differing = [
+            column
+            for column, value in row.values.items()
+            if column not in named and isinstance(value, str) and value != first.values.get(column)
+        ]
+        if not differing:
+            return "Remove the repeated row."
+        chosen = differing[-1]
+        return (
+            "Remove the repeated row; or, if the file has several scores, choose one in the "
+            f"mapping, such as `only: {{{chosen}: {row.values[chosen][:40]}}}`. The rows differ in "
+            f"{', '.join(differing[:_MOST_NAMED])}."
+        )
 
     def _kind(self, row: Row) -> Kind:
         column = self.mapping.columns.kind

@@ -10,6 +10,7 @@ import gzip
 import json
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_LE
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO, TextIOWrapper
@@ -27,6 +28,8 @@ MAX_ARRAY_BYTES = 500_000_000
 """Longest JSON array that is read; it is in memory as a whole."""
 _NOT_JSON = "not JSON"
 _NO_ARRAY = f"{_NOT_JSON}: neither an array of objects nor an object a line"
+_DEEPEST = 3
+"""Most keys above a list of rows that a message names."""
 _OPENING = re.compile(r"\s*\[\s*")
 _SEPARATED = re.compile(r"\s*(?:,\s*|(?=\]\s*\Z))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -62,15 +65,20 @@ class Row:
         return self.values[column]
 
 
-def read_rows(file: Path) -> Iterator[Row]:
+def read_rows(file: Path, under: str = "") -> Iterator[Row]:
     """Yield the records of `file` one at a time.
 
-    A file that ends in .gz is decompressed. A record that cannot be read is a row with a fault.
-    Raises `EvidenceError` when the file cannot be opened, decompressed or parsed any further.
+    A file that ends in .gz is decompressed, and UTF-16 that begins with its mark is decoded. With
+    `under`, such as `data.items`, the file is one JSON object that has the records there. A record
+    that cannot be read is a row with a fault. Raises `EvidenceError` when the file cannot be
+    opened, decompressed or parsed any further.
     """
     try:
         with opened(file) as handle:
-            yield from _rows(corpus_suffix(file), file, handle)
+            if under:
+                yield from _rows_under(file, handle, under)
+            else:
+                yield from _rows(corpus_suffix(file), file, handle)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataFileError(
             f"{file} cannot be decompressed: {error}.", "Download or compress it again."
@@ -86,10 +94,78 @@ def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
 
 
 def opened(file: Path) -> BinaryIO:
-    """Open a file for reading, decompressed where its name ends in .gz."""
+    """Open a file for reading: decompressed where its name ends in .gz, and as UTF-8 where it
+    begins with the mark of UTF-16, as spreadsheets write it."""
+    with _opened(file) as handle:
+        head = handle.read(4)
+        if not head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or head == BOM_UTF32_LE:
+            return _opened(file)
+        handle.seek(0)
+        content = handle.read(MAX_ARRAY_BYTES + 1)
+    if len(content) > MAX_ARRAY_BYTES:
+        raise DataFileError(
+            f"{file} is UTF-16 and longer than {MAX_ARRAY_BYTES:,} bytes.", "Save it as UTF-8."
+        )
+    try:
+        return BytesIO(content.decode("utf-16").encode())
+    except UnicodeError as error:
+        raise DataFileError(
+            f"{file} begins as UTF-16 and is none: {error}.", "Save it as UTF-8."
+        ) from error
+
+
+def _opened(file: Path) -> BinaryIO:
     if file.suffix.lower() == COMPRESSED:
         return cast(BinaryIO, gzip.open(file, "rb"))
     return file.open("rb")
+
+
+def _rows_under(file: Path, handle: BinaryIO, under: str) -> Iterator[Row]:
+    """Yield the records of a list in a JSON object."""
+    value = _object_of(file, handle, under)
+    walked: list[str] = []
+    for name in under.split("."):
+        if not isinstance(value, dict) or name not in value:
+            there = ", ".join(map(repr, value)) if isinstance(value, dict) else shown(value)
+            raise DataFileError(
+                f"{file}: rows is {under!r}, and there is no {name!r}.",
+                f"{'.'.join(walked) or 'The file'} has {there}.",
+            )
+        walked.append(name)
+        value = value[name]
+    if not isinstance(value, list):
+        raise DataFileError(
+            f"{file}: rows is {under!r}, which is {shown(value)}, not a list.",
+            "Name the key of the list of objects.",
+        )
+    for number, one in enumerate(value):
+        yield replace(_object_row(number + 1, one), place=f"{under}[{number}]")
+
+
+def _object_of(file: Path, handle: BinaryIO, under: str) -> Any:
+    content = handle.read(MAX_ARRAY_BYTES + 1)
+    if len(content) > MAX_ARRAY_BYTES:
+        raise DataFileError(f"{file} is longer than {MAX_ARRAY_BYTES} bytes.", "Split it.")
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise DataFileError(
+            f"{file}: not one JSON value: {error}.",
+            f"rows: {under} is of a file that is one JSON object; leave it out for an object a "
+            "line.",
+        ) from error
+
+
+def lists_of_objects(value: Any, above: str = "") -> list[str]:
+    """Return where a JSON object has lists of objects, such as `data.items`."""
+    if not isinstance(value, dict) or above.count(".") > _DEEPEST:
+        return []
+    found: list[str] = []
+    for name, inner in value.items():
+        if isinstance(inner, list) and inner and all(isinstance(one, dict) for one in inner):
+            found.append(f"{above}{name}")
+        found += lists_of_objects(inner, f"{above}{name}.")
+    return found
 
 
 def unopened(file: Path, error: OSError) -> EvidenceError:
@@ -171,7 +247,9 @@ def _json_row(number: int, line: bytes) -> Row:
     except UnicodeDecodeError:
         return Row(number, {}, "not UTF-8")
     except (ValueError, RecursionError) as error:
-        return Row(number, {}, f"{_NOT_JSON}: {error}")
+        is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
+        why = "a comment, which JSON does not have: remove it" if is_comment else error
+        return Row(number, {}, f"{_NOT_JSON}: {why}")
     return _object_row(number, values)
 
 
@@ -196,8 +274,22 @@ def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
     if opening := _OPENING.match(text):
         yield from _entries(text, opening.end())
         return
+    hint: str | None = None
     for row in _json_rows(BytesIO(content)):
-        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(_NOT_JSON) else row
+        if row.fault.startswith(_NOT_JSON):
+            hint = _rows_hint(text) if hint is None else hint
+            yield replace(row, fault=f"{_NO_ARRAY}{hint}")
+        else:
+            yield row
+
+
+def _rows_hint(text: str) -> str:
+    """Return how a mapping names the rows of a text that is one JSON object."""
+    try:
+        lists = lists_of_objects(json.loads(text))
+    except (ValueError, RecursionError):
+        return ""
+    return f"; the rows may be at {' or '.join(lists)}: `rows: {lists[0]}`" if lists else ""
 
 
 def _entries(text: str, start: int) -> Iterator[Row]:

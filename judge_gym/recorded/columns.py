@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judge_gym.counting import counted
 from judge_gym.design.config import shown
 from judge_gym.errors import ConfigError, did_you_mean
 
@@ -38,8 +37,9 @@ def text_at(column: str, source: Source) -> str:
     """Return the text at a column; "" for a column that is not named, and for an empty value.
 
     `column` is a name, a path such as `judgments[0].decision`, or a text with `{...}` around names
-    and paths, where `{file}` is the file's name. Raises `ColumnError` if there is no such value, or
-    if it is neither text nor a number nor true or false.
+    and paths, where `{file}` is the file's name. An entry beyond the end of a list is an empty
+    value. Raises `ColumnError` if there is no such value, or if it is neither text nor a number nor
+    true or false.
     """
     if "{" not in column:
         return _plain(column, source.values) if column else ""
@@ -63,16 +63,19 @@ def _filled(name: str, source: Source) -> str:
 
 def _plain(column: str, values: Mapping[str, Any]) -> str:
     value = _at(column, values)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if not isinstance(value, str | int | float):
+    if value is not None and not isinstance(value, str | int | float):
         raise ColumnError(
             f"{column} is {shown(value)}, not text or a number",
             f"Name a value in it: {_below(column, value)}." if value else "",
         )
-    return str(value).strip()
+    return as_text(value)
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text; "" for one that is missing."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 
 def _below(column: str, value: Any) -> str:
@@ -100,6 +103,17 @@ def _at(column: str, values: Mapping[str, Any]) -> Any:
     return value
 
 
+def entered(column: str, values: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the objects in lists that a path leads through, such as the annotation of a label."""
+    found: list[Mapping[str, Any]] = []
+    for name in names_in(column) if "[" in column else ():
+        for step in _STEP.finditer(name):
+            if step[2]:
+                entry = _at(name[: step.end()], values)
+                found += [entry] if isinstance(entry, Mapping) else []
+    return found
+
+
 def _member(value: Any, name: str, walked: str, rest: str) -> Any:
     where = walked or "the row"
     if not isinstance(value, Mapping):
@@ -120,9 +134,7 @@ def _member(value: Any, name: str, walked: str, rest: str) -> Any:
 def _entry(value: Any, index: int, walked: str) -> Any:
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
         raise ColumnError(f"{walked} is {shown(value)}, not a list, so it has no [{index}]")
-    if not -len(value) <= index < len(value):
-        raise ColumnError(f"{walked} has {counted(len(value), 'entry')}, so there is no [{index}]")
-    return value[index]
+    return value[index] if -len(value) <= index < len(value) else None
 
 
 def _there(values: Mapping[str, Any], where: str) -> str:
@@ -146,8 +158,8 @@ def root_of(name: str) -> str:
 
 def list_in(name: str) -> tuple[str, int] | None:
     """Return the first list that a path enters, and at which entry; None for another path."""
-    entered = re.match(r"(.+?)\[(\d+)\]", name)
-    return (entered[1], int(entered[2])) if entered else None
+    found = re.match(r"(.+?)\[(\d+)\]", name)
+    return (found[1], int(found[2])) if found else None
 
 
 def entries_at(name: str, values: Mapping[str, Any]) -> int:

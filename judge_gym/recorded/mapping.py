@@ -70,6 +70,12 @@ class _Columns(Frozen):
         return type(self).model_fields
 
 
+Only = Annotated[
+    dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
+]
+"""Column → its value, or its values, in what is read."""
+
+
 class ItemColumns(_Columns):
     """The columns that describe what was judged."""
 
@@ -89,6 +95,10 @@ class ItemColumns(_Columns):
     """Columns with a label each, of people who judged the item too; `truths` says what a value
     stands for, and an empty one is no label. An audit compares judges with them. Labels of one
     person are the known answers, where `truth` is not given."""
+    only: Only = _added({})
+    """A key of a list's entry, such as `status` of a response → its value, or its values, in the
+    entries whose labels count. Without it, a label does not count whose entry has `was_cancelled`
+    or the status discarded, draft or pending; the page counts them."""
     texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = _added({})
     """Column of an answer → the stage that chooses it; an audit compares their lengths."""
 
@@ -180,10 +190,11 @@ class Recorded(_Columns):
     stages: tuple[str, ...] = _added(())
     """The verdicts by name, lowest first: in place of `rubric`. `decisions` and `truths` may add
     other values for them."""
-    only: Annotated[
-        dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
-    ] = _added({})
-    """Column → its value, or its values, in the rows that are read; others are counted and left."""
+    rows: str = _added()
+    """Where the rows stand in a JSON file that is an object, such as `data.items`."""
+    only: Only = _added({})
+    """Column → its value, or its values, in the rows that are read; others, and rows without the
+    column, are counted and left."""
     format: Literal["rows", "inspect", "promptfoo", "alpaca_eval"] = _added("rows")
     """The tool that wrote the files, whose judgements are the rows; rows of a file otherwise."""
     files: str = _added()

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from judge_gym.counting import counted
 from judge_gym.design.config import COMPRESSED, corpus_files
 from judge_gym.design.experiment import STANDARD_WORDING
 from judge_gym.design.window import Published
@@ -20,6 +21,8 @@ from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.columns import (
     ColumnError,
     Source,
+    as_text,
+    entered,
     entries_at,
     file_parts,
     list_in,
@@ -37,6 +40,9 @@ MAX_JUDGEMENTS = 2_000_000
 MAX_ITEMS = 10_000
 """Most items of one window."""
 KNOWN = "the known answers"
+_LEFT_LABELS = {"was_cancelled": ("true",), "status": ("discarded", "draft", "pending")}
+"""Key of an annotation of Label Studio or a response of Argilla → its values that say that the
+person did not give this label."""
 LONGEST_WORDING = 80
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -111,8 +117,8 @@ class Unread:
     """A list of judgements → how many entries it reads, and how many the longest has."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
     """Who judged → item and line of each judgement whose cell is empty."""
-    unlisted: list[str] = field(default_factory=list)
-    """Judgements whose answer is no verdict: the answer, who judged, item and line."""
+    unlisted: dict[str, list[str]] = field(default_factory=dict)
+    """An answer that is no verdict → its judgements: who judged, item and line."""
     again: list[str] = field(default_factory=list)
     """Rows of an item, judge and wording that an earlier row is of: who judged, item and line."""
     cells: int = 0
@@ -125,6 +131,9 @@ class Unread:
     """Judgements of runs that were not finished."""
     others: int = 0
     """Rows that `only` leaves out."""
+    not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Why a label of a person does not count, such as "status is discarded" → its item and
+    column."""
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why a file's records are no judgements → which they are."""
 
@@ -145,10 +154,14 @@ class RecordedFiles:
     folder: Path
     contents: Mapping[Path, Content] = field(default_factory=dict)
     """The records of files of other tools, read already."""
+    under: str = ""
+    """Where the rows stand in a JSON file that is an object."""
 
     def rows(self, file: Path) -> Iterable[Row]:
         """Return the records of one of the files."""
-        return self.contents[file].rows if file in self.contents else read_rows(file)
+        if file in self.contents:
+            return self.contents[file].rows
+        return read_rows(file, self.under)
 
 
 def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
@@ -171,7 +184,7 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     if len(paths) > 1:
         folder = Path(os.path.commonpath([file.parent.absolute() for file in chosen]))
         chosen = dict.fromkeys(file.absolute() for file in chosen)
-    return RecordedFiles(tuple(chosen), folder)
+    return RecordedFiles(tuple(chosen), folder, under=recorded.rows)
 
 
 def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Recordings:
@@ -181,8 +194,9 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     fit, or of up to 10 verdicts and labels that the mapping does not have. No row is skipped,
     because a file without some of its rows is another data set.
     """
-    described = _described(files, recorded) if recorded.item.file else None
-    reading, unknown = _Reading(recorded, n_stages, described), _UnknownValues()
+    unread = Unread()
+    described = _described(files, recorded, unread) if recorded.item.file else None
+    reading, unknown = _Reading(recorded, n_stages, described, unread), _UnknownValues()
     # Rows of two files are copies of each other where no column has a part of the file's name.
     named = recorded.reads_names
     rows: dict[tuple[str, ...], tuple[Path, int]] = {}
@@ -190,6 +204,8 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
         parts = file_parts(file, files.folder, recorded.file_pattern)
         for row in files.rows(file):
             record = _Record(file, row, parts)
+            if not reading.chooses(record):
+                continue
             with unknown:
                 reading.take(record)
             known = (sha256(row.values), *(parts.values() if named else ()))
@@ -202,6 +218,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                     "`repeats: true`.",
                 )
     unknown.fail()
+    reading.check_paths(files)
     for content in files.contents.values():
         if content.task not in ("", *values_of(recorded.only.get("task", content.task))):
             continue
@@ -233,7 +250,7 @@ class _Described:
     items: Mapping[str, RecordedItem]
 
 
-def _described(files: RecordedFiles, recorded: Recorded) -> _Described:
+def _described(files: RecordedFiles, recorded: Recorded, unread: Unread) -> _Described:
     file = items_file(files, recorded)
     assert file is not None
     items: dict[str, RecordedItem] = {}
@@ -241,7 +258,7 @@ def _described(files: RecordedFiles, recorded: Recorded) -> _Described:
     for row in read_rows(file):
         record = _Record(file, row, {})
         with unknown:
-            item = _item(record, recorded)
+            item = _item(record, recorded, unread)
             if item.key in items:
                 raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
             items[item.key] = item
@@ -268,6 +285,10 @@ class _Record:
             return text_at(column, Source(self.row.values, self.parts))
         except ColumnError as error:
             raise self.fault(error.what, error.remedy) from error
+
+    def entries(self, column: str) -> list[Mapping[str, Any]]:
+        """Return the objects in lists that the path of a column leads through."""
+        return entered(column, self.row.values)
 
     def named(self, column: str) -> str:
         """Return a value as a name; raises `EvidenceError` if it is empty."""
@@ -356,12 +377,16 @@ def _published_value(record: _Record, column: str, percent: bool) -> float:
     return value
 
 
-def _item(record: _Record, recorded: Recorded) -> RecordedItem:
+def _item(record: _Record, recorded: Recorded, unread: Unread) -> RecordedItem:
     if record.row.fault:
         raise record.fault(record.row.fault)
     columns = recorded.item
+    key = record.named(columns.key)
+    for column in dict.fromkeys((columns.known, *columns.people)):
+        if (why := _left_label(record, recorded, column)) and record.text(column):
+            unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
     return RecordedItem(
-        key=record.named(columns.key),
+        key=key,
         title=normal_line(record.text(columns.title), 500),
         text=normal_text(record.text(columns.text)),
         category=normal_line(record.text(columns.category), 500),
@@ -372,14 +397,28 @@ def _item(record: _Record, recorded: Recorded) -> RecordedItem:
 
 
 def _known(record: _Record, recorded: Recorded, column: str) -> int | None:
-    """Return the stage that a column's value stands for; None where it is empty."""
+    """Return the stage that a column's value stands for; None where it is empty or left."""
     value = record.text(column)
-    if not value:
+    if not value or _left_label(record, recorded, column):
         return None
     stage = recorded.label(value)
     if stage is None:
         raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
     return stage
+
+
+def _left_label(record: _Record, recorded: Recorded, column: str) -> str:
+    """Return why a label of a person does not count, by the entry of a list it stands in."""
+    entries = record.entries(column)
+    for key, chosen in recorded.item.only.items() if entries else ():
+        written = [as_text(entry.get(key)) for entry in entries if key in entry]
+        if not any(value in values_of(chosen) for value in written):
+            return f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
+    for entry in entries:
+        for key, left in _LEFT_LABELS.items():
+            if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
+                return f"{key} is {as_text(entry[key])}"
+    return ""
 
 
 def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
@@ -389,33 +428,67 @@ def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
 
 
 def _lists(recorded: Recorded) -> dict[str, int]:
-    """Return the lists that verdicts or answers are read from, and how many entries are read."""
+    """Return the lists that verdicts, answers and labels are read from, and how many entries."""
     found: dict[str, int] = {}
-    for column in (*recorded.verdicts, *recorded.answers):
-        for name in names_in(column.column):
+    judged = [one.column for one in (*recorded.verdicts, *recorded.answers)]
+    people = () if recorded.item.file else recorded.item.people
+    for column in (*judged, *people):
+        for name in names_in(column):
             if entered := list_in(name):
                 found[entered[0]] = max(found.get(entered[0], 0), entered[1] + 1)
     return found
 
 
 class _Reading:
-    def __init__(self, recorded: Recorded, n_stages: int, described: _Described | None) -> None:
+    def __init__(
+        self, recorded: Recorded, n_stages: int, described: _Described | None, unread: Unread
+    ) -> None:
         self.windows: dict[str, RecordedWindow] = {}
-        self.unread = Unread()
+        self.unread = unread
+        self._missing: dict[str, EvidenceError | None] = {}
+        self._longest: dict[str, int] = {}
         self._named = {root for name in recorded.reads for root in (name, root_of(name))}
         self._lists = _lists(recorded)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._left = MAX_JUDGEMENTS
         self._cells = set[tuple[str, Judging, str]]()
 
-    def take(self, record: _Record) -> None:
+    def chooses(self, record: _Record) -> bool:
+        """Return whether `only` reads a row; counts it if not."""
         if record.row.fault:
             raise record.fault(record.row.fault)
+        chosen = all(
+            self._value_of(record, column) in values_of(value)
+            for column, value in self._recorded.only.items()
+        )
+        self.unread.others += not chosen
+        return chosen
+
+    def _value_of(self, record: _Record, column: str) -> str | None:
+        """Return a column's value, None where a row is without it, and note in which it is."""
+        try:
+            text = record.text(column)
+        except EvidenceError as error:
+            self._missing.setdefault(column, error)
+            return None
+        self._missing[column] = None
+        return text
+
+    def check_paths(self, files: RecordedFiles) -> None:
+        """Raise `EvidenceError` for a column of `only`, or an entry of a list, that no row has."""
+        for error in filter(None, self._missing.values()):
+            raise error
+        for path, used in self._lists.items():
+            longest = self._longest.get(path, used)
+            if longest < used:
+                raise DataFileError(
+                    f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: {path} has at most "
+                    f"{counted(longest, 'entry')}, so no row has {path}[{used - 1}].",
+                    "Name entries that are there; the first is [0].",
+                )
+
+    def take(self, record: _Record) -> None:
         recorded = self._recorded
-        chosen = recorded.only.items()
-        if any(record.text(column) not in values_of(value) for column, value in chosen):
-            self.unread.others += 1
-            return
         name = record.text(recorded.window_column) or recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
         item = self._item(record)
@@ -442,7 +515,8 @@ class _Reading:
         place = f"{item.key} ({record.row.where})"
         for one in given:
             if one.choice is None and one.answer is None and one.verdict:
-                self.unread.unlisted.append(f"{one.verdict[:80]!r} by {judging} on {place}")
+                places = self.unread.unlisted.setdefault(one.verdict[:80], [])
+                places.append(f"{judging} on {place}")
         if any(one.choice is None and one.answer is None and not one.verdict for one in given):
             self.unread.empty.setdefault(judging, []).append(place)
         if recorded.format == "inspect":
@@ -472,13 +546,14 @@ class _Reading:
         """Note the columns and the entries of lists that the mapping does not name."""
         self.unread.columns |= {name: None for name in values if name not in self._named}
         for path, used in self._lists.items():
-            longest = max(entries_at(path, values), self.unread.entries.get(path, (0, 0))[1])
+            longest = max(entries_at(path, values), self._longest.get(path, 0))
+            self._longest[path] = longest
             if longest > used:
                 self.unread.entries[path] = (used, longest)
 
     def _item(self, record: _Record) -> RecordedItem:
         if self._described is None:
-            return _item(record, self._recorded)
+            return _item(record, self._recorded, self.unread)
         key = record.named(self._recorded.item.key)
         if key not in self._described.items:
             known = list(self._described.items)
@@ -550,7 +625,8 @@ class _Reading:
             raise record.unknown(
                 column.column,
                 f"{self._recorded.legal('decisions')} Leave a cell empty for an answer that could "
-                "not be read.",
+                "not be read, or give the mapping `unlisted: unreadable` to count all such answers "
+                "as unreadable.",
             )
         chosen = stages_of(choice)
         if reversed_order and not column.own_order:
@@ -559,8 +635,7 @@ class _Reading:
 
     def _number(self, record: _Record, column: str) -> int:
         written = record.text(column)
-        # ASCII only, because digits of other scripts pass `isdecimal` too.
-        if not (written.isascii() and written.isdecimal()):
+        if not written.isdecimal():
             raise record.fault(f"{column} is {written!r}", "A count is a whole number.")
         self._count(record, int(written))
         return int(written)

@@ -203,7 +203,13 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     for path, (used, longest) in unread.entries.items():
         yield (
             f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
-            "are no judgements here. Write a row for each, or name them all if one judge gave them."
+            "are not read. Name them all, or write a row for each if several judges gave them."
+        )
+    for why, labels in unread.not_counted.items():
+        yield (
+            f"{counted(len(labels), 'label')} of people left out, whose {why}: "
+            f"{_first(list(labels), _FEW_PLACES)}. `item: {{only: ...}}` of the mapping says which "
+            "count."
         )
     if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
         count = counted(len(places), "empty answer")
@@ -212,8 +218,13 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         else:
             yield f"{count} count as unreadable. The first: {places[0]}."
     if unread.unlisted:
-        count = counted(len(unread.unlisted), "answer")
-        yield f"{count} that are no verdict count as unreadable. The first: {unread.unlisted[0]}."
+        count = counted(sum(map(len, unread.unlisted.values())), "answer")
+        named = [f"{value!r} ({len(of):,})" for value, of in unread.unlisted.items()]
+        first = next(iter(unread.unlisted.values()))[0]
+        yield (
+            f"{count} that are no verdict count as unreadable: {_first(named, _MOST_PLACES)}. "
+            f"The first: {first}."
+        )
     yield from _contradicted(repeats)
     if 0 < 2 * len(unread.again) < unread.cells:
         yield (

@@ -506,7 +506,6 @@ def test_nested_answers_of_a_file_for_each_judge_are_read_without_a_script(place
     [
         ("judgments[0].text", "judgments[0].txt", "no 'txt' in judgments[0]. Did you mean text?"),
         ("judgments[0].text", "judgment[0].text", "there is no 'judgment'. Did you mean judgments"),
-        ("judgments[0].text", "judgments[1].text", "judgments has 1 entry, so there is no [1]"),
         ("judgments[0].text", "judgments[0]", "judgments[0] is a mapping with 'text', not text"),
         ("judgments[0].text", "judgments.text", "Name an entry: judgments[0].text."),
         ("judgments[0].text", "judgments.0.text", "Name an entry: judgments[0].text."),
