@@ -9,6 +9,8 @@ and write::
 
 Judgements are stored, so tests of an unchanged judge make no calls. The settings (database, keys)
 are those of `judge-gym`.
+
+PYTEST_DONT_REWRITE: it has no assertions, and a test may import it before pytest does.
 """
 
 from collections.abc import Callable
@@ -21,7 +23,7 @@ from pydantic import ValidationError
 from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges import Judge
-from judge_gym.judges.base import run_now
+from judge_gym.judges.base import run_now, unfit
 from judge_gym.judges.gate import GateReport, run_gate
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.gate_texts import load_gate
@@ -67,9 +69,7 @@ def _rule(given: dict[str, Any]) -> GateRule:
     try:
         return GateRule.model_validate(given)
     except ValidationError as error:
-        fault = error.errors()[0]
-        named = ".".join(map(str, fault["loc"]))
-        raise ConfigError(f"gate: {named} is {fault['input']!r}: {fault['msg']}.") from None
+        raise unfit("gate", error) from None
 
 
 def assert_gate(report: GateReport, *, allow_cannot_tell: bool = False) -> None:

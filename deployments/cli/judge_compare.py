@@ -40,7 +40,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.calibration.checks import Check
+    from judge_gym.calibration.checks import Check, Result
     from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
     from judge_gym.judges.calibrating.comparing import Agreement, Comparison
     from judge_gym.judges.reviewing.cases import LoadedReview
@@ -311,13 +311,13 @@ def review(
     """Review judges in use against their alternatives.
 
     Judges the items anew and recommends which judges to keep. Changes nothing. Rerun the command
-    with the same date to resume. `--exit-code` exits with 1 if a judge is to be reconsidered.
+    with the same date to resume. `--exit-code` exits with 1 if a judge is to be reconsidered, and
+    with 3 if the data cannot tell whether it may be used.
     """
     from datetime import UTC
 
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
-    from judge_gym.store.judges import RECONSIDER
 
     # Errors in files are raised before a server is started.
     loaded = load_review(file)
@@ -330,8 +330,20 @@ def review(
         console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, default=str))
-    if by_verdict and any(row.recommendation == RECONSIDER for row in rows):
-        raise typer.Exit(1)
+    if by_verdict:
+        exit_by(map(_result_of, rows))
+
+
+def _result_of(row: "ReviewRow") -> "Result":
+    """Return what a review's finding is to an exit code."""
+    from judge_gym.calibration.checks import Result
+    from judge_gym.calibration.verdict import CalibrationVerdict
+    from judge_gym.store.judges import RECONSIDER
+
+    if row.recommendation == RECONSIDER:
+        return Result.FAILS
+    cannot_tell = row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words
+    return Result.INCONCLUSIVE if cannot_tell else Result.PASSES
 
 
 def _plan_review(loaded: "LoadedReview", of: date) -> None:
@@ -366,11 +378,36 @@ def _run_review(
         console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
 
     prepare_environment(settings().data_dir, verbose=False)
+    if reused := _reused(loaded, of):
+        console.print(reused, markup=False, soft_wrap=True)
     simulated = simulator_for(
         model for judge in loaded.judges.values() for model in judge.answerers
     )
     page = run_flow("judge_review", show, simulated, file=file, day=of, retry_failed=retry_failed)
     return Path(page), rows
+
+
+def _reused(loaded: "LoadedReview", of: date) -> str:
+    """Return how many judgements of the day an earlier run stored; empty without one."""
+    from deployments.cli.environment import database
+    from judge_gym.store.judges import judged_times
+
+    with database() as session:
+        stored = sum(
+            sum(
+                judged_times(
+                    session, asked.judge.record, asked.items, asked.repeats, of.isoformat()
+                ).values()
+            )
+            for asked in loaded.asked
+        )
+    wanted = sum(len(asked.items) * asked.repeats for asked in loaded.asked)
+    if not stored:
+        return ""
+    return (
+        f"{stored} of {counted(wanted, 'judgement')} of {of} are stored by an earlier run and "
+        "reused. For new answers, name another day with --date."
+    )
 
 
 def _show_review(rows: "list[ReviewRow]") -> None:

@@ -80,8 +80,8 @@ def estimate(
 
 
 def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
-    verdicts = {score: name for name, score in judge.verdict_scores.items()}
-    of = f"Share of {verdicts[1.0]}" if 1.0 in verdicts else "Mean score"
+    first = judge.verdict_of(1.0)
+    of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
     show_table(
         marked(f"{of} over all texts, by people ({judge.name})", simulated=simulated),
         ("of", "texts", "labelled", "judge alone", "labels alone", "corrected"),

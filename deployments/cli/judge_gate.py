@@ -120,6 +120,7 @@ def _check_writable(option: str, file: Path | None) -> None:
 
 def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     """Print what the gates would ask for; of the sentinel set only what `--recheck` asks again."""
+    from deployments.cli.environment import database
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.judges.gate import recheck_day
@@ -127,9 +128,15 @@ def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     for gate in gates:
         console.print(gate.said(), markup=False, soft_wrap=True)
     show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
-    if recheck:
-        rechecked = [Asked(gate.judge, gate.sentinel, gate.rule.repeats) for gate in gates]
-        show_judging("Again, by --recheck", rechecked, review_day=recheck_day())
+    if not recheck:
+        return
+    by_day: dict[str, list[Asked]] = {}
+    with database() as session:
+        for gate in gates:
+            again = Asked(gate.judge, gate.sentinel, gate.rule.repeats)
+            by_day.setdefault(recheck_day(session, gate), []).append(again)
+    for day, rechecked in by_day.items():
+        show_judging("Again, by --recheck", rechecked, review_day=day)
 
 
 def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":
@@ -163,6 +170,8 @@ def _show(reports: "Sequence[GateReport]") -> None:
         console.print(
             f"{counted(report.texts, 'text')}, {counted(report.new_judgements, 'new judgement')}."
         )
+        if report.answers:
+            console.print(report.answers, markup=False, soft_wrap=True)
         show_note(report.answered)
         console.print(report.sentence, markup=False)
     if any(report.simulated for report in reports):

@@ -65,7 +65,7 @@ def held(
     figures: "Mapping[str, Mapping[str, Estimate]]", least: Mapping[str, float]
 ) -> "list[Check]":
     """Print and return whether the interval of each judge's figures lies above its threshold."""
-    from judge_gym.judges.gate import at_least
+    from judge_gym.judges.gate_checks import at_least
     from judge_gym.metrics.estimate import not_estimable
 
     checks = []

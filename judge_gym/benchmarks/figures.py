@@ -1,8 +1,8 @@
 """Accuracy of judges on a benchmark: by category, in both orders, beside others and as published.
 
 A pair is correct when the votes of its judgements, one in each order, sum to the better answer (Tan
-et al. 2024). A judge that always prefers the first answer has accuracy 0. Failed judgements do not
-vote.
+et al. 2024). A judge that always prefers the first answer has accuracy 0. Orders that failed
+or cannot be read do not vote, and a pair without a vote is not correct.
 """
 
 from collections.abc import Mapping, Sequence

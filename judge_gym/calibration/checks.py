@@ -83,7 +83,7 @@ class Decide(Frozen):
     """The rule of the verdict, in the order in which it is applied; shares are of 1."""
 
     readable: float = Field(default=0.98, gt=0, lt=1)
-    """Least share of answers that have a score."""
+    """Least share of answers that can be read: have a score, a verdict or an abstention."""
     agreement: float = Field(default=0.4, ge=0, lt=1)
     """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores."""
     below_people: float = Field(default=0.1, gt=0, lt=1)

@@ -25,6 +25,8 @@ from judge_gym.metrics.score_agreement import (
 
 DRIFT = "drift"
 """The name of the check of a judge against itself at an earlier time."""
+CHANGED = "changed"
+"""The name of the check of its scores against those of an earlier time, text by text."""
 
 
 def between_checks(
@@ -290,6 +292,26 @@ def drift_checks(
 def changed_share(metric: str, changed: FloatArray) -> Estimate:
     """Return the share of items whose verdict differs, from 1 and 0 per item, by Wilson."""
     return clustered_share(metric, changed.astype(np.int64), np.ones(len(changed), dtype=np.int64))
+
+
+def changed_check(moved: FloatArray, near: float, most: float) -> Check:
+    """Return the check that fewer than a share `most` of the texts are scored otherwise.
+
+    `moved` is in points by text: one that moved by more than `near` is, and one that lost its score
+    (NaN). A mean that stays can hide that every text is: by Wilson.
+    """
+    otherwise = (np.isnan(moved) | (np.abs(moved) > near)).astype(np.float64)
+    return claimed(
+        CHANGED,
+        f"fewer than {percent(most)} of the texts are scored more than {plain(near)} points apart "
+        "from before",
+        changed_share("changed_scores", otherwise)
+        if len(moved)
+        else not_estimable("changed_scores", "no text had a score before"),
+        Claim(Direction.BELOW, most),
+        "Read the texts that moved most: another model may answer. Calibrate it before relying on "
+        "it.",
+    )
 
 
 def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) -> Check:

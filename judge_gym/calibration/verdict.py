@@ -20,13 +20,14 @@ from judge_gym.calibration.checks import (
 from judge_gym.calibration.distribution import SELF_AGREEMENT
 from judge_gym.counting import counted
 from judge_gym.formats import percent, plain
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Claim, Direction
-from judge_gym.metrics.people import agreement_beside_people
+from judge_gym.metrics.people import BesidePeople, agreement_beside_people
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.planted.editing import Expectation
+from judge_gym.seeds import derive_seed
 
 
 class CalibrationVerdict(IntEnum):
@@ -95,7 +96,7 @@ def _excluded(
     readable = by_name[READABLE]
     if readable.result is Result.FAILS:
         return (
-            f"Do not use {name}: too few answers have a score, {readable.reason}. {readable.action}"
+            f"Do not use {name}: too few answers can be read, {readable.reason}. {readable.action}"
         )
     for step, problem in (
         (AGREEMENT, "it does not agree with people's labels"),
@@ -230,31 +231,54 @@ LEAST_LABELS = 10
 """Labels below which agreement is left open: every one of them may be right by chance."""
 
 
-def readable_check(scored: IntArray, expected: IntArray, answers: Answers, least: float) -> Check:
-    """Return whether a share `least` of the answers can be read; counts are by text."""
+def readable_check(readable: IntArray, answered: IntArray, answers: Answers, least: float) -> Check:
+    """Return whether a share `least` of the answers can be read; counts are by text.
+
+    An answer can be read when it has a score, a verdict or an abstention. See `by_share`.
+    """
     kinds = answers.by_kind
     common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
     action = answers.remedy_of(common)
     check = claimed(
         READABLE,
-        f"{percent(least)} of the answers have a score",
-        clustered_share("readable_rate", scored, expected),
+        f"{percent(least)} of the answers can be read",
+        clustered_share("readable_rate", readable, answered),
         Claim(Direction.ABOVE, least),
         action,
         undecided=action if kinds else "",
     )
+    check = by_share(check, least)
     return replace(check, reason=f"{check.reason} ({answers})") if kinds else check
 
 
+def by_share(check: Check, least: float) -> Check:
+    """Return the check of a share that passes where the share itself reaches `least`.
+
+    It fails where the interval lies below, and is open between: what can be read is counted, while
+    agreement is estimated.
+    """
+    share = check.estimate.estimate
+    if share is None or share < least:
+        return check
+    return replace(check, result=Result.PASSES, action="")
+
+
 def agreement_check(
-    labels: FloatArray, judged: FloatArray, least: float, near: float, *, verdicts: bool = False
+    labels: FloatArray,
+    judged: FloatArray,
+    least: float,
+    near: float,
+    *,
+    verdicts: bool = False,
+    unscored: int = 0,
 ) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
 
     By Lin's concordance, which is 0 for a judge that does not depend on the text. Ten labels are
-    the fewest that decide. `beside` is the share of labels met within `near` points.
+    the fewest that decide. `beside` is the share of labels met within `near` points, which
+    `unscored` further texts with a label and an answer without a score do not.
     """
-    hits = (np.abs(labels - judged) <= near).astype(np.int64)
+    hits = np.append(np.abs(labels - judged) <= near, np.zeros(unscored)).astype(np.int64)
     met = clustered_share("labels_met", hits, np.ones(len(hits), dtype=np.int64))
     agreement = label_agreement(labels, judged)
     claim = Claim(Direction.ABOVE, least)
@@ -277,7 +301,7 @@ def agreement_check(
         check = replace(check, reason=f"concordance {check.reason}; {counts}")
     if agreement.estimate is None:
         # Of a judge without a score, other labels would say no more.
-        action = _OTHER_LABELS if len(hits) else ""
+        action = _OTHER_LABELS if len(labels) else ""
         return replace(check, result=Result.NOT_APPLICABLE, action=action)
     if len(labels) < LEAST_LABELS:
         return replace(check, result=Result.INCONCLUSIVE, action=_more_labels(agreement, claim))
@@ -296,15 +320,22 @@ def _more_labels(agreement: Estimate, claim: Claim) -> str:
     return more_items(agreement, claim, "labels")
 
 
-def beside_people_check(
-    people: FloatArray, judged: FloatArray, below: float, rng: np.random.Generator
-) -> Check:
+def beside_people_check(people: FloatArray, judged: FloatArray, below: float) -> Check:
     """Return whether a judge agrees with a person nearly as people do with each other.
 
     `people` are labels in points, people x texts, NaN where one gave none; `judged` are the judge's
-    points of the same texts. It may agree `below` less.
+    points of the same texts, NaN without a score. It may agree `below` less. The difference is on
+    the texts with a score, people's own agreement on all: it is the same for every judge.
     """
-    found = agreement_beside_people(people[:, :, None], judged[:, None], rng)
+    seed = derive_seed("beside people", people.tolist())
+
+    def beside(chosen: BoolArray) -> BesidePeople:
+        points = np.nan_to_num(judged[chosen])[:, None]
+        return agreement_beside_people(people[:, chosen, None], points, np.random.default_rng(seed))
+
+    every, scored = np.ones(len(judged), dtype=np.bool_), ~np.isnan(judged)
+    found = beside(scored)
+    of_people = found.people if scored.all() else beside(every).people
     claim = Claim(Direction.ABOVE, -below)
     check = claimed(
         BESIDE_PEOPLE,
@@ -312,7 +343,7 @@ def beside_people_check(
         found.excess,
         claim,
         "Read the texts on which people agree and the judge differs; then change the rubric.",
-        beside=(found.judge, found.people),
+        beside=(found.judge, of_people),
         undecided=more_items(found.excess, claim, "texts with labels of several people"),
     )
     if found.excess.estimate is None:
@@ -321,5 +352,5 @@ def beside_people_check(
     if found.excess.lower is None and found.excess.estimate >= 0:
         # Nobody ever differs: the interval of the agreement itself says how sure that is.
         check = replace(check, result=Result.PASSES, action="")
-    levels = f"the judge {span(found.judge)}, people {span(found.people)}"
+    levels = f"the judge {span(found.judge)}, people {span(of_people)}"
     return replace(check, reason=f"difference {check.reason} ({levels})")

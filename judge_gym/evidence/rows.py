@@ -27,9 +27,14 @@ MAX_ROW_CHARACTERS = 10_000_000
 MAX_ARRAY_BYTES = 500_000_000
 """Longest JSON array that is read; it is in memory as a whole."""
 _NOT_JSON = "not JSON"
-_NO_ARRAY = f"{_NOT_JSON}: neither an array of objects nor an object a line"
+_NO_ROWS = "neither an array of objects nor an object a line"
+_NO_ARRAY = f"{_NOT_JSON}: {_NO_ROWS}"
 _DEEPEST = 3
 """Most keys above a list of rows that a message names."""
+_CUT = "a JSON object that does not end on its line"
+_ONE_OBJECT = "the file is one JSON object"
+_MOST_KEYS = 5
+"""Most keys of such an object that a message names."""
 _OPENING = re.compile(r"\s*\[\s*")
 _SEPARATED = re.compile(r"\s*(?:,\s*|(?=\]\s*\Z))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -238,7 +243,25 @@ def _json_rows(handle: BinaryIO) -> Iterator[Row]:
         if len(line) > MAX_ROW_CHARACTERS:
             yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
         elif line.strip():
-            yield _json_row(number, line)
+            row = _json_row(number, line)
+            if row.fault.startswith(_NOT_JSON) and _goes_on(line, handle):
+                yield Row(number, {}, _CUT)
+                return
+            yield row
+
+
+def _goes_on(line: bytes, handle: BinaryIO) -> bool:
+    """Whether a line begins an object that ends on a later one; keeps the place in the file."""
+    if not line.lstrip().startswith(b"{"):
+        return False
+    place = handle.tell()
+    text = (line + handle.read(MAX_ROW_CHARACTERS)).decode("utf-8-sig", errors="replace")
+    handle.seek(place)
+    try:
+        json.JSONDecoder().raw_decode(text.lstrip())
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _json_row(number: int, line: bytes) -> Row:
@@ -274,13 +297,11 @@ def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
     if opening := _OPENING.match(text):
         yield from _entries(text, opening.end())
         return
-    hint: str | None = None
+    if keys := _keys_of(text):
+        yield Row(1, {}, f"{_ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(text)}")
+        return
     for row in _json_rows(BytesIO(content)):
-        if row.fault.startswith(_NOT_JSON):
-            hint = _rows_hint(text) if hint is None else hint
-            yield replace(row, fault=f"{_NO_ARRAY}{hint}")
-        else:
-            yield row
+        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(_NOT_JSON) else row
 
 
 def _rows_hint(text: str) -> str:
@@ -290,6 +311,19 @@ def _rows_hint(text: str) -> str:
     except (ValueError, RecursionError):
         return ""
     return f"; the rows may be at {' or '.join(lists)}: `rows: {lists[0]}`" if lists else ""
+
+
+def _keys_of(text: str) -> str:
+    """Return the keys of a text that is one JSON object over several lines; else nothing."""
+    if "\n" not in text.strip():
+        return ""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(value, dict):
+        return ""
+    return ", ".join(map(repr, list(value)[:_MOST_KEYS])) or "none"
 
 
 def _entries(text: str, start: int) -> Iterator[Row]:
@@ -392,6 +426,10 @@ class _Reading(Generic[R]):
         """Add a row of the file."""
         if row.fault:
             remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
+            if row.fault == _CUT:
+                remedy = "Write each object on one line, or an array of them in a .json file."
+            if row.fault.startswith(_ONE_OBJECT):
+                remedy = "Save the array of rows alone, or an object a line in a .jsonl file."
             if row.line == 1 and row.fault.startswith(_NOT_JSON):
                 remedy = f"If the file is CSV, rename it to end in .csv. Otherwise: {_MEND}"
             raise _fault(file, row, row.fault, remedy)

@@ -24,6 +24,8 @@ def text_item(text: str | None, context: str = "") -> Item:
     """Return what a judge reads; raises `NotScoredError` for a text that none can judge."""
     if not text:
         raise NotScoredError("There is no score: the text is empty.", "")
+    if not isinstance(text, str):
+        raise NotScoredError(f"There is no score: {text!r} is no text.", "Give a str.")
     for name, given in (("text", text), ("context", context)):
         if len(given) > LONGEST_TEXT:
             raise NotScoredError(

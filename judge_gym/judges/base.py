@@ -7,9 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from judge_gym.answers.contradiction import contradicted_mark, contradicted_verdict
+from judge_gym.design.config import shown
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
@@ -35,6 +36,14 @@ def run_now(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+def unfit(called: str, error: ValidationError) -> ConfigError:
+    """Return what is wrong with something made in Python, its first fault."""
+    fault = error.errors()[0]
+    named = ".".join(map(str, fault["loc"])) or "what is given"
+    reason = str(fault["msg"]).removeprefix("Value error, ")
+    return ConfigError(f"{called}: {named} is {shown(fault['input'])}: {reason}.")
 
 
 class ReasonCritic(Frozen):
@@ -165,6 +174,15 @@ class Judge(Frozen):
         """Verdict → its score, of a judge that decides between some; empty for one of scores."""
         return {}
 
+    @property
+    def decides(self) -> bool:
+        """Whether it gives one of a few answers: verdicts, or the two named steps of a scale."""
+        return bool(self.verdict_scores)
+
+    def verdict_of(self, score: float | None) -> str | None:
+        """Return the name of the verdict with this score; None without one."""
+        return next((name for name, of in self.verdict_scores.items() if of == score), None)
+
     def label(self, item: Item) -> float | None:
         """Return the label of an item as a score on this judge's scale; None without a label.
 
@@ -184,14 +202,20 @@ class Judge(Frozen):
         if result.score is None or self.judges_pairs:
             return ""
         if self.verdict_scores:
-            other = contradicted_verdict(result.reason, result.verdict or "", self.verdict_scores)
-            return f"concludes {other}, the verdict is {result.verdict}" if other else ""
+            verdict = result.verdict or self.verdict_of(result.score) or ""
+            other = contradicted_verdict(result.reason, verdict, self.verdict_scores)
+            return f"concludes {other}, the verdict is {verdict}" if other else ""
         marks = (result.score, *result.subscores.values())
         named = contradicted_mark(result.reason, marks, self.score_range)
         return f"names {named}, the score is {result.score:g}" if named else ""
 
     def check(self, item: Item) -> None:
         """Raise `ConfigError` when `item` is not of the kind it judges."""
+        if not isinstance(item, Item):
+            raise ConfigError(
+                f"{self.called} judges items, and {shown(item)} is none.",
+                "Give Item(id=..., text=...), or a list of them from read_items(file).",
+            )
         if self.judges_pairs and item.second is None:
             raise ConfigError(
                 f"Item {item.id!r} has one text, and judge {self.name!r} compares two.",
@@ -224,7 +248,11 @@ class Judge(Frozen):
     ) -> JudgeResult:
         """Judge as `score` does, in async code."""
         if isinstance(item, str):
-            item = Item(id="text", text=item, second=second, context=context)
+            given = {"id": "text", "text": item, "second": second, "context": context}
+            try:
+                item = Item.model_validate(given)
+            except ValidationError as error:
+                raise unfit("The item", error) from None
         elif second is not None or context:
             raise ConfigError("An item has its own second text and context.", "Set them there.")
         return (await self.ascore_batch([item]))[0]

@@ -14,7 +14,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Claim, Direction
 
 LEAST_READABLE = 0.8
-"""Least share of the answers that have a verdict or a score."""
+"""Least share of the answers that can be read."""
 CHANCE = 0.5
 """The share of pairs that a judge who guesses, but is not moved by the order, gets right."""
 MOST_REORDERED = 0.2

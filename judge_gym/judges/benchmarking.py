@@ -49,7 +49,7 @@ _STAGES = {1.0: FIRST, 0.5: TIE, 0.0: SECOND}
 class BenchmarkFigures:
     """Category → figures of each judge, by its place; "" is all of the benchmark.
 
-    Judgements that failed are left out; unreadable and refused ones are no vote. `apart` are
+    Of pairs, judgements without a verdict (unreadable, refused, failed) are no vote. `apart` are
     differences of accuracy between judges, `published` those from accuracies that others recorded,
     on the pairs of the same part, by judge and published name.
     """
@@ -281,11 +281,11 @@ def _stage(entry: Known) -> int:
 
 
 def _decisions(results: Results) -> Decisions:
-    """Return a decision for each order of what did not fail; 0 where an order has no verdict."""
+    """Return a decision for each order of what is judged; 0 where an order has no verdict."""
     rows = [
         (place, _STAGES.get(result.subscores.get(order, -1.0), 0), order != ORDERS[0])
         for place, result in enumerate(results)
-        if result and result.status != "failed"
+        if result
         for order in ORDERS
     ]
     item, chosen, turned = np.array(rows, dtype=np.int64).reshape(-1, 3).T

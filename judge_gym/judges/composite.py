@@ -154,8 +154,16 @@ class CompositeJudge(Judge):
             if name in answers and answers[name].score is not None
         }
 
-    def _verdict(self, score: float) -> str | None:
-        return next((name for name, of in self.verdict_scores.items() if of == score), None)
+    @property
+    def decides(self) -> bool:
+        return self.members[0].decides
+
+    @property
+    def _has_verdicts(self) -> bool:
+        """Whether members give verdicts and no steps of a scale, which are numbers, too."""
+        return bool(self.members[0].verdict_scores) and not any(
+            hasattr(leaf, "scale") for leaf in self.leaves
+        )
 
 
 class EnsembleJudge(CompositeJudge):
@@ -167,11 +175,20 @@ class EnsembleJudge(CompositeJudge):
 
     @model_validator(mode="after")
     def _rule_fits(self) -> Self:
-        if self.verdict_scores and self.rule != "majority":
+        if self._has_verdicts and self.rule != "majority":
             raise ValueError(f"rule is {self.rule}, and its members give verdicts. Use majority")
         if self.least is not None and self.least > len(self.members):
             raise ValueError(f"least is {self.least}, and it has {len(self.members)} members")
         return self
+
+    @property
+    def decides(self) -> bool:
+        return self.rule == "majority" and super().decides
+
+    @property
+    def verdict_scores(self) -> dict[str, float]:
+        # The mean of two steps lies between them.
+        return super().verdict_scores if self.rule == "majority" else {}
 
     @property
     def needed(self) -> int:
@@ -201,7 +218,7 @@ class EnsembleJudge(CompositeJudge):
             score = most[0][0]
         else:
             score = fmean(given) if self.rule == "mean" else float(median(given))
-        return Reading("scored", score, scores, self._verdict(score), reason)
+        return Reading("scored", score, scores, self.verdict_of(score), reason)
 
 
 class RoutedJudge(CompositeJudge):
@@ -215,7 +232,7 @@ class RoutedJudge(CompositeJudge):
     @model_validator(mode="after")
     def _doubts_fit(self) -> Self:
         if self.between is not None:
-            if self.verdict_scores:
+            if self._has_verdicts:
                 raise ValueError("between is of scores, and its members give verdicts")
             if self.between[0] > self.between[1]:
                 raise ValueError("between does not ascend")

@@ -23,9 +23,8 @@ class GateRule(Frozen):
     repeats: int = Field(default=1, ge=1, le=50)
     """How often each text is judged."""
     readable: float = Field(default=0.8, gt=0, lt=1)
-    """Least share of answers that have a score. The interval has to lie above it, where
-    `judge calibrate` asks of the share itself that it be 0.98: an interval of nothing but readable
-    answers does so from 190 texts on."""
+    """Least share of answers that can be read: passes where the share itself reaches it, fails
+    where its interval lies below, as in `judge calibrate`."""
     agreement: float | None = Field(default=0.4, ge=0, lt=1)
     """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores;
     null to leave it out."""
@@ -33,8 +32,9 @@ class GateRule(Frozen):
     """Least share of texts judged as labelled, scores within 10 points of 100; left out when it is
     not given."""
     sentinel: int = Field(default=20, ge=6, le=500)
-    """How many of the texts are judged again when another served model or configuration answers."""
+    """How many of the texts are judged again when another served model or configuration answers.
+    All figures are then of these."""
     drift: float = Field(default=5.0, gt=0, le=100)
     """Points of 100 by which the mean score of these may move."""
     changed: float = Field(default=0.2, gt=0, lt=1)
-    """Share of their verdicts that may change, of a judge that decides between some."""
+    """Share of these whose verdict, or whose score by more than 10 points, may change."""

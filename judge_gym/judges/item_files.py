@@ -77,7 +77,7 @@ class ItemFile:
     def with_labels(
         self,
         labels: LabelFile | None,
-        judges: Sequence[Judge],
+        judges: Sequence[Judge] | Judge,
         scale: tuple[float, float] | None = None,
     ) -> "ItemFile":
         """Return it with people's labels: `truth` of an item is then their reference.
@@ -87,6 +87,12 @@ class ItemFile:
         """
         if labels is None:
             return self
+        if not isinstance(labels, LabelFile):
+            raise ConfigError(
+                f"with_labels takes a file of labels that was read, and no {labels!r}.",
+                "Read it: read_labels(path).",
+            )
+        judges = [judges] if isinstance(judges, Judge) else judges
         # Figures of agreement need numpy, which reading items does not.
         from judge_gym.judges.people import bind
 
@@ -148,9 +154,11 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
     `read_typed_rows` does, for one text with two labels, and for a column that misspells `truth`.
     """
     path = Path(path)
-    rows = read_typed_rows(
-        path, Item, COLUMNS, known_fields(dict(fields or {})), corpus=corpus_digest(path)
-    )
+    try:
+        chosen = known_fields(dict(fields or {}))
+    except ValueError as error:
+        raise ConfigError(f"{error}.") from None
+    rows = read_typed_rows(path, Item, COLUMNS, chosen, corpus=corpus_digest(path))
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
     if not column and misspelt and "truth" not in rows.columns:

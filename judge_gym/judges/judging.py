@@ -123,11 +123,16 @@ async def judge_items(
 def judged_so_far(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> str:
-    """Return a sentence with the number of items that are judged `repeats` times."""
+    """Return a sentence with the number of judgements, and of items judged `repeats` times."""
     texts = distinct(items)
     times = store.judged_times(session, judge.record, texts, repeats, review_day)
     complete = sum(number == repeats for number in times.values())
-    return f"{judge.called}: {complete} of {counted(len(texts), 'item')} are judged."
+    every = f", all {repeats} times" if repeats > 1 else ""
+    made = sum(times.values())
+    judgements = counted(len(texts) * repeats, "judgement")
+    so_far = f"{made} of {judgements} exist; " if every else ""
+    items_judged = f"{complete} of {counted(len(texts), 'item')} are judged{every}"
+    return f"{judge.called}: {so_far}{items_judged}."
 
 
 async def judge_missing(

@@ -7,6 +7,7 @@ what was judged. Rows are only added: of several labels the newest counts, earli
 import csv
 import io
 import json
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -102,11 +103,16 @@ def new_label(
     note: str = "",
 ) -> Annotation:
     """Return a label given in Python: a number, a name, several of these, or "abstain"."""
-    several = [label] if isinstance(label, str | int | float) else list(label)
+    several = [label] if isinstance(label, str | int | float) else list(label or ())
+    if not several or not all(isinstance(one, str) or math.isfinite(one) for one in several):
+        raise ConfigError(
+            f"The label of item {item!r} by {annotator!r} is {shown(label)}.",
+            f"Use a finite number, a name, several of these, or {ABSTAIN!r}.",
+        )
     texts = [_as_text(one) for one in several]
     return Annotation(
-        item=item,
-        annotator=annotator,
+        item=str(item),
+        annotator=str(annotator),
         kind="person",
         labels=_without_abstention(texts),
         line=0,
@@ -165,7 +171,7 @@ def newest_of(path: Path, rows: Sequence[Annotation]) -> Annotation:
     )
 
 
-def read_labels(path: Path, fields: Mapping[str, str] | None = None) -> LabelFile:
+def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> LabelFile:
     """Read people's labels from a CSV, JSON or JSONL file.
 
     A row has `item` (its id or its 16-digit key), `annotator` and `label`, and may have
@@ -175,6 +181,7 @@ def read_labels(path: Path, fields: Mapping[str, str] | None = None) -> LabelFil
     `DataFileError` or `EvidenceError` with file, line, column and value for a row that does not
     fit, and for contradictory labels (`collect_labels`).
     """
+    path = Path(path)
     if not path.exists():
         raise ConfigError(
             f"There is no file {path}.", "Check the path, or make it: judge-gym judge label."
@@ -330,7 +337,8 @@ def _abstains(text: str) -> bool:
 
 
 def _without_abstention(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({text for text in texts if not _abstains(text)}))
+    # A label that a set has twice counts twice.
+    return tuple(sorted(text for text in texts if not _abstains(text)))
 
 
 def text_of(row: Annotation) -> str:

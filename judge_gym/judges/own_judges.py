@@ -29,11 +29,11 @@ from contextlib import asynccontextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 from judge_gym.design.fields import Legal
 from judge_gym.errors import ConfigError
-from judge_gym.judges.base import Judge
+from judge_gym.judges.base import Judge, unfit
 from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import field_of, reason_of
 from judge_gym.judges.scale import Scale
@@ -100,6 +100,10 @@ class OwnJudge(Judge):
         except Unfit as unfit:
             return _unparseable(unfit)
 
+    @property
+    def verdict_scores(self) -> dict[str, float]:
+        return self.scale.verdicts
+
     def score_of(self, label: Label) -> float:
         return label_on_scale(self.name, self.scale, label)
 
@@ -108,12 +112,14 @@ class OwnJudge(Judge):
         given = fields.get("subscores") or {}
         if not isinstance(given, dict) or len(given) > MAX_SUBSCORES:
             raise Unfit(f"'subscores' is not an object of at most {MAX_SUBSCORES} numbers")
-        verdict = fields.get("verdict")
+        score, verdict = self._mark(field_of(fields, "score"), "score"), fields.get("verdict")
         return Reading(
             "scored",
-            self._mark(field_of(fields, "score"), "score"),
+            score,
             {str(name)[:100]: self._mark(mark, str(name)) for name, mark in given.items()},
-            None if verdict is None else UNPRINTED.sub(" ", str(verdict))[:_LONGEST_VERDICT],
+            self.verdict_of(score)
+            if verdict is None
+            else UNPRINTED.sub(" ", str(verdict))[:_LONGEST_VERDICT],
             reason_of(fields),
         )
 
@@ -157,7 +163,10 @@ class CallableJudge(OwnJudge):
                     f"The source of {named} cannot be read.", "Give a version."
                 ) from None
         fields.setdefault("name", named)
-        judge = cls(function=f"{function.__module__}:{named}", **fields)
+        try:
+            judge = cls(function=f"{function.__module__}:{named}", **fields)
+        except ValidationError as error:
+            raise unfit(f"The judge of {named}", error) from None
         judge._given = function
         return judge
 

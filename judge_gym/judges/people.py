@@ -1,13 +1,14 @@
 """People's labels beside a judge: the reference they make, their agreement, and the judge's.
 
 The labels of several people are compared with each other and with the judge one by one, so that
-their disagreement is kept. Where a figure needs one label of an item, it is the mean of people's
-scores or the majority of their verdicts; without a majority there is none.
+their disagreement is kept. Where a figure needs one label of an item, it is the known answer that
+`known_answers` makes of them, for every kind of judge, command and page.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +21,7 @@ from judge_gym.design.config import shown
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.formats import figure
 from judge_gym.judges.base import Judge
-from judge_gym.judges.label_files import LabelFile, newest_of
+from judge_gym.judges.label_files import ABSTAIN, LabelFile, newest_of
 from judge_gym.judges.labels import check_on
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.rubric_judge import RubricJudge
@@ -37,6 +38,8 @@ WHOLE = ""
 """The criterion of a label of the whole item."""
 MOST_STEPS = 11
 """Most steps of a scale that a confusion matrix shows one by one; others are in five bins."""
+MOST_NAMED = 3
+"""Most items that a sentence names."""
 _BINS = ("0-19", "20-39", "40-59", "60-79", "80-100")
 
 
@@ -108,8 +111,12 @@ class People:
     """The lowest and the highest label."""
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
     """Criterion → annotator → item key → label. Of a set of labels it is their mean."""
+    sets: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = field(default_factory=dict)
+    """The same of those who gave several labels: each of them, on the same scale."""
     stale: int = 0
     """Labels of texts that have changed since; they are left out."""
+    others: tuple[Annotation, ...] = ()
+    """Labels of items that are not among these; they are left out."""
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -132,7 +139,7 @@ class People:
 
     @cached_property
     def reference(self) -> dict[str, float]:
-        """Item key → the label that people's labels make: mean of scores, majority of verdicts."""
+        """Item key → the known answer that people's labels make; see `known_answers`."""
         lowest, highest = self.bounds
         made = self.reference_points()
         return {
@@ -146,33 +153,42 @@ class People:
 
         `without` is the place of an annotator whose labels are left out.
         """
-        points = self.points(criterion)
-        if without is not None:
-            points = np.delete(points, without, axis=1)
-        given = (~np.isnan(points)).sum(axis=1)
-        mean = np.divide(
-            np.nansum(points, axis=1), given, where=given > 0, out=np.full(len(points), np.nan)
-        )
-        return self._majority(points) if self.by_vote else mean
+        given = [row for place, row in enumerate(self._given(criterion)) if place != without]
+        by_item = list(zip(*given, strict=True)) if given else [()] * len(self.items)
+        return known_answers(by_item, by_vote=self.by_vote(criterion))
+
+    def _given(self, criterion: str) -> list[list[tuple[float, ...]]]:
+        """Return each annotator's labels of every item in points, none, one or a set."""
+        sets, points = self.sets.get(criterion, {}), self.points(criterion)
+        return [
+            [
+                tuple(to_points(np.array(sets[name][item.key]), *self.bounds).tolist())
+                if item.key in sets.get(name, {})
+                else (() if np.isnan(one) else (float(one),))
+                for item, one in zip(self.items, column, strict=True)
+            ]
+            for name, column in zip(self.annotators(criterion), points.T, strict=True)
+        ]
+
+    def by_vote(self, criterion: str = WHOLE) -> bool:
+        """Whether labels are answers, of which the majority counts, and no numbers on a scale.
+
+        They are where the scale of labels has two steps (verdicts, `No` and `Yes`, 0 and 1), and
+        every label is one of the answers.
+        """
+        lowest, highest = self.bounds
+        given = {label for row in self._given(criterion) for labels in row for label in labels}
+        return highest - lowest == 1 and given <= self._answers
 
     @property
-    def by_vote(self) -> bool:
-        """Whether labels are verdicts, so that the majority counts, and no numbers on a scale."""
-        return bool(self.judge.verdict_scores) and self.bounds == self.judge.score_range
+    def _answers(self) -> set[float]:
+        """The points of the answers between which people decide."""
+        scores = self.judge.verdict_scores.values() or self.judge.score_range
+        return set(to_points(np.array(list(scores)), *self.judge.score_range).tolist())
 
-    def _majority(self, points: FloatArray) -> FloatArray:
-        """Return the verdict that most of each row's labels are; NaN where no one is."""
-        made = np.full(len(points), np.nan)
-        for place, row in enumerate(points):
-            ranked = Counter(row[self._is_verdict(row)].tolist()).most_common(2)
-            if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]):
-                made[place] = ranked[0][0]
-        return made
-
-    def _is_verdict(self, points: FloatArray) -> BoolArray:
-        """Return which labels are one verdict; a set of several has a mean between them."""
-        of = to_points(np.array(list(self.judge.verdict_scores.values())), *self.bounds)
-        return np.isin(points, of)
+    def _is_answer(self, points: FloatArray) -> BoolArray:
+        """Return which labels are one answer; a set of several has a mean between them."""
+        return np.isin(points, list(self._answers))
 
     @property
     def undecided(self) -> int:
@@ -190,7 +206,8 @@ class People:
         """
         points, names = self.points(criterion), self.annotators(criterion)
         judged = None if results is None else self.judged(results, criterion)
-        rng = np.random.default_rng(derive_seed("people", self.judge.key, criterion))
+        # Of the labels alone: how people agree does not depend on the judge.
+        rng = np.random.default_rng(derive_seed("people", criterion, points.tolist()))
         return Floor(
             score_alpha(points, rng),
             tuple(
@@ -251,20 +268,20 @@ class People:
     ) -> Confusion:
         """Return the judge's mean score against each person's label, a count per label."""
         points, judged = self.points(criterion), self.judged(results, criterion)
-        names, classes = self._classes()
+        names, classes = self._classes(criterion)
         both = ~np.isnan(points) & ~np.isnan(judged)[:, None]
-        if self.by_vote:
-            both &= self._is_verdict(points) & self._is_verdict(judged)[:, None]
+        if self.by_vote(criterion):
+            both &= self._is_answer(points) & self._is_answer(judged)[:, None]
         item, _ = np.nonzero(both)
         given = points[both]
         counts = np.zeros((len(names), len(names)), dtype=np.int64)
         np.add.at(counts, (classes(judged[item]), classes(given)), 1)
         return Confusion(names, counts)
 
-    def _classes(self) -> tuple[tuple[str, ...], Callable[[FloatArray], IntArray]]:
+    def _classes(self, criterion: str) -> tuple[tuple[str, ...], Callable[[FloatArray], IntArray]]:
         """Return the names of classes, the worst first, and points → class."""
         lowest, highest = self.bounds
-        scores = self.judge.verdict_scores if self.by_vote else {}
+        scores = self.judge.verdict_scores if self.by_vote(criterion) else {}
         verdicts = sorted(scores.items(), key=lambda one: one[1])
         steps = len(verdicts) or round(highest - lowest) + 1
         if steps > MOST_STEPS or (not verdicts and highest - lowest != round(highest - lowest)):
@@ -300,7 +317,7 @@ class People:
 
     def said(self) -> str:
         """Return what the labels make of the items, for a person."""
-        how = "majority" if self.by_vote else "mean"
+        how = "majority" if self.by_vote() else "mean"
         people = len(self.annotators())
         of = f"the {how} of {people} people's labels" if people > 1 else "one person's labels"
         sentence = (
@@ -317,6 +334,13 @@ class People:
             sentence += (
                 f" {counted(self.stale, 'label')} of texts that have changed since: left out."
             )
+        if names := sorted({row.item for row in self.others}):
+            shown_names = ", ".join(map(repr, names[:MOST_NAMED]))
+            more = "" if len(names) <= MOST_NAMED else " and others"
+            sentence += (
+                f" {counted(len(self.others), 'label')} of {counted(len(names), 'other item')} "
+                f"({shown_names}{more}): left out."
+            )
         return sentence
 
     def _count(self, criterion: str) -> int:
@@ -326,6 +350,33 @@ class People:
 def _agreed(labels: FloatArray, judged: FloatArray) -> Estimate:
     both = ~np.isnan(labels) & ~np.isnan(judged)
     return label_agreement(labels[both], judged[both])
+
+
+def known_answers(given: Sequence[Sequence[Sequence[float]]], *, by_vote: bool) -> FloatArray:
+    """Return the one label that several make: the definition for every judge, command and page.
+
+    `given` is, by item and annotator, the labels of one in points: none, one or a set. Of answers
+    (`by_vote`) it is the one with the most votes, where each annotator has one, divided among the
+    labels of a set; a tie has none. Of numbers it is the mean of the annotators' means. NaN without
+    a label, and for a tie.
+    """
+    made = np.full(len(given), np.nan)
+    for place, of_item in enumerate(given):
+        several = [labels for labels in of_item if labels]
+        if not several:
+            continue
+        if not by_vote:
+            made[place] = np.mean([np.mean(labels) for labels in several])
+            continue
+        votes: dict[float, Fraction] = defaultdict(Fraction)
+        for labels in several:
+            for label in labels:
+                votes[label] += Fraction(1, len(labels))
+        most = max(votes.values())
+        first, *others = [label for label, count in votes.items() if count == most]
+        if not others:
+            made[place] = first
+    return made
 
 
 def bind(
@@ -339,9 +390,10 @@ def bind(
 
     `items` may hold labels of their own, in their column `truth`: those are of one more annotator.
     Numbers are on `scale`, or else on the judge's. An annotator who marked every criterion of a
-    rubric, and gave no label of the whole, is taken to have given the judge's weighted mean. Raises
-    `DataFileError` with file, line, column and value for an unknown item or criterion, and for a
-    label that is none of the judge's.
+    rubric, and gave no label of the whole, is taken to have given the judge's weighted mean. Labels
+    of other items are left out and counted. Raises `DataFileError` with file, line, column and
+    value where all are of other items, for an unknown criterion, and for a label that is none of
+    the judge's.
     """
     binding = _Binding(judge, distinct(items), scale, labels)
     for item in distinct(items):
@@ -353,14 +405,12 @@ def bind(
     for row in labels.rows if labels else ():
         found = by_name.get(row.item) or by_key.get(row.item)
         if found is None:
-            raise binding.fault(
-                row, f"item is {row.item!r}, which is not among the items",
-                f"{did_you_mean(row.item, by_name)}Use an item's id, or remove the row.",
-            )  # fmt: skip
-        if row.item_key and row.item_key != found.key:
+            binding.others.append(row)
+        elif row.item_key and row.item_key != found.key:
             binding.stale += 1
         else:
             binding.add(row, found, binding.criterion(row))
+    binding.check_others(by_name)
     return binding.people()
 
 
@@ -381,6 +431,18 @@ class _Binding:
         }
         self._rows: dict[tuple[str, str, str], list[Annotation]] = defaultdict(list)
         self.stale = 0
+        self.others: list[Annotation] = []
+        """Labels of items that are not among these, which may be a part of those labelled."""
+
+    def check_others(self, names: Collection[str]) -> None:
+        """Raise where no label is of one of the items."""
+        if not self.others or self._labels is None or len(self.others) < len(self._labels.rows):
+            return
+        row = self.others[0]
+        raise self.fault(
+            row, f"item is {row.item!r}, and no label is of one of the items",
+            f"{did_you_mean(row.item, names)}Use an item's id or its 16-digit key.",
+        )  # fmt: skip
 
     def fault(self, row: Annotation, what: str, remedy: str) -> DataFileError:
         where = self._labels.place(row) if self._labels else "the items"
@@ -405,12 +467,17 @@ class _Binding:
 
     def people(self) -> People:
         values: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        sets: dict[str, dict[str, dict[str, tuple[float, ...]]]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
         path = self._labels.path if self._labels else Path("the items")
         for (criterion, annotator, key), rows in self._rows.items():
             newest = newest_of(path, rows)
             if newest.labels:
                 given = [self._value(newest, label) for label in newest.labels]
                 values[criterion][annotator][key] = float(np.mean(given))
+                if len(given) > 1:
+                    sets[criterion][annotator][key] = tuple(given)
         if isinstance(self._judge, RubricJudge):
             self._add_totals(self._judge, values)
         return People(
@@ -418,7 +485,9 @@ class _Binding:
             items=tuple(self._items),
             bounds=self._scale or self._judge.score_range,
             values={name: dict(of) for name, of in values.items() if of},
+            sets={name: dict(of) for name, of in sets.items()},
             stale=self.stale,
+            others=tuple(self.others),
         )
 
     def _add_totals(
@@ -448,10 +517,11 @@ class _Binding:
             points = to_points(np.array([self._judge.score_of(label)]), *self._judge.score_range)
         except ConfigError as error:
             column = self._labels.column if self._labels else "truth"
+            none = f" For no label, write {ABSTAIN}." if self._labels else ""
             raise self.fault(
                 row,
                 f"item {row.item!r}: {column} is {shown(label)}. {error.message.rstrip('.')}",
-                error.remedy,
+                f"{error.remedy}{none}",
             ) from None
         lowest, highest = self._scale
         return float(lowest + (highest - lowest) * points[0] / HIGHEST)

@@ -168,6 +168,10 @@ class RubricJudge(ModelJudge):
         weighted = sum(weight * Fraction(subscores[name]) for name, weight in weights.items())
         return float(weighted / sum(weights.values()))
 
+    @property
+    def decides(self) -> bool:
+        return bool(self.scale.verdicts) and len(self.criteria) == 1
+
     def score_of(self, label: Label) -> float:
         return label_on_scale(self.name, self.scale, label)
 

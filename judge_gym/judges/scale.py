@@ -43,6 +43,12 @@ class Scale(Frozen):
         """The steps that have a name, the worst first."""
         return list(enumerate(self.anchors, start=self.lowest))
 
+    @property
+    def verdicts(self) -> dict[str, float]:
+        """The two named steps of a scale that has no others, the better first; else none."""
+        two = self.highest - self.lowest == 1
+        return {name: float(step) for step, name in reversed(self.named)} if two else {}
+
     def mark(self, given: Any, of: str) -> float:
         """Return a mark out of an answer; raises `Unfit` when it is none on this scale.
 

@@ -21,6 +21,7 @@ from pydantic import (
 from judge_gym.design.experiment import Effort
 from judge_gym.errors import ConfigError
 from judge_gym.model_names import is_simulated_provider
+from judge_gym.shipped import DEPLOYMENTS
 
 
 class Price(BaseModel):
@@ -245,14 +246,24 @@ class Providers:
                 )
 
 
-def load_providers(file: Path) -> Providers:
-    """Read the providers file; raises `ConfigError` naming the table and key that is wrong."""
+def _tables(file: Path) -> dict[str, Any]:
     try:
-        tables = tomllib.loads(file.read_text())
+        return tomllib.loads(file.read_text())
     except OSError as error:
         raise ConfigError(f"The providers file {file} cannot be read: {error.strerror}.") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The providers file {file} is not TOML: {error}.") from None
+
+
+def load_providers(file: Path) -> Providers:
+    """Read the providers file; raises `ConfigError` naming the table and key that is wrong.
+
+    A file of one's own has the simulated providers of the shipped one, too, unless it names them.
+    """
+    tables = _tables(file)
+    for name, table in _tables(DEPLOYMENTS / "providers.toml").items():
+        if is_simulated_provider(name):
+            tables.setdefault(name, table)
     providers = {}
     bounds = Bounds()
     for name, table in tables.items():

@@ -28,6 +28,7 @@ def gate_json(report: GateReport) -> dict[str, Any]:
         "result": outcome(report.result),
         "texts": report.texts,
         "labels": report.labels,
+        "answers": report.answers,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
         "checks": [
@@ -47,7 +48,8 @@ def gate_markdown(reports: Sequence[GateReport]) -> str:
         table = plain_table("", ("check", "result", "figure", "what to do"), rows)
         parts += [f"### Gate: {report.sentence}", markdown_table(table)]
         parts.append(
-            f"{report.texts} texts, {report.new_judgements} new judgements. {report.labels}"
+            f"{report.texts} texts, {report.new_judgements} new judgements. "
+            f"{report.answers} {report.labels}".replace("  ", " ")
         )
         if note := report.answered.note():
             parts.append(f"Note: {note}.")

@@ -26,7 +26,7 @@ from judge_gym.calibration.verdict import (
     decide,
     readable_check,
 )
-from judge_gym.judges import BinaryJudge, Judge, JudgeResult
+from judge_gym.judges import Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts
 from judge_gym.judges.reason_critic import Criticism
@@ -183,7 +183,9 @@ class _Judged:
     curves: list[Curve]
     labelled: Labelled
     people: tuple[FloatArray, FloatArray]
-    """People's labels of the texts that have a score, people x texts, and these scores."""
+    """People's labels of the texts, people x texts, and the judge's scores, NaN without one."""
+    unscored: int
+    """Texts with a label and answers, none of them with a score."""
     steps: int
 
 
@@ -196,6 +198,10 @@ def _judged(judge: Judge, texts: Texts, results: Results, design: CalibrationDes
         curves=[_curve(texts, means, design, name) for name in _names(design)],
         labelled=_labelled(judge, texts, means, design),
         people=_people(texts, means),
+        unscored=sum(
+            item.truth is not None and bool(results[item.key]) and item.key not in means
+            for item in texts.originals
+        ),
         steps=_steps(judge, texts, results),
     )
 
@@ -220,14 +226,15 @@ def _checks(
                     labelled.judge,
                     rule.agreement,
                     margins.near,
-                    verdicts=bool(judge.verdict_scores),
+                    verdicts=judge.decides,
+                    unscored=judged.unscored,
                 )
             ]
             if has_labels
             else []
         ),
         *(
-            [beside_people_check(*judged.people, rule.below_people, rng)]
+            [beside_people_check(*judged.people, rule.below_people)]
             if len(texts.people) > 1
             else []
         ),
@@ -412,10 +419,8 @@ def _labelled(
 
 
 def _people(texts: Texts, means: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
-    judged = np.array([means.get(item.key, np.nan) for item in texts.originals])
-    scored = np.flatnonzero(~np.isnan(judged))
-    labels = texts.people[:, scored] if len(texts.people) else np.zeros((0, len(scored)))
-    return labels, judged[scored]
+    judged = np.array([means.get(item.key, np.nan) for item in texts.originals], dtype=np.float64)
+    return texts.people, judged
 
 
 def _truth(labelled: Labelled, steps: int) -> tuple[list[Estimate], IsotonicCurve | None]:
@@ -475,16 +480,16 @@ def _next_labels(labelled: Labelled, steps: int) -> NextLabels | None:
 def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], least: float) -> Check:
     of_all = readable_of(judge, [result for some in results for result in some])
     answers = replace(of_all, judge=judge.name)  # what answers it stands beside
-    scored = np.array(
-        [sum(result.score is not None for result in some) for some in results], dtype=np.int64
+    readable = np.array(
+        [sum(result.failure is None for result in some) for some in results], dtype=np.int64
     )
     counts = np.array([len(some) for some in results], dtype=np.int64)
-    return readable_check(scored, counts, answers, least)
+    return readable_check(readable, counts, answers, least)
 
 
 def _steps(judge: Judge, texts: Texts, results: Results) -> int:
     """Return how many scores the judge's scale has, as it is used: many once one lies between."""
-    if isinstance(judge, BinaryJudge):
+    if judge.decides and len(judge.verdict_scores) in (0, 2):
         return 2
     given = [result.score for item in texts.originals for result in results[item.key]]
     lowest, highest = judge.score_range

@@ -87,9 +87,13 @@ def _two_verdicts(
 
     Scores that all lie at the ends of both judges' scales are verdicts, too.
     """
-    named = [{score: name for name, score in judge.verdict_scores.items()} for judge in judges]
-    if all(set(names) == {0.0, 1.0} for names in named):
-        return named[0][0.0], named[0][1.0]
+    named = [
+        [judge.verdict_of(end) for end in judge.score_range]
+        for judge in judges
+        if len(judge.verdict_scores) == len(judge.score_range)
+    ]
+    if len(named) == len(judges) and named[0][0] and named[0][1]:
+        return named[0][0], named[0][1]
     at_ends = all(
         result.score is None or result.score in judge.score_range
         for judge, some in zip(judges, results, strict=True)
@@ -116,9 +120,10 @@ class Agreement:
     labels: int
     scored: int
     met: Estimate | None
-    """The share of labels met, of texts with an answer; None without a text that has a score.
+    """The share of labels met, of all labelled texts that were judged; None without one.
 
-    A judge of pairs that decides by order gives an answer and no score: the label is not met.
+    Without a score, whatever the reason (a crash, an unreadable answer, an abstention, a pair that
+    is decided by order), a label is not met.
     """
     concordance: Estimate | None
     """Lin's concordance; for two verdicts it is Cohen's κ."""
@@ -131,7 +136,8 @@ class Agreement:
             return ""
         missing = self.labels - self.scored
         without = (
-            f" {counted(missing, 'labelled text')} {'has' if missing == 1 else 'have'} no score."
+            f" {counted(missing, 'labelled text')} {'has' if missing == 1 else 'have'} no score, "
+            "so not the labelled one."
             if missing
             else ""
         )
@@ -154,7 +160,7 @@ class Agreement:
 
 def near_of(judge: Judge) -> float:
     """Return the points of 100 within which a mean score meets its label."""
-    return _HALF_WAY if judge.verdict_scores else Margins().near
+    return _HALF_WAY if judge.decides else Margins().near
 
 
 def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
@@ -170,18 +176,13 @@ def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult
         for item in labelled
         if (points := points_of(judge, by_text.get(item.key, [])))
     ]
-    if not pairs:
-        return Agreement(len(labelled), 0, None, None, near)
-    labels, judged = np.array(pairs, dtype=np.float64).T
-    answered = sum(
-        any(result.status != "failed" for result in by_text.get(item.key, [])) for item in labelled
-    )
-    met = np.zeros(answered, dtype=np.int64)
+    labels, judged = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    met = np.zeros(sum(item.key in by_text for item in labelled), dtype=np.int64)
     met[: len(pairs)] = np.abs(labels - judged) <= near
     return Agreement(
         len(labelled),
         len(pairs),
-        clustered_share("labels_met", met, np.ones_like(met)),
-        label_agreement(labels, judged),
+        clustered_share("labels_met", met, np.ones_like(met)) if len(met) else None,
+        label_agreement(labels, judged) if pairs else None,
         near,
     )

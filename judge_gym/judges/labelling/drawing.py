@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from judge_gym.annotations import Annotation
-from judge_gym.calibration.checks import Margins
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
+from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.label_files import LabelFile, read_labels, values_of
 from judge_gym.judges.people import WHOLE, bind
 from judge_gym.metrics.cells import BoolArray, FloatArray
@@ -228,7 +228,7 @@ class Labelling:
             to_points(np.array([of.get(item.key, np.nan) for item in self.items]), low, high)
             for of in (whole, self.judged)
         )
-        near = HIGHEST / 2 - 1e-3 if self.judge.verdict_scores else Margins().near
+        near = near_of(self.judge)
         met = np.where(np.isnan(labels), np.nan, np.abs(labels - judged) <= near)
         return met, judged
 

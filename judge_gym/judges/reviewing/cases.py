@@ -8,7 +8,7 @@ from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_file
 from judge_gym.design.config import Node, Place, read_tree
 from judge_gym.errors import ConfigError
-from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge
+from judge_gym.judges import Item, Judge, load_judge
 from judge_gym.judges.calibrating.judging import Asked, check_labels, load_originals, people_of
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import judge_in
@@ -76,10 +76,10 @@ class LoadedReview:
 
 
 def verdicts_of(judge: Judge) -> tuple[str, ...]:
-    """Return the verdicts a judge decides between, those of score 1 and 0; empty for scores."""
-    if isinstance(judge, BinaryJudge):
-        return tuple(verdict.name for verdict in judge.verdicts)
-    return ("first", "second") if isinstance(judge, PairwiseJudge) else ()
+    """Return the verdicts a judge decides between, of the best and worst score; none of scores."""
+    lowest, highest = judge.score_range
+    named = judge.verdict_of(highest), judge.verdict_of(lowest)
+    return tuple(name for name in named if name is not None)
 
 
 def load_review(path: Path) -> LoadedReview:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
-from judge_gym.calibration.verdict import CalibrationVerdict
+from judge_gym.calibration.verdict import AGREEMENT, CalibrationVerdict
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult
@@ -28,6 +28,7 @@ from judge_gym.judges.calibrating.assessing import (
 )
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.reviewing.agreeing import Since, labels_check, since_review
 from judge_gym.judges.reviewing.cases import Case, LoadedReview, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
@@ -114,9 +115,13 @@ def review_findings(
     findings: list[Finding] = []
     for case, some in zip(cases, answers, strict=True):
         assessed = [_assessed(case, place, some) for place in range(len(case.judges))]
-        checks = [tuple(one.checks) if one else () for one in assessed]
+        checks = [
+            tuple(one.checks) if one else _by_labels(case, place, some)
+            for place, one in enumerate(assessed)
+        ]
         since = {day: next(drifts) for day in some.before}
-        findings.append(_of_judge(case, some, since, assessed[0]))
+        became = {day: _since(case, some, day, margins) for day in some.before}
+        findings.append(_of_judge(case, some, since, became, assessed[0], checks[0]))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
             against = _Against(place, agreement, next(gains), checks[0], checks[place])
@@ -135,15 +140,40 @@ class _Against:
     theirs: tuple[Check, ...]
 
 
+def _scale(case: Case) -> tuple[float, float] | None:
+    return case.design.label_scale if case.design else None
+
+
+def _by_labels(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
+    """Return the check of a judge's agreement with labels; none without labels."""
+    check = labels_check(case.judges[place], case.texts.originals, answers.now[place], _scale(case))
+    return (check,) if check else ()
+
+
+def _since(case: Case, answers: Said, day: date, margins: Margins) -> Since:
+    results = answers.before[day], answers.now[0]
+    return since_review(case.judge, case.texts.originals, results, day, _scale(case), margins)
+
+
 def _of_judge(
-    case: Case, answers: Said, drifts: Mapping[date, Check], assessed: Assessment | None
+    case: Case,
+    answers: Said,
+    drifts: Mapping[date, Check],
+    became: Mapping[date, Since],
+    assessed: Assessment | None,
+    checks: tuple[Check, ...],
 ) -> Finding:
-    checks = tuple(assessed.checks) if assessed else ()
     grounds = [
-        f"It no longer judges as on {day}: {drift.reason}."
+        f"It no longer judges as on {day}: {why}."
         for day, drift in drifts.items()
-        if drift.result is Result.FAILS
+        for why in (
+            *([drift.reason] if drift.result is Result.FAILS else []),
+            *became[day].grounds,
+        )
     ]
+    agreement = next((check for check in checks if check.name == AGREEMENT), None)
+    if agreement and agreement.result is Result.FAILS:
+        grounds.append(f"It does not agree with people's labels: {agreement.reason}.")
     failing = [
         check.name
         for check in checks
@@ -157,21 +187,28 @@ def _of_judge(
         reason = f"It judges as on {answers.since}: {last.reason}."
         if last.result is not Result.PASSES:
             reason = f"inconclusive: {last.reason}. {last.action}".strip()
+    if agreement:
+        reason = f"{reason} Agreement with people's labels: {agreement.reason}."
     dated = [
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]
-    finding = _finding(case, answers, 0, grounds, reason, (*dated, *checks), ())
+    of_texts = [check for one in became.values() for check in one.checks]
+    finding = _finding(case, answers, 0, grounds, reason, (*dated, *of_texts, *checks), ())
     last_drift = drifts[answers.since].result if answers.since is not None else None
-    return replace(finding, verdict=_verdict(finding, last_drift, assessed))
+    return replace(finding, verdict=_verdict(finding, last_drift, agreement, assessed))
 
 
 def _verdict(
-    finding: Finding, last_drift: Result | None, assessed: Assessment | None
+    finding: Finding,
+    last_drift: Result | None,
+    agreement: Check | None,
+    assessed: Assessment | None,
 ) -> CalibrationVerdict:
     """Return whether the judge in use may be used.
 
-    A calibration decides, but a judge to reconsider is used with care at best. Without one, a judge
-    that judges as at its last review may be used as decided then.
+    A calibration decides, but a judge to reconsider is used with care at best. Without one,
+    agreement with labels decides; without labels, a judge that judges as at its last review may be
+    used as decided then.
     """
     if finding.missing or not finding.statuses.total():
         return CalibrationVerdict.CANNOT_TELL
@@ -179,9 +216,16 @@ def _verdict(
     if assessed:
         of_checks = assessed.decision.verdict
         return max(of_checks, CalibrationVerdict.CARE) if reconsidered else of_checks
+    if agreement and agreement.result is Result.FAILS:
+        return CalibrationVerdict.DO_NOT_USE
     if reconsidered:
         return CalibrationVerdict.CARE
+    if agreement and agreement.result is not Result.PASSES:
+        return CalibrationVerdict.CANNOT_TELL
     is_as_before = last_drift is Result.PASSES
+    if agreement:
+        first = last_drift is None
+        return CalibrationVerdict.USE if first or is_as_before else CalibrationVerdict.CARE
     return CalibrationVerdict.USE if is_as_before else CalibrationVerdict.CANNOT_TELL
 
 
@@ -296,7 +340,7 @@ def _gain(
     Below 0 it is nearer: in points of 100, or the share of wrong verdicts. The p is two-sided, by
     sign flips, which for verdicts is McNemar's exact test.
     """
-    scale = case.design.label_scale if case.design else None
+    scale = _scale(case)
     errors = [
         (
             _error(case.judge, item, mine[item.key], scale),
@@ -325,9 +369,7 @@ def _error(
     if value is None or item.truth is None:
         return None
     if isinstance(value, str):
-        label = judge.label(item)
-        label_name = next(name for name, score in judge.verdict_scores.items() if score == label)
-        return float(value != label_name)
+        return float(value != judge.verdict_of(judge.label(item)))
     points = known_points(judge, item, scale)
     return None if np.isnan(points) else abs(value - points)
 
@@ -341,7 +383,7 @@ def _value(judge: Judge, results: Sequence[JudgeResult]) -> float | str | None:
         points = points_of(judge, results)
         return float(np.mean(points)) if points else None
     given = Counter(
-        result.verdict or result.status
+        judge.verdict_of(result.score) or result.status
         for result in results
         if result.status in ("scored", "inconsistent")
     )

@@ -120,7 +120,7 @@ def test_what_failed_is_no_item_of_the_comparison():
 def test_what_creeps_is_seen_beside_the_first_review():
     before = {LAST: near([score - 2 for score in SCORES]), LONG_AGO: near([s - 9 for s in SCORES])}
     (judge,) = found([FIRST], items(12), [SCORES], before=before)
-    assert [one.result for one in judge.checks] == [Result.PASSES, Result.FAILS]
+    assert [one.result for one in judge.checks[:2]] == [Result.PASSES, Result.FAILS]
     assert judge.checks[1].question.endswith("points since 2025-06-01")
     assert judge.recommendation == "reconsider"
     assert judge.reason.startswith("It no longer judges as on 2025-06-01: 9 points")
@@ -172,6 +172,45 @@ def test_the_verdict_is_of_the_calibration_or_of_the_drift():
         judge, other = found([FIRST, SECOND], texts, [SCORES, SCORES], before=before)
         assert judge.verdict is verdict
         assert other.verdict is None
+
+
+RIGHT = [20.0, 35.0, 50.0, 65.0, 80.0] * 12
+EXCHANGED = {
+    "permuted": [*RIGHT[1:], RIGHT[0]],
+    "constant": [50.0] * 60,
+    "inverted": [100.0 - score for score in RIGHT],
+}
+
+
+@pytest.mark.parametrize("exchange", EXCHANGED)
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_judge_whose_every_text_changed_is_reconsidered_though_its_mean_stays(exchange, labelled):
+    texts = items(60, RIGHT if labelled else None)
+    (judge,) = found([FIRST], texts, [EXCHANGED[exchange]], before={LAST: RIGHT})
+    assert judge.recommendation == "reconsider"
+    by_name = {check.name: check for check in judge.checks}
+    if labelled:
+        assert by_name["agreement kept"].result is Result.FAILS
+        assert by_name["agreement"].result is Result.FAILS
+        assert judge.verdict is CalibrationVerdict.DO_NOT_USE
+        assert "It does not agree with people's labels: concordance" in judge.reason
+    else:
+        assert by_name["alike"].result is not Result.PASSES
+
+
+def test_labels_decide_whether_a_judge_that_changed_is_kept():
+    worse = [score + (30 if n % 2 else -15) for n, score in enumerate(RIGHT)]
+    (same,) = found([FIRST], items(60, RIGHT), [near(RIGHT)], before={LAST: near(RIGHT)})
+    assert (same.recommendation, same.verdict) == ("keep", CalibrationVerdict.USE)
+    assert "Agreement with people's labels: concordance" in same.reason
+    (better,) = found([FIRST], items(60, RIGHT), [near(RIGHT)], before={LAST: worse})
+    kept = next(check for check in better.checks if check.name == "agreement kept")
+    assert kept.result is Result.PASSES
+    assert (kept.estimate.estimate or 0) > 0
+    (first,) = found([FIRST], items(60, RIGHT), [near(RIGHT)])
+    assert first.verdict is CalibrationVerdict.USE
+    (few,) = found([FIRST], items(6, RIGHT[:6]), [RIGHT[:6]], before={LAST: RIGHT[:6]})
+    assert (few.recommendation, few.verdict) == ("keep", CalibrationVerdict.CANNOT_TELL)
 
 
 FAULTS = [

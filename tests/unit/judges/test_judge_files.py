@@ -180,6 +180,51 @@ def test_a_faulty_item_is_named_with_file_and_line(tmp_path: Path, rows: str, sa
     assert said in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "items.json",
+            '{\n"rows": [{"text": "a"}]}',
+            "one JSON object (keys 'rows')",
+        ),
+        ("items.json", '{\n"a": 1, "b": 2}\n', "one JSON object (keys 'a', 'b')"),
+        ("items.jsonl", '{"id": "a",\n"text": "x"}\n', "does not end on its line"),
+        ("items.jsonl", '{"id": "a",\n"text": ', "not JSON"),
+        ("items.json", "text", "not JSON"),
+    ],
+)
+def test_a_json_object_is_not_called_something_else(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
+    with pytest.raises(DataFileError) as refused:
+        read_items(written(tmp_path, content, name))
+    assert said in refused.value.message
+    assert refused.value.remedy
+
+
+def test_files_are_named_by_text_and_wrong_fields_are_a_clear_error(tmp_path: Path) -> None:
+    file = written(tmp_path, '{"text": "x"}\n', "items.jsonl")
+    assert read_items(str(file)) == read_items(file)
+    with pytest.raises(ConfigError, match="'trut' is not a field of an item"):
+        read_items(file, {"trut": "x"})
+
+
+@pytest.mark.parametrize("given", ["", None, 5, {"text": "a"}])
+def test_what_is_no_item_is_a_clear_error(given: object) -> None:
+    judge = load_judge(JUDGES / "notes.yaml")
+    with pytest.raises(ConfigError, match="item"):
+        judge.check(given) if given != "" else judge.score(given)  # type: ignore[arg-type]
+
+
+def test_a_function_with_wrong_fields_is_a_clear_error() -> None:
+    def grade(item: dict[str, object]) -> int:
+        return 1
+
+    with pytest.raises(ConfigError, match="scale is a list of 2"):
+        CallableJudge.of(grade, version="1", scale=(0, 1))
+
+
 def test_an_item_is_the_texts_that_a_judge_sees() -> None:
     item = Item(id="1", text="x", corpus="c")
     variant = Variant(perturbation="add_fluff", severity=0.5, seed=1)

@@ -111,7 +111,7 @@ def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> No
         (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,{NOON}\n", ["line 3"]),
         ("item,annotator,label\nt1,ann,6\n", ["line 2", "item 't1'", "label is 6", "from 1 to 5"]),
         ("item,annotator,label\nt1,ann,good\n", ["label is 'good'", "from 1 to 5"]),
-        ("item,annotator,label\nt9,ann,4\n", ["line 2", "item is 't9'", "among the items"]),
+        ("item,annotator,label\nt9,ann,4\n", ["line 2", "item is 't9'", "no label is of one of"]),
         ("item,annotator,label\nt1,,4\n", ["line 2", "annotator is empty"]),
         ("item,rater,label\nt1,ann,4\n", ["no column 'annotator'", "'rater'", "fields: {anno"]),
         ("item,annotator,label,time\nt1,ann,4,yesterday\n", ["time is 'yesterday'", "ISO 8601"]),

@@ -1,0 +1,122 @@
+"""Whether a judge in use agrees with people's labels, and still does, and with itself text by text.
+
+A mean that stays can hide that every text is judged otherwise, so drift is not all there is to ask.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from judge_gym.calibration.checks import Check, Decide, Margins, Result, claimed
+from judge_gym.calibration.verdict import agreement_check
+from judge_gym.formats import plain
+from judge_gym.judges import Item, Judge
+from judge_gym.judges.calibrating.assessing import Results, known_points, points_of
+from judge_gym.judges.calibrating.comparing import near_of
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
+
+KEPT, ALIKE = "agreement kept", "alike"
+"""Names of checks: agreement with labels did not fall, texts have the scores that they had."""
+
+
+@dataclass(frozen=True)
+class Since:
+    """What became of a judge since an earlier review; None where labels or scores are missing."""
+
+    kept: Check | None
+    alike: Check | None
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(check for check in (self.kept, self.alike) if check)
+
+    @property
+    def grounds(self) -> list[str]:
+        """Why to reconsider the judge: labels decide, where they can."""
+        if self.kept and self.kept.result in (Result.PASSES, Result.FAILS):
+            return [self.kept.reason] if self.kept.result is Result.FAILS else []
+        fails = self.alike and self.alike.result is Result.FAILS
+        return [self.alike.reason] if self.alike and fails else []
+
+
+def labels_check(
+    judge: Judge, texts: Sequence[Item], now: Results, scale: tuple[float, float] | None
+) -> Check | None:
+    """Return whether a judge agrees with people's labels, as `Decide` asks; None without labels."""
+    labels = _labels(judge, texts, scale)
+    known = ~np.isnan(labels)
+    if not known.any():
+        return None
+    judged = _means(judge, texts, now)
+    both = known & ~np.isnan(judged)
+    answered = np.array([bool(now[item.key]) for item in texts])
+    return agreement_check(
+        labels[both],
+        judged[both],
+        Decide().agreement,
+        near_of(judge),
+        verdicts=judge.decides,
+        unscored=int((known & answered & np.isnan(judged)).sum()),
+    )
+
+
+def since_review(
+    judge: Judge,
+    texts: Sequence[Item],
+    results: tuple[Results, Results],
+    day: date,
+    scale: tuple[float, float] | None,
+    margins: Margins,
+) -> Since:
+    """Return what became of a judge, by its results of the review on `day` and of now."""
+    before, now = (_means(judge, texts, some) for some in results)
+    both = ~np.isnan(before) & ~np.isnan(now)
+    labels = _labels(judge, texts, scale)
+    known = both & ~np.isnan(labels)
+    kept = _kept(labels[known], before[known], now[known], day) if known.any() else None
+    return Since(kept, None if judge.decides else _alike(before[both], now[both], day, margins))
+
+
+def _kept(labels: FloatArray, before: FloatArray, now: FloatArray, day: date) -> Check:
+    less = Decide().below_people
+    check = claimed(
+        KEPT,
+        f"it agrees with people's labels at most {plain(less)} less than on {day}",
+        agreement_gain(labels, before, now),
+        Claim(Direction.ABOVE, -less),
+        "Read the texts on which it no longer gives the label, before relying on it.",
+    )
+    if np.array_equal(before, now):
+        same = f"0, the same answers as on {day}"
+        return replace(check, result=Result.PASSES, reason=same, action="")
+    reason = f"agreement with people's labels, now less on {day}: {check.reason}"
+    return replace(check, reason=reason)
+
+
+def _alike(before: FloatArray, now: FloatArray, day: date, margins: Margins) -> Check:
+    check = claimed(
+        ALIKE,
+        f"its scores of each text can stand in for those of {day}: their concordance is above "
+        f"{plain(margins.alpha)}",
+        replace(label_agreement(before, now), metric="agreement_with_before"),
+        Claim(Direction.ABOVE, margins.alpha),
+        "Read the texts that moved most, and calibrate it again before relying on it.",
+    )
+    if len(now) and np.array_equal(before, now):
+        return replace(
+            check, result=Result.PASSES, reason=f"the same scores as on {day}", action=""
+        )
+    return replace(check, reason=f"concordance of its scores now and on {day}: {check.reason}")
+
+
+def _labels(judge: Judge, texts: Sequence[Item], scale: tuple[float, float] | None) -> FloatArray:
+    return np.array([known_points(judge, item, scale) for item in texts], dtype=np.float64)
+
+
+def _means(judge: Judge, texts: Sequence[Item], results: Results) -> FloatArray:
+    points = [points_of(judge, results[item.key]) for item in texts]
+    return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)

@@ -1,0 +1,262 @@
+"""The known answer that labels of several people make: one for every kind of judge and form."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.judges import (
+    BinaryJudge,
+    CallableJudge,
+    Criterion,
+    HttpJudge,
+    Item,
+    ItemFile,
+    Judge,
+    JudgeResult,
+    PairwiseJudge,
+    RubricJudge,
+    Scale,
+    VerdictName,
+    collect_labels,
+    load_judge,
+    new_label,
+    read_item_file,
+)
+from judge_gym.judges.calibrating.comparing import agreement
+from judge_gym.judges.gate_checks import threshold_checks
+from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.people import known_answers
+
+STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
+OF_TWO = Scale(lowest=1, highest=2, anchors=("No", "Yes"))
+JUDGES: dict[str, Judge] = {
+    "binary": BinaryJudge(
+        name="binary", model="sim/good-1", task="?",
+        verdicts=(VerdictName(name="Yes", description="y"),
+                  VerdictName(name="No", description="n")),
+    ),
+    "function": CallableJudge(name="function", function="mine:grade", scale=STEPS),
+    "endpoint": HttpJudge(name="endpoint", url="http://127.0.0.1:9/", scale=OF_TWO),
+    "rubric": RubricJudge(
+        name="rubric", model="sim/good-1", task="?", scale=STEPS,
+        criteria=(Criterion(name="right", description="r"),),
+    ),
+}  # fmt: skip
+COUNT = 30
+
+
+def texts(folder: Path, second: str = "", count: int = COUNT) -> ItemFile:
+    file = folder / "items.csv"
+    columns, more = ("id,text,second", f",{second}") if second else ("id,text", "")
+    file.write_text(f"{columns}\n" + "".join(f"t{n},text {n}{more}\n" for n in range(count)))
+    return read_item_file(file)
+
+
+def said(judge: Judge, items: list[Item], scores: list[float | None]) -> list[JudgeResult]:
+    return [
+        JudgeResult(
+            judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
+            repeat=0, status="failed" if score is None else "scored", score=score, subscores={},
+            verdict=None, reason="", failure="x: y" if score is None else None, call_ids=(),
+            duration_s=None, simulated=False,
+        )
+        for item, score in zip(items, scores, strict=True)
+    ]  # fmt: skip
+
+
+def majority(n: int) -> str:
+    return "Yes" if n % 3 else "No"
+
+
+def other(n: int) -> str:
+    return "No" if n % 3 else "Yes"
+
+
+FORMS = {
+    "three raters": lambda n: [("a", majority(n)), ("b", other(n)), ("c", majority(n))],
+    "one rater": lambda n: [("a", majority(n))],
+    "one beside three": lambda n: (
+        [("a", majority(n))] + ([("b", other(n)), ("c", majority(n))] if n % 2 else [])
+    ),
+    "five raters": lambda n: [(who, majority(n) if who in "abc" else other(n)) for who in "abcde"],
+    "a set of votes": lambda n: [("a", [majority(n), other(n), majority(n)])],
+    "sets that are split": lambda n: [("a", ["Yes", "No"]), ("b", majority(n))],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", JUDGES)
+def test_labels_give_one_accuracy_in_every_form_and_for_every_kind(
+    tmp_path: Path, kind: str, form: str
+) -> None:
+    judge, read = JUDGES[kind], texts(tmp_path)
+    rows = [new_label(f"t{n}", *row) for n in range(COUNT) for row in FORMS[form](n)]
+    items = read.with_labels(collect_labels(rows), [judge])
+    lowest, highest = judge.score_range
+    right = [float(highest if majority(n) == "Yes" else lowest) for n in range(COUNT)]
+    found = agreement(judge, items.texts, said(judge, list(items.texts), right))
+    assert found.met is not None
+    assert found.concordance is not None
+    assert (found.met.estimate, found.met.n_items, found.concordance.estimate) == (1.0, COUNT, 1.0)
+    wrong = [float(highest + lowest - score) for score in right]
+    missed = agreement(judge, items.texts, said(judge, list(items.texts), wrong))
+    assert missed.met is not None
+    assert missed.met.estimate == 0.0
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_a_tie_of_four_raters_has_no_known_answer(tmp_path: Path, kind: str) -> None:
+    judge, read = JUDGES[kind], texts(tmp_path, count=4)
+    votes = {"t0": "Yes Yes No No", "t1": "Yes Yes Yes No", "t2": "No No No No"}
+    rows = [
+        new_label(item, who, vote)
+        for item, of_item in votes.items()
+        for who, vote in zip("abcd", of_item.split(), strict=True)
+    ]
+    items = read.with_labels(collect_labels(rows), [judge])
+    assert items.people is not None
+    lowest, highest = judge.score_range
+    assert [item.truth for item in items.texts] == [None, highest, lowest, None]
+    assert items.people.undecided == 1
+    assert "1 text without a majority" in items.people.said()
+
+
+def test_labels_0_and_1_of_a_scale_without_names_are_answers_and_shares_are_numbers(
+    tmp_path: Path,
+) -> None:
+    judge = CallableJudge(name="own", function="m:f", scale=Scale(lowest=0, highest=1))
+    read = texts(tmp_path, count=2)
+    for labels, expected in (([1, 1, 0], 1.0), ([1, 0.8, 0], 0.6)):
+        rows = [new_label("t0", who, label) for who, label in zip("abc", labels, strict=True)]
+        [first, _] = read.with_labels(collect_labels(rows), [judge]).items
+        assert first.truth == pytest.approx(expected)
+
+
+def test_graded_labels_are_averaged_whether_of_raters_or_in_a_set(tmp_path: Path) -> None:
+    judge = CallableJudge(name="own", function="m:f", scale=Scale(lowest=1, highest=5))
+    rows = [new_label("t0", who, label) for who, label in (("a", 4), ("b", 4), ("c", 1))]
+    rows.append(new_label("t1", "a", [4, 4, 1]))
+    items = texts(tmp_path, count=2).with_labels(collect_labels(rows), [judge])
+    assert [item.truth for item in items.items] == [3.0, 3.0]
+
+
+def test_a_set_of_a_pair_divides_its_vote(tmp_path: Path) -> None:
+    judge = PairwiseJudge(name="pairs", model="sim/good-1", task="?", ties=True)
+    read = texts(tmp_path, second="b", count=2)
+    rows = [
+        new_label("t0", "a", ["first", "tie"]), new_label("t0", "b", "first"),
+        new_label("t1", "a", ["first", "tie"]), new_label("t1", "b", ["first", "second"]),
+        new_label("t1", "c", "tie"),
+    ]  # fmt: skip
+    items = read.with_labels(collect_labels(rows), [judge])
+    # t0: 1.5 against 0.5; t1: first 1, tie 1.5, second 0.5.
+    assert [item.truth for item in items.items] == [1.0, 0.5]
+
+
+@given(
+    st.lists(st.lists(st.lists(st.sampled_from([0.0, 100.0]), max_size=3), max_size=5), max_size=6),
+    st.randoms(),
+)
+def test_a_majority_needs_more_votes_than_any_other_and_no_order(votes, random) -> None:
+    made = known_answers(votes, by_vote=True)
+    for of_item, answer in zip(votes, made, strict=True):
+        weight = {
+            point: sum(one.count(point) / len(one) for one in of_item if one)
+            for point in (0.0, 100.0)
+        }
+        if np.isnan(answer):
+            assert weight[0.0] == pytest.approx(weight[100.0])
+        else:
+            assert weight[answer] > weight[100.0 - answer] - 1e-9
+    shuffled = [random.sample(of_item, len(of_item)) for of_item in votes]
+    assert np.array_equal(known_answers(shuffled, by_vote=True), made, equal_nan=True)
+
+
+def test_a_function_of_two_steps_has_verdicts() -> None:
+    judge = CallableJudge(name="own", function="m:f", scale=OF_TWO)
+    assert judge.verdict_scores == {"Yes": 2.0, "No": 1.0}
+    assert [judge.read_object({"score": given}).verdict for given in (1, "Yes", True, 2)] == [
+        "No", "Yes", "Yes", "Yes",
+    ]  # fmt: skip
+    assert judge.read_object({"score": 1, "verdict": "keep"}).verdict == "keep"
+    graded = CallableJudge(name="own", function="m:f", scale=Scale(lowest=1, highest=5))
+    assert not graded.decides
+
+
+def test_an_ensemble_of_functions_may_still_average(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.yaml").write_text(
+            f"kind: callable\nname: {name}\nfunction: m:{name}\n"
+            "scale: {lowest: 0, highest: 1, anchors: ['No', 'Yes']}\n"
+        )
+    file = tmp_path / "all.yaml"
+    for rule, decides in (("mean", False), ("majority", True)):
+        file.write_text(
+            f"kind: ensemble\nname: all\nmembers: [a.yaml, b.yaml, c.yaml]\nrule: {rule}\n"
+        )
+        judge = load_judge(file)
+        assert (judge.decides, bool(judge.verdict_scores)) == (decides, decides)
+
+
+def test_labels_of_more_items_than_there_are_are_left_out_and_counted(tmp_path: Path) -> None:
+    judge = JUDGES["function"]
+    rows = [new_label(f"t{n}", "a", "Yes") for n in range(COUNT)]
+    items = texts(tmp_path, count=3).with_labels(collect_labels(rows), [judge])
+    assert [item.truth for item in items.items] == [1.0, 1.0, 1.0]
+    assert items.people is not None
+    assert "27 labels of 27 other items ('t10', 't11', 't12' and others): left out" in (
+        items.people.said()
+    )
+    with pytest.raises(EvidenceError, match="no label is of one of the items"):
+        texts(tmp_path, count=3).with_labels(collect_labels(rows[5:]), [judge])
+
+
+def test_a_label_that_is_none_names_abstain(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError) as caught:
+        texts(tmp_path, count=1).with_labels(
+            collect_labels([new_label("t0", "a", "Unsure")]), JUDGES["function"]
+        )
+    assert "Unsure" in caught.value.message
+    assert "write abstain" in caught.value.remedy
+
+
+@pytest.mark.parametrize("label", [None, float("nan"), [], [1, float("inf")]])
+def test_what_is_no_label_in_python_is_named(label) -> None:
+    with pytest.raises(ConfigError, match="The label of item 't0' by 'a'"):
+        new_label("t0", "a", label)
+
+
+def test_how_people_agree_does_not_depend_on_the_judge(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        new_label(f"t{n}", who, int(rng.integers(1, 6)))
+        for n, who in itertools.product(range(COUNT), "ab")
+    ]
+    floors = [
+        texts(tmp_path)
+        .with_labels(
+            collect_labels(rows),
+            CallableJudge(name=name, function=f"m:{name}", scale=Scale(lowest=1, highest=5)),
+        )
+        .people.floor()  # type: ignore[union-attr]
+        .alpha
+        for name in ("one", "two")
+    ]
+    assert floors[0] == floors[1]
+
+
+def test_a_crash_and_none_count_alike_in_the_gate(tmp_path: Path) -> None:
+    judge = JUDGES["function"]
+    rows = [new_label(f"t{n}", "a", majority(n)) for n in range(COUNT)]
+    items = texts(tmp_path).with_labels(collect_labels(rows), judge)
+    scores = [None if n < 3 else float(majority(n) == "Yes") for n in range(COUNT)]
+    rule = GateRule(items=Path("items.csv"), accuracy=0.5)
+    checks = threshold_checks(judge, rule, items.texts, said(judge, list(items.texts), scores))
+    readable, agrees, accuracy = checks
+    assert (readable.estimate.estimate, accuracy.estimate.estimate) == (0.9, 0.9)
+    assert (accuracy.estimate.n_items, agrees.estimate.n_items) == (30, 27)
