@@ -66,6 +66,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str) -> Readings
     found = derived(files, kind, options)
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
+    notes += found.notes
     if found.weighted:
         notes.append(
             f"{counted(found.weighted, 'preference')} between 1 and 2, read as the output that it "

@@ -33,8 +33,10 @@ from judge_gym.lab.importing import Repeats, item_key, recorded_experiments, sam
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
+from judge_gym.metrics.written_scores import written_figures
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import (
+    Given,
     Judging,
     RecordedFiles,
     RecordedItem,
@@ -83,6 +85,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         stage_of = {stage.label: number for number, stage in enumerate(rubric.stages, start=1)}
         truth = np.array([stage_of.get(label, 0) for label in data.truth.label])
         rows.append(result_row(longer_right(truth, longest), {}, data.origin))
+    rows += [row for group in groups for row in _written(group, experiments, read.windows)]
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
@@ -152,6 +155,39 @@ def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
             n_stages=group.n_stages,
         )
         yield group.row(length_preference(pairs, longest), [arms], judge=judge.model)
+
+
+def _written(
+    group: Group, experiments: Experiments, windows: Mapping[str, RecordedWindow]
+) -> Iterator[ResultRow]:
+    """Yield the figures of scores as written, where stages are not the scores."""
+    names = {experiment.key: place for place, experiment in experiments.items()}
+    for judge, arms in zip(group.judges, group.own_arms, strict=True):
+        name, judging = names[judge.experiment.key]
+        items, given = windows[name].items, windows[name].judgements[judging]
+        scored = [one for one in given if one.choice not in (None, "abstained")]
+        numbers = [one.number for one in scored]
+        if not numbers or None in numbers or _are_stages(scored):
+            continue
+        places = {key: place for place, key in enumerate(items)}
+        known = [np.nan if one.number is None else one.number for one in items.values()]
+        figures = written_figures(
+            np.array([places[one.item] for one in scored], dtype=np.int64),
+            np.array(numbers, dtype=np.float64),
+            np.array(known, dtype=np.float64),
+        )
+        for estimate in figures:
+            yield group.row(estimate, [arms], judge=judge.model)
+
+
+def _are_stages(scored: Sequence[Given]) -> bool:
+    """Return whether every score is its stage, but for where the scale begins."""
+    apart = {
+        (one.number or 0.0) - one.choice[0]
+        for one in scored
+        if isinstance(one.choice, tuple) and not one.reversed
+    }
+    return len(apart) <= 1 and all(value.is_integer() for value in apart)
 
 
 def _people(

@@ -71,6 +71,8 @@ Per judge, on the items all judges of the group scored:
   recorded judgements on all that the judge answered)
 - `stage_error`, `cohens_kappa_quadratic`: distance from the true stage, and agreement in which it
   counts by its square (benchmark with three stages or more)
+- `written_mean`, `written_error`, `written_correlation`: of recorded scores that are not stages, as
+  the file has them: their mean, distance from the known ones, and rank correlation with them
 - `letter_overconfidence`, `letter_brier_score`: token probability of the verdict's letter against
   whether the verdict is right, on all the judge was given (`logprobs`; control, benchmark)
 - `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`,
@@ -264,6 +266,9 @@ NEEDS = {
     "single verdicts on items whose known answer is one of three stages or more (benchmark)": (
         *("stage_error", "cohens_kappa_quadratic"),
     ),
+    "recorded scores with half points, or of more values than stages": (
+        *("written_mean", "written_error", "written_correlation"),
+    ),
     "single verdicts with `logprobs: true` on items whose known answer is a stage of the rubric": (
         *("letter_overconfidence", "letter_brier_score"),
     ),
@@ -365,7 +370,11 @@ UNITS = {
     "probes": "next_step_probes",
     "USD": "next_step_cost",
     "0-1 score or share correct": "half_width",
-    "rho": "conflict_polarization_correlation control_rank_correlation concept_rank_correlation",
+    "rho": """
+        conflict_polarization_correlation control_rank_correlation concept_rank_correlation
+        written_correlation
+    """,
+    "points as written": "written_mean written_error",
     "0-1 scale": """
         swap_verdict_shift sham_verdict_shift swap_verdict_change sham_verdict_change
         mean_score score_mean_passing score_mean_shift control_error corrected_mean

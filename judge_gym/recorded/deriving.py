@@ -69,6 +69,8 @@ class Derived:
     readings: list[Recorded] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     """Scores that have no mapping → why."""
+    notes: list[str] = field(default_factory=list)
+    """What was read as what, where the format does not say it, and how to say otherwise."""
     weighted: int = 0
     """Preferences between 1 and 2, which are read as the side that they are on."""
 
@@ -99,17 +101,25 @@ class _Stages:
 
 
 class _Unfit(Exception):
-    """Verdicts that are no stages; says why, and `cut` where a stage may begin."""
+    """Verdicts that are no stages; says why, and `scale` where they are more numbers than those."""
 
-    def __init__(self, why: str, cut: float | None = None) -> None:
+    def __init__(self, why: str, scale: Scale | None = None) -> None:
         super().__init__(why)
-        self.cut = cut
+        self.scale = scale
+
+    @property
+    def cut(self) -> str:
+        """An option that reads two stages, in the middle of the scale."""
+        if self.scale is None:
+            return ""
+        middle = (self.scale.lowest + self.scale.highest) / 2
+        return f"--cut {middle:.0f}" if abs(middle) >= _MOST else f"--cut {middle:.2g}"
 
     def noted(self, scorer: str) -> str:
         """Return why, with the options that read the scores of a scorer."""
-        if self.cut is None:
+        if not self.scale:
             return str(self)
-        return f"{self}; --scorer {shlex.quote(scorer)} --cut {self.cut:.2g} reads two"
+        return f"{self}; --scorer {shlex.quote(scorer)} {self.cut} reads two"
 
 
 Rows = list[dict[str, Any]]
@@ -135,9 +145,10 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
     make(found, rows, options, files)
     if not found.readings:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.unread.items())
+        cut = next(iter(re.findall(r"--cut \S+", why)), "--cut")
         raise ConfigError(
             f"{_names(files)}: no judgement to compare: {why}.",
-            "Name the scores at which a stage begins with --cut 0.5, or write a mapping file.",
+            f"Name the scores at which a stage begins with {cut}, or write a mapping file.",
         )
     return found
 
@@ -306,9 +317,15 @@ def _of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles)
         stages = _stages({str(_text(row, verdict)) for row in rows}, options)
     except _Unfit as unfit:
         _check_numbers(files, verdict)
-        raise ConfigError(
-            f"{verdict}: {unfit}.", "Name the stages in a mapping file, or use --cut 0.5."
-        ) from unfit
+        if unfit.scale is None:
+            raise ConfigError(
+                f"{verdict}: {unfit}.", "Name the stages in a mapping file."
+            ) from unfit
+        known = [_text(row, options.truth or columns["truth"]) for row in rows]
+        scale = _covering(unfit.scale, known)
+        stages = _Stages((), {}, scale)
+        bands = "the nearest whole ones" if scale.is_whole else "ten equal bands"
+        found.notes.append(f"{verdict}: {unfit}, and are read as {bands}. {unfit.cut} reads two.")
     _add(
         found, rows, options, stages, name=_named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
@@ -338,7 +355,7 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
         *(
             [
                 "Leave a cell empty for an answer that could not be read, or say in a mapping file "
-                "what a value stands for."
+                "what a value stands for; `unlisted: unreadable` there counts others as unreadable."
             ]
             if len(commas) < len(places)
             else []
@@ -449,12 +466,29 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> _Stages:
         raise _Unfit(
             f"{len(distinct)} scores from {distinct[0]:g} to {distinct[-1]:g} are more than "
             f"{_MOST} stages",
-            cut=(distinct[0] + distinct[-1]) / 2,
+            scale=_scale(distinct[0], distinct[-1]),
         )
     return _Stages(
         tuple(f"{number:g}" for number in distinct),
         {value: distinct.index(number) + 1 for value, number in numbers.items()},
     )
+
+
+def _scale(lowest: float, highest: float) -> Scale:
+    whole = lowest.is_integer() and highest.is_integer()
+    return Scale(
+        lowest=int(lowest) if whole else lowest, highest=int(highest) if whole else highest
+    )
+
+
+def _covering(scale: Scale, known: Iterable[str]) -> Scale:
+    """Return a scale that has the known answers, too, where all of them are numbers."""
+    written = {value for value in known if value}
+    numbers = [number for value in written if (number := as_number(value)) is not None]
+    if len(numbers) < len(written):
+        return scale
+    ends = [float(scale.lowest), float(scale.highest), *numbers]
+    return _scale(min(ends), max(ends))
 
 
 def _cut(number: float, cuts: Sequence[float]) -> int:

@@ -1,7 +1,9 @@
 """The mapping of recorded judgements: what the columns of their files mean."""
 
+import math
 import re
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -9,6 +11,7 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from judge_gym.answers.text import read_answer
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
@@ -20,6 +23,7 @@ Choice = int | tuple[int, ...] | Literal["abstained"]
 """A stage, several stages, or an abstention."""
 
 
+MOST_STAGES = 10
 _TRUTH_VALUES = {"0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 _CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained")
 
@@ -33,25 +37,45 @@ def _added(default: Any = "") -> Any:
 
 
 class Scale(Frozen):
-    """Scores that are whole numbers: each is a stage, of labels too, and no rubric is needed."""
+    """Scores that are numbers, of labels too: no rubric is needed. Up to 10 whole scores are a
+    stage each, and a score between two of them counts as the nearer one, a half as the higher; any
+    other scale is ten equal bands."""
 
-    lowest: int
+    lowest: int | float
     """The lowest score."""
-    highest: int
-    """The highest score; at most 10 scores."""
+    highest: int | float
+    """The highest score, above the lowest."""
 
     @model_validator(mode="after")
     def _check_size(self) -> Self:
-        if not 2 <= self.highest - self.lowest + 1 <= 10:
-            raise ValueError("a scale has 2 to 10 whole scores, such as {lowest: 1, highest: 5}")
+        if not self.lowest < self.highest:
+            raise ValueError("a scale has lowest below highest, such as {lowest: 1, highest: 5}")
         return self
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether each stage is a whole score."""
+        ends = isinstance(self.lowest, int) and isinstance(self.highest, int)
+        return ends and self.highest - self.lowest < MOST_STAGES
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the stages, lowest first."""
+        if self.is_whole:
+            return tuple(map(str, range(int(self.lowest), int(self.highest) + 1)))
+        width = (self.highest - self.lowest) / MOST_STAGES
+        ends = [self.lowest + width * number for number in range(MOST_STAGES + 1)]
+        return tuple(f"{low:g} to {high:g}" for low, high in pairwise(ends))
+
     def stage(self, written: str) -> int | None:
-        """Return the stage of a score such as 4 or 4.0; None for what is not on the scale."""
-        if not re.fullmatch(r"[+-]?[0-9]+(\.0*)?", written):
+        """Return the stage of a score such as 4, 4.0 or 4.5; None for what is not on the scale."""
+        score = as_number(written)
+        if score is None or not self.lowest <= score <= self.highest:
             return None
-        score = round(float(written))
-        return score - self.lowest + 1 if self.lowest <= score <= self.highest else None
+        if self.is_whole:
+            return int(score - self.lowest + 0.5) + 1
+        share = (score - self.lowest) / (self.highest - self.lowest)
+        return min(int(share * MOST_STAGES), MOST_STAGES - 1) + 1
 
 
 class _Columns(Frozen):
@@ -325,7 +349,7 @@ class Recorded(_Columns):
         if self.stages:
             stated.append(f"`stages` has {', '.join(map(repr, self.stages))}")
         if self.scale:
-            stated.append(f"the scale is {self.scale.lowest} to {self.scale.highest}")
+            stated.append(f"the scale is {self.scale.lowest:g} to {self.scale.highest:g}")
         said = "; ".join(stated)
         return f"{said[0].upper()}{said[1:]}."
 
@@ -418,15 +442,22 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
 
 
 def as_number(written: str) -> float | None:
-    """Return a score that is written as a number with a point; None for any other text."""
-    fits = re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", written, re.ASCII)
-    return float(written) if fits else None
+    """Return a score that is written as a number with a point; None for any other text.
+
+    Digits of any script are digits.
+    """
+    plain = written if written.isascii() else read_answer(written).text
+    fits = re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", plain, re.ASCII)
+    return float(plain) if fits and math.isfinite(float(plain)) else None
 
 
 def stages_rubric(recorded: Recorded) -> Rubric:
     """Return the rubric of a mapping that names its scale or its stages."""
     if recorded.scale:
-        return score_rubric(recorded.scale.lowest, recorded.scale.highest)
+        scale = recorded.scale
+        if scale.is_whole:
+            return score_rubric(int(scale.lowest), int(scale.highest))
+        return verdict_rubric(scale.labels)
     return verdict_rubric(recorded.stages)
 
 

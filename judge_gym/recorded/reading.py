@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from judge_gym.counting import counted
@@ -63,6 +64,8 @@ class RecordedItem:
     """The stage that each person gave it; None without a label."""
     longest: int | None = field(default=None, compare=False)
     """The stage that chooses the longest of its texts; None where several are, or are not named."""
+    number: float | None = field(default=None, compare=False)
+    """The known answer as a number, or the mean of people's labels; None where they are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ class Given:
     """The decision as written in the file."""
     behind: str | None = None
     """The raw answer behind a decision."""
+
+    @property
+    def number(self) -> float | None:
+        """A decision that is a number; None for any other, and one that is not on the scale."""
+        return None if self.choice in (None, "abstained") else as_number(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,8 @@ class Unread:
     """Items whose known answer is empty, where there is a column of known answers."""
     unfinished: int = 0
     """Judgements of runs that were not finished."""
+    between: dict[str, None] = field(default_factory=dict)
+    """Scores between two whole ones of the scale."""
     others: int = 0
     """Rows that `only` leaves out."""
     not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -393,6 +403,7 @@ def _item(record: _Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
         longest=_longest(record, columns.texts),
+        number=_known_number(record, recorded),
     )
 
 
@@ -405,6 +416,18 @@ def _known(record: _Record, recorded: Recorded, column: str) -> int | None:
     if stage is None:
         raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
     return stage
+
+
+def _known_number(record: _Record, recorded: Recorded) -> float | None:
+    """Return the known answer as a number, or without one the mean of people's labels."""
+    columns = recorded.item
+    written = [
+        record.text(column)
+        for column in ((columns.known,) if columns.known else columns.people)
+        if not _left_label(record, recorded, column)
+    ]
+    numbers = [number for text in written if text and (number := as_number(text)) is not None]
+    return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
 
 
 def _left_label(record: _Record, recorded: Recorded, column: str) -> str:
@@ -521,11 +544,14 @@ class _Reading:
             self.unread.empty.setdefault(judging, []).append(place)
         if recorded.format == "inspect":
             self.unread.unfinished += record.row.values["status"] != FINISHED
+        is_whole = recorded.scale is not None and recorded.scale.is_whole
         if recorded.format == "rows":
             self._note_unread(record.row.values)
             self._note_again(name, f"{judging} on {place}", judging, item.key)
             for one in given:
                 self._note_range(judge, one.verdict)
+                if is_whole and one.number is not None and one.number % 1:
+                    self.unread.between[one.verdict] = None
             if recorded.item.known and self._described is None:
                 self._note_range(KNOWN, record.text(recorded.item.known))
 
@@ -580,8 +606,7 @@ class _Reading:
         )
         column, above, here = next(each for each in labelled if each[1] != each[2])
         if scale := self._recorded.scale:
-            scores = range(scale.lowest, scale.highest + 1)
-            written = {stage: str(score) for stage, score in enumerate(scores, 1)}
+            written = dict(enumerate(scale.labels, 1))
         said = ["empty" if stage is None else written[stage] for stage in (here, above)]
         return f"item {item.key!r}: {column} is {said[0]} here and {said[1]} above"
 

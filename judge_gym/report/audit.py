@@ -31,6 +31,9 @@ _COLUMNS = {
     "kappa": "cohens_kappa",
     "off by": "stage_error",
     "weighted kappa": "cohens_kappa_quadratic",
+    "mean as written": "written_mean",
+    "distance": "written_error",
+    "correlation": "written_correlation",
     "first shown": "position_bias",
     "mean score": "mean_score",
     "unreadable": "unparseable_rate",
@@ -486,6 +489,10 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
         compares = (labels[0], labels[-1]) == (FIRST_OF_TWO, SECOND)
         figures = {"second wins" if compares else "mean score": scores, **figures}
     known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
+    for heading in (
+        _IN_STEPS if "distance" in known else ("mean score",) if _WRITTEN in known else ()
+    ):
+        known.pop(heading, None)
     counted_by = next((of for heading, of in known.items() if heading in _OF_ITEMS), {})
     judges = sorted({_name(row) for row in rows if "judge" in row.scope})
     wordings, things = len(_wordings(data)), "pair" if _of_pairs(data) else "item"
@@ -498,6 +505,12 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
         ),
         "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
         "off by": "Off by: mean distance of these answers from the known ones, in steps.",
+        "mean as written": "Mean as written: of the scores of the file, averaged by item.",
+        "distance": (
+            "Distance: mean distance of scores from the known ones or the mean of people's labels, "
+            "in the file's points."
+        ),
+        "correlation": "Correlation: Spearman's rho of scores and known ones, over items.",
         "mean score": "Mean score: 0 is the lowest verdict and 1 the highest, averaged by item.",
         "second wins": "Second wins: preferences for the second text, a tie counting half.",
         "weighted kappa": "Weighted kappa: an answer two steps off counts four times one step.",
@@ -532,6 +545,9 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     )
 
 
+_WRITTEN = "mean as written"
+_IN_STEPS = ("off by", "weighted kappa", _WRITTEN)
+"""Columns that the distance and the correlation of scores as written take the place of."""
 _OF_ITEMS = ("accuracy", "from people")
 """Columns whose number of items the table says."""
 

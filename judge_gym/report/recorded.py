@@ -222,8 +222,14 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         named = [f"{value!r} ({len(of):,})" for value, of in unread.unlisted.items()]
         first = next(iter(unread.unlisted.values()))[0]
         yield (
-            f"{count} that are no verdict count as unreadable: {_first(named, _MOST_PLACES)}. "
+            f"{count} of no verdict, unreadable here: {_first(named, _MOST_PLACES)}. "
             f"The first: {first}."
+        )
+    if unread.between:
+        yield (
+            f"Scores between whole ones ({_first(list(unread.between), _MOST_PLACES)}) count as "
+            "the nearest, a half as the higher, where an answer is right or wrong; mean as "
+            "written, distance and correlation are of the scores as written."
         )
     yield from _contradicted(repeats)
     if 0 < 2 * len(unread.again) < unread.cells:

@@ -122,6 +122,23 @@ JUDGES = (
         ),
     ),
     Spec(
+        "Scores as written",
+        "Recorded scores with half points, or of more values than there are stages, in the points "
+        "of their file: the mean, the mean distance from the known answer or the mean of people's "
+        "labels, and Spearman's rho with it over items.",
+        (
+            Cell("mean", "written_mean"),
+            Cell("distance", "written_error"),
+            Cell("correlation", "written_correlation"),
+            Cell("items", "written_mean", "items"),
+        ),
+        formulas=(
+            "mean = mean score of each item, averaged over items; distance = mean |score − known|, "
+            "averaged alike; correlation = Spearman's ρ of mean score and known over items",
+        ),
+        needs=("Needs 4 items, and scores and known answers that vary, for the correlation.",),
+    ),
+    Spec(
         "Token probability of verdicts",
         "The probability that the model's tokens gave the letter of its verdict, against whether "
         "the verdict is right: overconfidence is the mean difference (above 0: too sure), the "
