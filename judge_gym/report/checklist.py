@@ -6,7 +6,14 @@ from judge_gym.counting import counted
 from judge_gym.formats import ABSENT
 from judge_gym.report.facts import Facts
 from judge_gym.report.table import Row, Table
-from judge_gym.report.trust import Tile
+from judge_gym.report.trust import (
+    ABSTAINED,
+    DETECTABLE,
+    INDEPENDENT,
+    READABLE,
+    Tile,
+    answered_by,
+)
 from judge_gym.store.results import FindingRow
 
 _UNKNOWN = "not recorded"
@@ -51,7 +58,7 @@ def checklist(
     rows = (
         ("Question and concepts", ", ".join((facts.description.rstrip("."), *concepts))),
         ("Judges, by provider and model", ", ".join(facts.judges)),
-        ("Models that answered", tiles.get("Drift", "")),
+        ("Models that answered", answered_by(facts.served)),
         ("When", known.get("judged", known.get("brought in", ""))),
         ("Prompts, by template and digest", known.get("prompts", "")),
         (
@@ -61,11 +68,11 @@ def checklist(
         ("Replicates for each item", _range(_column(facts.experiments, "replicates"))),
         ("Evidence and its source", _evidence(facts)),
         ("Documents left out, with reasons", facts.dropped or "none"),
-        ("Answers that could be read", tiles.get("Readable answers", "")),
-        ("Abstentions", tiles.get("Abstained", "")),
+        ("Answers that could be read", tiles.get(READABLE, "")),
+        ("Abstentions", tiles.get(ABSTAINED, "")),
         ("Validity checks", f"{counted(len(truths), 'figure')}" if truths else ""),
-        ("Independence of judges (effective votes)", tiles.get("Effective votes", "")),
-        ("Precision", " ".join(next(((t.label, t.value, t.says) for t in trust[4:]), ()))),
+        ("Independence of judges (effective votes)", tiles.get(INDEPENDENT, "")),
+        (f"Precision: {DETECTABLE.lower()}", tiles.get(DETECTABLE, "")),
         ("Plan before the first judgement", _plan(facts)),
         ("Plan frozen before the first judgement", known.get("frozen plan", "")),
         ("Correction for many tests", "Holm within confirmatory families, else Benjamini-Hochberg"),

@@ -223,10 +223,10 @@ def _faulty(windows: Sequence[StoredWindow]) -> str:
     for window in windows:
         counts.update(window.dropped)
     beyond = sum(counts.pop(reason, 0) for reason in BY_DESIGN)
-    documents = sum(window.documents for window in windows) + counts.total()
+    found = sum(window.documents for window in windows) + counts.total() + beyond
     reason = f": {next(iter(counts)).replace('_', ' ')}" if len(counts) == 1 else ""
-    dropped = f"{counts.total()} of {documents} dropped{reason}" if counts else ""
-    outside = f"{beyond} over limits" if beyond else ""
+    dropped = f"{counts.total()} of {found} unusable{reason}" if counts else ""
+    outside = f"{beyond} not asked for" if beyond else ""
     return ", ".join(filter(None, (dropped, outside)))
 
 

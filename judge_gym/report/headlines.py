@@ -372,7 +372,8 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         "headlines",
         "The claims beside their margins",
         "A claim is supported if its 95% interval lies wholly beyond the shaded margin. In bits, 0 "
-        "is chance, and 1 is verdicts without overlap. A mark leads to the answers behind it.",
+        "is chance, and 1 is verdicts without overlap. A mark leads to the answers behind it. "
+        "Exploratory claims were not planned.",
         TITLE,
         missing="no claim could be tested",
     )

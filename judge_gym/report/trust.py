@@ -19,13 +19,22 @@ _DETECTED = 1.43
 
 @dataclass(frozen=True)
 class Tile:
-    """One figure on trust: `value` in large letters, `label` above it, `says` what it is of."""
+    """One figure on trust: `value` in large letters, `label` above it, `says` what it means.
+
+    Whoever reads a tile may have read nothing else: it has no term that is not explained in it.
+    """
 
     label: str
     value: str
     says: str
 
 
+READABLE = "Readable answers"
+ABSTAINED = "Judge abstained"
+STABLE = "Unstable over time"
+INDEPENDENT = "Independent judges"
+DETECTABLE = "Smallest detectable effect"
+"""The labels of the tiles of a sweep, in their order."""
 MOST_TILES = 6
 """Tiles of judges or candidates that a page opens with; its table has all."""
 
@@ -35,8 +44,8 @@ def trust_tiles(
 ) -> list[Tile]:
     """Return the five tiles; one that lacks its figures shows that it is absent, and why."""
     return [
-        _share(rows, "unparseable_rate", "Readable answers", readable=True),
-        _share(rows, "abstention_rate", "Abstained", readable=False),
+        _share(rows, "unparseable_rate", READABLE, readable=True),
+        _share(rows, "abstention_rate", ABSTAINED, readable=False),
         _stability(rows, served),
         _votes(rows),
         _power(claims),
@@ -60,7 +69,8 @@ def _share(rows: Iterable[ResultRow], metric: str, label: str, *, readable: bool
     at_worst = f"; {end} ({judge})" if worst else ""
     digits = 1 if 0 < share < 1 else 0
     value = percent(1 - share if readable else share, digits)
-    return Tile(label, value, f"of {total:,} judgements{at_worst}")
+    what = "answers hold a verdict" if readable else "answers say that the judge cannot tell"
+    return Tile(label, value, f"of {total:,} {what}{at_worst}")
 
 
 def _whole(rows: Iterable[ResultRow], metric: str) -> list[ResultRow]:
@@ -73,7 +83,7 @@ def _whole(rows: Iterable[ResultRow], metric: str) -> list[ResultRow]:
 
 
 def _stability(rows: Sequence[ResultRow], served: ServedSummary) -> Tile:
-    """Return whether replicates depend on time, and whether other models answered."""
+    """Return whether repeats depend on time, and whether other models answered."""
     compared = [
         row
         for row in rows
@@ -82,39 +92,46 @@ def _stability(rows: Sequence[ResultRow], served: ServedSummary) -> Tile:
     drifting = sum(
         remark.kind is RemarkKind.DEPENDENT_REPLICATES for row in compared for remark in row.remarks
     )
-    of_judges = counted(served.judges, "judge")
-    models = (
-        f"another model served for {', '.join(served.differing)}"
-        if served.differing
-        else f"{served.named} of {of_judges} served as asked"
-        if served.named
-        else "served models: not named by providers"
-    )
     value = f"{drifting} of {len(compared)}" if compared else ABSENT
-    about = "groups of repeats change with time" if compared else "too few repeats"
-    return Tile("Drift", value, f"{about}; {models}")
+    about = (
+        "groups of repeats: answers close in time agree more"
+        if compared
+        else "too few repeats to compare"
+    )
+    return Tile(STABLE, value, f"{about}; {answered_by(served)}" if served.differing else about)
+
+
+def answered_by(served: ServedSummary) -> str:
+    """Return whether the models that were requested answered."""
+    if served.differing:
+        return f"another model than the requested one answered for {', '.join(served.differing)}"
+    if served.named:
+        of_judges = counted(served.judges, "judge")
+        return f"the requested model answered for {served.named} of {of_judges}"
+    return "providers do not say which model answered"
 
 
 def _votes(rows: Iterable[ResultRow]) -> Tile:
-    label = "Effective votes"
     found = [row for row in rows if row.metric.startswith("effective_votes")]
     known = [row for row in found if row.estimate is not None]
     if not known:
         reasons = dict.fromkeys(row.because for row in found if row.because)
-        return Tile(label, ABSENT, next(iter(reasons), "not estimated in this sweep"))
+        return Tile(INDEPENDENT, ABSENT, next(iter(reasons), "not estimated in this sweep"))
     least = min(known, key=lambda row: row.estimate or 0.0)
     concept = f" on {least.scope['concept']}" if "concept" in least.scope else ""
     interval = (
         f" [{number(least.lower, 1)}, {number(least.upper, 1)}]" if least.lower is not None else ""
     )
-    fewest = f"lowest of {counted(len(known), 'group')}" if len(known) > 1 else "of one group"
-    says = f"independent judges would tell as much{interval}; {fewest}{concept}"
-    return Tile(label, number(least.estimate, 1), " ".join(says.split()))
+    fewest = f" (lowest of {len(known)})" if len(known) > 1 else ""
+    says = (
+        f"what all judges together are worth{concept}{fewest}, since they make the same "
+        f"errors{interval}"
+    )
+    return Tile(INDEPENDENT, number(least.estimate, 1), says)
 
 
 def _power(claims: Iterable[Headline]) -> Tile:
     """Return the smallest effect beyond the margin that 80% of such sweeps would support."""
-    label = "Could be found"
     for row in claims:
         widths = [
             (finding.upper - finding.lower) / 2
@@ -123,9 +140,9 @@ def _power(claims: Iterable[Headline]) -> Tile:
         ]
         if widths and not row.is_check:
             return Tile(
-                label,
+                DETECTABLE,
                 number(_DETECTED * max(widths)),
-                "beyond the margin, or more: a true effect of that size would be found by "
-                f"{percent(_POWER)} of such sweeps (first claim)",
+                f"beyond the margin of the first claim: {percent(_POWER)} of studies like this "
+                "one would find an effect that large",
             )
-    return Tile(label, ABSENT, "no claim has an interval")
+    return Tile(DETECTABLE, ABSENT, "no claim has an interval")

@@ -16,6 +16,7 @@ from deployments.cli.sweep import DEMO
 from judge_gym.planted.expected import accuracy, display_excess
 from judge_gym.planted.families import planted
 from judge_gym.seeds import canonical_json
+from support.documents import blocks
 from support.figures import Demo, figure
 from support.kernels import printed
 from support.notebooks import shown_by
@@ -50,6 +51,22 @@ def test_the_headlines_and_the_next_steps_are_printed_and_the_report_written(dem
     page = reports[0].read_text()
     assert "simulated" in page.lower()
     assert "polarization" in page.lower()
+
+
+def test_the_readme_shows_what_the_demo_prints(demo: Demo) -> None:
+    """Line by line; `...` stands for lines that are left out."""
+    [shown] = [block for block in blocks("README.md", "") if block.startswith("SIMULATED DATA")]
+    _, begin, rest = demo.first.output.partition("SIMULATED DATA")
+    printed_lines = iter([line.rstrip() for line in (begin + rest).splitlines()])
+    skipping = False
+    for line in shown.splitlines():
+        if line.strip() == "...":
+            skipping = True
+        elif skipping:
+            assert line in printed_lines, line  # consumes the lines before it
+            skipping = False
+        elif line:
+            assert next(one for one in printed_lines if one) == line
 
 
 def test_everything_is_marked_simulated(demo: Demo) -> None:

@@ -12,7 +12,7 @@ from judge_gym.formats import number, ranged
 from judge_gym.report.plots import charts_of_verdicts, style
 from judge_gym.report.plots.plot import Kind, Rows
 
-_ROW_HIGH, _LINE_HIGH, _SPARE = 26, 16, 6
+_ROW_HIGH, _LINE_HIGH = 26, 16
 _FOREST_WIDE, _HEADLINES_WIDE = 240, 260
 _SMALL_HIGH, _HISTOGRAM_WIDE, _CURVE_WIDE = 120, 300, 200
 
@@ -60,7 +60,7 @@ _LABEL_LINE = 40
 _LONGEST_LABEL = 2 * _LABEL_LINE - 4
 """Characters of a label, which may take two lines."""
 _LONGEST_QUESTION = 160
-_HEADING_LINE = 80
+_HEADING_LINE = 105
 _LABELS = 270
 """Pixels for labels, the same for each question, so that one axis serves them all."""
 _LOOKS: dict[str, dict[str, Any]] = {
@@ -157,7 +157,8 @@ def _question(
         ),
     ).properties(
         width=wide,
-        height=(_ROW_HIGH + max(0, _LINE_HIGH * more_lines - _SPARE)) * len(names),
+        # A label's second line is nearer to its first than to the next label.
+        height=(_ROW_HIGH + _LINE_HIGH * more_lines) * len(names),
         title=alt.Title(
             fill(heading, _NARROW_HEADING if narrow else _HEADING_LINE).split("\n"),
             anchor="start",

@@ -11,7 +11,14 @@ from judge_gym.report.facts import ServedSummary
 from judge_gym.report.headlines import headlines
 from judge_gym.report.questions import QUESTIONS, sections
 from judge_gym.report.tables import SPECS, result_tables
-from judge_gym.report.trust import trust_tiles
+from judge_gym.report.trust import (
+    ABSTAINED,
+    DETECTABLE,
+    INDEPENDENT,
+    READABLE,
+    STABLE,
+    trust_tiles,
+)
 
 NONE_SERVED = ServedSummary()
 
@@ -27,9 +34,9 @@ def test_shares_are_weighted_by_judgements_and_name_the_worst_judge(make_row) ->
         for judge, share, n in (("a/a", 0.0, 300), ("b/b", 0.2, 100))
     ]
     rows.append(make_row("unparseable_rate", 1.0, scope={"judge": "a/a", "category": "x"}, n=300))
-    value, says = tiles(rows)["Readable answers"]
+    value, says = tiles(rows)[READABLE]
     assert value == "95.0%"
-    assert says == "of 400 judgements; lowest 80% (b/b)"
+    assert says == "of 400 answers hold a verdict; lowest 80% (b/b)"
 
 
 def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
@@ -42,13 +49,13 @@ def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
             ("b/b", "raw", 0.15, 100),
         )
     ]
-    assert tiles(rows)["Readable answers"][1] == "of 300 judgements; lowest 85% (b/b)"
+    assert tiles(rows)[READABLE][1] == "of 300 answers hold a verdict; lowest 85% (b/b)"
 
 
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
     """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
     claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])
-    assert tiles(claims=claims)["Could be found"][0] == "0.14"
+    assert tiles(claims=claims)[DETECTABLE][0] == "0.14"
 
 
 def test_drift_counts_groups_and_names_judges_that_another_model_answered_for(make_row) -> None:
@@ -57,9 +64,10 @@ def test_drift_counts_groups_and_names_judges_that_another_model_answered_for(ma
         make_row("replicate_time_correlation", 0.3, scope={"concept": "a"}, remarks=(drifting,)),
         make_row("replicate_time_correlation_mixed", 0.0, scope={"concept": "b"}),
     ]
-    value, says = tiles(rows, served=ServedSummary(2, 2, ("b/b",)))["Drift"]
+    value, says = tiles(rows, served=ServedSummary(2, 2, ("b/b",)))[STABLE]
     assert value == "1 of 2"
-    assert "another model served for b/b" in says
+    assert "requested model" not in tiles(rows, served=ServedSummary(2, 2))[STABLE][1]
+    assert says.endswith("another model than the requested one answered for b/b")
 
 
 def test_the_fewest_votes_are_shown_with_their_interval(make_row) -> None:
@@ -67,12 +75,13 @@ def test_the_fewest_votes_are_shown_with_their_interval(make_row) -> None:
         make_row("effective_votes", votes, (votes - 0.5, votes + 0.5), scope={"concept": concept})
         for concept, votes in (("order", 3.0), ("law", 1.9))
     ]
-    value, says = tiles(rows)["Effective votes"]
+    value, says = tiles(rows)[INDEPENDENT]
     assert value == "1.9"
-    assert says.endswith("[1.4, 2.4]; lowest of 2 groups on law")
+    assert "on law (lowest of 2)" in says
+    assert says.endswith("[1.4, 2.4]")
 
 
-@pytest.mark.parametrize("label", ["Readable answers", "Abstained", "Drift", "Effective votes"])
+@pytest.mark.parametrize("label", [READABLE, ABSTAINED, STABLE, INDEPENDENT, DETECTABLE])
 def test_a_tile_without_figures_is_a_dash_and_says_why(label: str) -> None:
     value, says = tiles()[label]
     assert value == ABSENT
