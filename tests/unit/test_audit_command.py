@@ -315,7 +315,7 @@ def test_labels_that_contradict_each_other_are_named_as_written(
     ("line", "instead", "example"),
     [
         ("scale: {lowest: 1, highest: 5}\n", "", "scale: {lowest: 1, highest: 5}"),
-        ("scale: {lowest: 1, highest: 5}", "scale: {lowest: 0, highest: 100}", "highest: 5}"),
+        ("scale: {lowest: 1, highest: 5}", "scale: {lowest: 5, highest: 5}", "highest: 5}"),
         ("verdicts: [score]", "", "verdicts: [score]"),
         ("judge_column: judge\n", "", "judge_column: model"),
         ("scale: {lowest: 1, highest: 5}", "rubric: r.yaml", 'decisions: {"bad": 1, "good": 2}'),
