@@ -226,15 +226,24 @@ def _ledger_of(
 ) -> tuple[dict[str, Any], "Answered"]:
     """Return what the calls behind the results cost, and who answered them."""
     from deployments.cli.environment import database
-    from judge_gym.store.calls import cost_of
+    from judge_gym.store.calls import cost_of, unread_of
     from judge_gym.store.judges import answered
 
     # Items with the same text share a judgement and its calls.
     calls = list(dict.fromkeys(call for result in results for call in result.call_ids))
     with database() as session:
-        cost, unpriced = cost_of(session, calls)
+        paid = cost_of(session, calls)
+        unread = unread_of(session, calls)
         by = answered(session, judge.record, [results])
-    return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}, by
+    cost = {
+        "calls": len(calls),
+        "cost_usd": paid.usd,
+        "unpriced_calls": paid.unknown,
+        "at_most_usd": paid.usd + paid.at_most_usd,
+        "cost": str(paid),
+        "unread": [str(one) for one in unread],
+    }
+    return cost, by
 
 
 def _criticised(
@@ -309,6 +318,8 @@ def _show(
     console.print(
         f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, cost)}", markup=False
     )
+    for unread in cost["unread"]:
+        console.print(unread, markup=False, soft_wrap=True)
     for found_by in ("rule", "model"):
         contradicted = [
             f"{result.item} ({why})"
@@ -338,9 +349,8 @@ def _show(
 def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
     if not cost["calls"] and not judge.asks_model:
         return "The cost of a custom judge is unknown."
-    calls, unpriced = counted(cost["calls"], "call"), cost["unpriced_calls"]
-    unknown = f" ({unpriced} of them unknown)" if unpriced else ""
-    return f"{calls} cost {cost['cost_usd']:.4g} USD{unknown}. Calls of earlier runs are included."
+    calls = counted(cost["calls"], "call")
+    return f"{calls} cost {cost['cost']}. Calls of earlier runs are included."
 
 
 def _number(value: float | None) -> str:

@@ -148,12 +148,13 @@ def _show(state: "PanelState") -> None:
 def show_cost(call_ids: "Sequence[int]") -> None:
     """Print the number and cost of these calls."""
     from deployments.cli.environment import database
-    from judge_gym.store.calls import cost_of
+    from judge_gym.store.calls import cost_of, unread_of
 
     with database() as session:
-        cost, unpriced = cost_of(session, call_ids)
-    unknown = f" ({unpriced} of them unknown)" if unpriced else ""
-    console.print(f"{counted(len(call_ids), 'call')} cost {cost:.4g} USD{unknown}.", markup=False)
+        paid, unread = cost_of(session, call_ids), unread_of(session, call_ids)
+    console.print(f"{counted(len(call_ids), 'call')} cost {paid}.", markup=False)
+    for one in unread:
+        console.print(str(one), markup=False, soft_wrap=True)
 
 
 PORT = 8760

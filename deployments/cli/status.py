@@ -16,6 +16,7 @@ from rich.text import Text
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, command, console, fail, kept
+from judge_gym.costs import cost_in_words
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, StoreError
 
@@ -243,6 +244,8 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
             f"{counted(empty.count, 'empty answer')} of {empty.judge}: {command()} sweep retry "
             f"{shlex.quote(status.sweep)}"
         )
+    for unread in status.unread:
+        yield Text(str(unread))
     if status.unknown.calls:
         yield Text(_unknown(status.unknown))
     if status.providers:
@@ -298,16 +301,15 @@ def _unknown(unknown: "UnknownOutcomes") -> str:
         then = "The next run sends them again."
     return (
         f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
-        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far. {then}"
+        f"{unknown.cost_usd:.4g} USD{prices}, is not in the known cost. {then}"
     )
 
 
 def _cost(status: "Status") -> str:
     if status.simulated:
         return "0 (simulated)"
-    unpriced = status.spent.unpriced
-    unknown = f", and {counted(unpriced, 'call')} of unknown price" if unpriced else ""
-    return f"{status.spent.cost_usd:.4g} USD{unknown}"
+    spent = status.spent
+    return cost_in_words(spent.cost_usd, spent.unpriced, spent.at_most_usd)
 
 
 def _left(expected: "Expected") -> str:

@@ -150,7 +150,11 @@ _REMEDIES = {
         f"The model ended its answer without any text: run again with {RETRY_FAILED}, or read its "
         "reasoning (analysis.answers)."
     ),
-    **dict.fromkeys(("rate_limit", "timeout", "connection", "server", "unreadable"), _PASSING),
+    **dict.fromkeys(("rate_limit", "connection", "server", "unreadable"), _PASSING),
+    "timeout": (
+        "Raise call_timeout_s (JUDGE_GYM_CALL_TIMEOUT_S) if the model takes longer, or check that "
+        f"the provider answers, {_AGAIN}"
+    ),
     **dict.fromkeys(("bad_request", "context_too_long"), _REQUEST),
     "content_policy": "The provider withholds answers to these texts: use another model.",
     "content_filter": "The provider withholds answers to these texts: use another model.",

@@ -9,10 +9,12 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
+from judge_gym.costs import cost_in_words
 from judge_gym.counting import counted
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean
+from judge_gym.llm import pricing
 from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
@@ -178,7 +180,7 @@ def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting
         left = (limits.max_calls - used.calls) / len(calls) - begun
     if limits.max_cost_usd is not None:
         cost = sum(highest_cost(runtime.providers, call) for call in calls)
-        unspent = limits.max_cost_usd - used.cost_usd
+        unspent = limits.max_cost_usd - used.bound_usd
         left = min(left, unspent / cost - waiting - begun if cost else left)
     return max(0, math.floor(left / spender.workers))
 
@@ -193,7 +195,7 @@ def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: flo
     used = spent(session, spender.scope(session))
     if error := exceeded_error(spender, used):
         return str(error)
-    needed = {"max_calls": (used.calls, calls), "max_cost_usd": (used.cost_usd, cost_usd or 0)}
+    needed = {"max_calls": (used.calls, calls), "max_cost_usd": (used.bound_usd, cost_usd or 0)}
     for key, (before, more) in needed.items():
         limit = getattr(spender.limits, key)
         if limit is not None and before + more > limit:
@@ -237,7 +239,7 @@ def recounted(runtime: Runtime, error: BudgetExceededError) -> BudgetExceededErr
 
 def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:
     """Return the first limit that is used up, as its name and value; None within all of them."""
-    if limits.max_cost_usd is not None and used.cost_usd >= limits.max_cost_usd:
+    if limits.max_cost_usd is not None and used.bound_usd >= limits.max_cost_usd:
         return "max_cost_usd", limits.max_cost_usd
     if limits.max_calls is not None and used.calls >= limits.max_calls:
         return "max_calls", limits.max_calls
@@ -249,16 +251,13 @@ def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:
 
 def summary(used: Spent) -> str:
     """Return what was used in words."""
-    unknown = f" and the unknown cost of {used.unpriced}" if used.unpriced else ""
-    return f"{counted(used.calls, 'call')} cost {used.cost_usd:.4g} USD{unknown}"
+    cost = cost_in_words(used.cost_usd, used.unpriced, used.at_most_usd)
+    return f"{counted(used.calls, 'call')} cost {cost}"
 
 
 def highest_cost(providers: Providers, call: Call) -> float:
     """Return the most that a call may cost, in US dollars; 0 for a model without a price."""
-    price = price_of(providers, call.model)
-    if price is None:
-        return 0.0
     # As the gateway sends it: with the room that the model has for thinking.
     parameters = call.parameters.asked()
     longest = fitted(call.model, parameters, taken_by(providers, call.model)).limit
-    return price.cost_usd(call.tokens_at_most(longest) - longest, longest)
+    return pricing.highest_cost(providers, call, longest) or 0.0

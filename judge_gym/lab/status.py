@@ -16,6 +16,7 @@ from judge_gym.llm.providers import load_providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 from judge_gym.store.batches import waiting
+from judge_gym.store.calls import Unread, unread_prompts
 from judge_gym.store.cleaning import Empty, Kept, empty_answers, kept_failures
 from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.locks import is_in_progress, is_locked
@@ -34,7 +35,7 @@ from judge_gym.store.progress import (
 )
 from judge_gym.store.results import is_analysed
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
+from judge_gym.store.spending import Spent, calls_of, has_cancelled_calls, spending_scope, spent
 from judge_gym.store.sweep_runs import LastRun, last_run
 from judge_gym.store.windows import WindowLine, window_lines
 
@@ -109,6 +110,8 @@ class Status:
     """Kept as failed, to be asked again by `judge-gym sweep retry`."""
     empty: Sequence[Empty]
     """Answers without text among these failures, by judge."""
+    unread: Sequence[Unread]
+    """Prompts that providers did not read to the end."""
     refusals: Sequence[Refusal]
     """Failed for a reason that their whole model shares; asked again by the next run."""
     unknown: UnknownOutcomes
@@ -180,6 +183,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         spent=usage,
         failures=kept,
         empty=empty_answers(session, selection),
+        unread=unread_prompts(session, calls_of(scope)),
         refusals=refused,
         unknown=_unknown(
             [

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge_gym.answers.readability import remedy_of, shortened
+from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
-from judge_gym.records.attempts import discarded
+from judge_gym.records.attempts import discarded, in_place_of_text
 from judge_gym.records.calls import PASSING, Answer, Call, Failure, Row
 
 ENOUGH_ALIKE = 5
@@ -54,10 +55,14 @@ class Breaker:
         if all((seen := self._seen.get(model)) and seen.stopped for model in models):
             self.check(min(models))
 
+    def has_succeeded(self, model: str) -> bool:
+        """Whether a call to the model has been answered usably."""
+        return model in self._seen and self._seen[model].has_succeeded
+
     def discarded(self, call: Call, answer: Answer) -> None:
         """Count an answer that is to be asked for once more, if there is nothing in it to read."""
         if not answer.text.strip() and (failure := _failure(answer, ())):
-            self._failed(call.model, call.key, *failure)
+            self._failed(call.model, call.key, *failure, at_once=bool(in_place_of_text(answer)))
 
     def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[Row]) -> None:
         """Count the end of a call, and the rows that it gave.
@@ -68,7 +73,9 @@ class Breaker:
         if (failure := _failure(outcome, rows)) is None:
             self._seen[call.model] = _Seen(has_succeeded=True)
         elif failure[0] != "bad_request" or not call.may_be_refused:
-            self._failed(call.model, call.key, *failure)
+            answer = outcome if isinstance(outcome, Answer) else None
+            at_once = answer is not None and bool(in_place_of_text(answer))
+            self._failed(call.model, call.key, *failure, at_once=at_once)
 
     def batch_ended(self, model: str, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Count the outcomes of a batch, by call key. They have no order: a success clears all.
@@ -86,15 +93,19 @@ class Breaker:
             if failure and failure[0] != "bad_request" and not cut:
                 self._failed(model, key, *failure)
 
-    def _failed(self, model: str, key: str, kind: str, message: str) -> None:
+    def _failed(
+        self, model: str, key: str, kind: str, message: str, *, at_once: bool = False
+    ) -> None:
         seen = self._seen.setdefault(model, _Seen())
         # Requests are refused for many reasons: those are alike that say the same.
         said = re.sub(r"\d+", "", message) if kind == "bad_request" else ""
         seen.alike[kind, said].add(key)
         # What no repetition survives may be the fault of single prompts, once others succeeded.
         may_stop = kind in PASSING or not seen.has_succeeded
-        if may_stop and not seen.stopped and len(seen.alike[kind, said]) >= ENOUGH_ALIKE:
-            seen.stopped = _stopped(model, kind, message)
+        enough = 1 if at_once and not seen.has_succeeded else ENOUGH_ALIKE
+        alike = len(seen.alike[kind, said])
+        if may_stop and not seen.stopped and alike >= enough:
+            seen.stopped = _stopped(model, kind, message, alike)
             _log.warning("%s", seen.stopped.message)
 
 
@@ -113,10 +124,10 @@ def _failure(outcome: Answer | Failure, rows: Sequence[Row]) -> tuple[str, str] 
     return unusable["kind"], unusable["message"]
 
 
-def _stopped(model: str, kind: str, message: str) -> ModelStoppedError:
+def _stopped(model: str, kind: str, message: str, alike: int) -> ModelStoppedError:
     return ModelStoppedError(
         model,
-        f"No more calls to {model} were made after {ENOUGH_ALIKE} failures alike without a "
-        f"success: {shortened(f'{kind}: {message}')}.",
+        f"No more calls to {model} were made after {counted(alike, 'failure')}"
+        f"{' alike' if alike > 1 else ''} without a success: {shortened(f'{kind}: {message}')}.",
         (remedy_of(kind), "What was not asked is missing: the next run asks it."),
     )

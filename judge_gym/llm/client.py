@@ -6,12 +6,13 @@ No retries, no limits, no database here: those are the gateway's.
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 from typing import Any, get_args
 
 from judge_gym.design.experiment import Effort
+from judge_gym.llm.bodies import parsed
 from judge_gym.llm.capabilities import Capability, Source
 from judge_gym.llm.failures import classified, look_of
 from judge_gym.llm.keys import Keys, answer_without_key
@@ -24,6 +25,7 @@ from judge_gym.llm.sdk import (
     get_optional_params,
     litellm,
 )
+from judge_gym.llm.streams import is_stream, whole_answer
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 from judge_gym.records.calls import LIMITS, Answer, ProviderError
@@ -51,52 +53,89 @@ class Client:
         _check_budget(prefix, name, parameters)
         exchange = Exchange(f"{prefix}/{name}", messages, priced=listed and own_price is None)
         key = (await self._keys.of(provider)).get_secret_value()
-        started = time.perf_counter()
+        started, error = time.perf_counter(), None
+        response: Any = None
         try:
             # litellm's own timeout counts from byte to byte: a server that drips outlives it.
             async with asyncio.timeout(timeout_s):
-                response = await litellm.acompletion(
-                    model=f"{prefix}/{name}",
-                    messages=list(messages),
-                    api_key=key,
-                    base_url=provider.address() or None,
-                    timeout=timeout_s,
-                    num_retries=0,
-                    max_retries=0,
-                    litellm_logging_obj=exchange,
-                    # Otherwise it prices by the served name, which may be listed without a price.
-                    base_model=f"{prefix}/{name}",
-                    **provider.options(),
-                    **parameters,
-                )
-            latency_ms = (time.perf_counter() - started) * 1000
-            answer = read_answer(
-                response,
-                exchange.received,
-                model,
-                own_price,
-                latency_ms=latency_ms,
-                body=_sent(exchange),
+                with exchange.recording():
+                    response = await litellm.acompletion(
+                        model=f"{prefix}/{name}",
+                        messages=list(messages),
+                        api_key=key,
+                        base_url=provider.address() or None,
+                        timeout=timeout_s,
+                        num_retries=0,
+                        max_retries=0,
+                        litellm_logging_obj=exchange,
+                        # Otherwise it prices by the served name, which may have no price.
+                        base_model=f"{prefix}/{name}",
+                        **provider.options(),
+                        **parameters,
+                    )
+        except Exception as raised:
+            error = _failure(raised, provider, key, exchange, timeout_s)
+        latency_ms = (time.perf_counter() - started) * 1000
+        try:
+            if error is not None and not exchange.is_answered:
+                raise error
+            answer = _read(
+                exchange, response, error, model, own_price, listed_price(provider, name)
             )
-            return answer_without_key(answer, key if provider.key_env else None)
-        except TimeoutError:
-            late = f"no whole answer within {timeout_s:g} s"
-            raise ProviderError("timeout", late, body=_sent(exchange)) from None
-        except ProviderError as error:
-            error.body = _sent(exchange)
-            raise
-        except Exception as error:
+        except ProviderError as failure:
+            failure.body = _sent(exchange)
             # Without its cause, which may repeat the key in a trace.
-            raise _failure(error, provider, key, exchange) from None
+            raise failure from None
+        answer = replace(answer, latency_ms=latency_ms, body=_sent(exchange))
+        return answer_without_key(answer, key if provider.key_env else None)
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
         await close_litellm_async_clients()
 
 
-def _failure(error: Exception, provider: Provider, key: str, exchange: Exchange) -> ProviderError:
-    failure = classified(error, key if provider.key_env else None, exchange.received)
-    failure.body = _sent(exchange)
+def _read(
+    exchange: Exchange,
+    response: Any,
+    error: ProviderError | None,
+    model: str,
+    price: Price | None,
+    listed: Price | None,
+) -> Answer:
+    """Return the answer in a response with status 200; `error` is why litellm found none there."""
+    body = exchange.answer_body
+    if not parsed(body) and is_stream(body):
+        response, body = None, _whole(body)
+    try:
+        return read_answer(response, body, model, price, listed=listed)
+    except ProviderError as failure:
+        if error is not None and failure.kind == "unreadable":
+            raise error from None
+        failure.may_be_billed = True
+        raise
+
+
+def _whole(body: str) -> Mapping[str, Any]:
+    """Return what a stream says; raises `ProviderError` for one that cannot be read to its end."""
+    if (whole := whole_answer(body)) is None:
+        raise ProviderError(
+            "unreadable",
+            "The answer is a stream, although none was asked for, and it has no end that can be "
+            f"read; turn streaming off at the server or proxy: {' '.join(body.split()):.200}",
+            status=200,
+            passes=False,
+            may_be_billed=True,
+        )
+    return whole
+
+
+def _failure(
+    error: Exception, provider: Provider, key: str, exchange: Exchange, timeout_s: float
+) -> ProviderError:
+    failure = classified(error, key if provider.key_env else None, exchange.answer_body)
+    if failure.kind == "timeout" and failure.status is None:
+        failure.args = (f"no whole answer within {timeout_s:g} s, which call_timeout_s sets",)
+    failure.may_be_billed &= exchange.sent is not None
     if failure.kind == "authentication" and (owner := _other_owner(provider, key)):
         failure.args = (f"{failure} The key looks like one of {owner}.",)
     return failure

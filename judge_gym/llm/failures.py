@@ -8,19 +8,20 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 import httpx
 
 from judge_gym.errors import causes
+from judge_gym.llm.bodies import storable
 from judge_gym.llm.keys import without_key
-from judge_gym.llm.responses import storable
 from judge_gym.llm.sdk import exceptions
+from judge_gym.llm.waits import LONGEST_WAIT_S, minutes, span_seconds, until, wait_s
 from judge_gym.records.calls import FailureKind, ProviderError
-from judge_gym.retry_after import retry_after_seconds
 
+_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, httpx.ConnectTimeout)
+"""Errors of a connection that was never made: nothing was sent."""
 LONGEST_MESSAGE = 500
 """Characters of an error that are kept."""
 _CLUTTER = re.compile(r"^(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?| ssl:<[^>]*>")
@@ -65,11 +66,18 @@ _QUOTA_CODES = (
     "insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
     "project_spend_limit_exceeded", "organization_usage_limit_exceeded",
     "enforced_spend_limit_reached", "billing_error", "blocked_api_access",
+    "billing_hard_limit_reached", "billing_limit_reached", "billing_not_active",
+    "insufficient_user_quota", "insufficient_balance", "insufficient_credits",
+    "exceeded_current_quota_error", "credit_limit_exceeded", "quota_exceeded_daily",
+    "arrearage", "accountoverdueerror",
 )  # fmt: skip
 """Codes of accounts without money: waiting brings none."""
 _QUOTA = _words(
     r"credit balance is too low", r"insufficient (balance|credits|funds)", r"API usage limits",
     r"(have any|all available) credits", r"credits are depleted", r"(spend|spending) (limit|cap)",
+    r"billing (hard )?limit", r"check your billing details", r"(out of|not enough) credits",
+    r"(monthly|daily) (included credits|quota)", r"account .{0,20}(overdue|in arrears)",
+    r"account .{0,20}good standing", r"key limit exceeded", r"payment required",
 )  # fmt: skip
 _POLICY_CODES = (
     "content_policy_violation", "invalid_prompt", "content_filter", "guardrail_blocked",
@@ -126,9 +134,6 @@ _STATUS_BY_CODE = {
     "timeout_error": 504,
 }
 """What the types of errors mean where no status comes with them."""
-_RESET = re.compile(r"(?:x|anthropic)-ratelimit-(?:(.+)-reset|reset-(requests|tokens))")
-_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
-"""A duration as OpenAI writes it: 1s, 6m0s, 20ms."""
 
 
 def classified(error: Exception, key: str | None, received: Any = None) -> ProviderError:
@@ -145,16 +150,23 @@ def classified(error: Exception, key: str | None, received: Any = None) -> Provi
             failure.kind = _by_class(error) or "bad_request"
         return failure
     if isinstance(error, exceptions.Timeout | TimeoutError):
-        return ProviderError("timeout", speakable(str(error), key))
+        return ProviderError("timeout", speakable(str(error), key), may_be_billed=True)
     # litellm calls a lost connection a server error.
     lost = next((one for one in chain if isinstance(one, OSError | aiohttp.ClientError)), None)
     if lost is not None:
-        return ProviderError("connection", speakable(_told(lost), key))
+        unsent = any(isinstance(one, _UNSENT) for one in chain)
+        begun = any(isinstance(one, aiohttp.ClientPayloadError) for one in chain)
+        said = speakable(_told(lost), key)
+        return ProviderError("connection", said, reached=begun, may_be_billed=not unsent)
     broken = next((one for one in chain if isinstance(one, json.JSONDecodeError)), None)
     if broken is not None:
         message = f"The answer is no JSON: {broken.doc.strip() or 'it is empty'}"
         page = _PAGE.match(broken.doc) is not None
-        return ProviderError("unreadable", speakable(message, key), status=200, page=page)
+        return ProviderError(
+            *("unreadable", speakable(message, key)),
+            status=200, page=page, reached=not page, passes=not _is_whole(broken.doc),
+            may_be_billed=not page,
+        )  # fmt: skip
     if received is not None:
         return failure_of(200, received, {}, key)
     status = getattr(error, "status_code", None)
@@ -171,16 +183,37 @@ def failure_of(
     misplaced = page and status in (200, *_PAGES)
     kind = "unreachable" if page and status in _PAGES else _kind(status, error)
     message = error.message or str(body or "").strip() or f"status {status} without a word"
-    if status == 200 and error == _Error():
+    unknown = status == 200 and error == _Error()
+    if unknown:
         kind, message = "unreadable", f"The answer is no completion: {message}"
     if page:
         message = f"status {status} with a web page: {message}"
-    wait_s = retry_after_seconds(headers.get("retry-after") or "")
-    if wait_s is None and status == 429:
-        wait_s = error.wait_s if error.wait_s is not None else _until_reset(headers)
+    wait = wait_s(status, headers, error.wait_s, error.message)
+    too_long = (wait or 0) > LONGEST_WAIT_S
+    if kind == "rate_limit" and too_long:
+        kind = "quota"
+        message = (
+            f"It asks to wait {minutes(wait)}, longer than the {minutes(LONGEST_WAIT_S)} that a "
+            f"run waits: {message}"
+        )
     return ProviderError(
-        kind, speakable(message, key), wait_s, error.parameter, status=status, page=misplaced
+        *(kind, speakable(message, key), wait, error.parameter),
+        status=status,
+        page=misplaced,
+        reached=not misplaced,
+        passes=not too_long and not (unknown and _is_whole(body)),
+        may_be_billed=unknown and not page,
     )
+
+
+def _is_whole(body: Any) -> bool:
+    """Whether a body that is no completion would come again, and be paid for again.
+
+    A page or a body without its end may be due to what lies between.
+    """
+    if not isinstance(body, str) or _parsed(body) is not None:
+        return True
+    return bool(body.strip()) and _PAGE.match(body) is None and body.lstrip()[0] not in "{["
 
 
 def speakable(message: str, key: str | None) -> str:
@@ -199,7 +232,7 @@ def _kind(status: int, error: _Error) -> FailureKind:
     """Classify by the provider's codes and words, then by the status."""
     if status == 200:
         status = error.status or 500
-    if status in (400, 402, 403, 429) and (error.has(*_QUOTA_CODES) or error.says(_QUOTA)):
+    if status in (400, 401, 402, 403, 429) and (error.has(*_QUOTA_CODES) or error.says(_QUOTA)):
         return "quota"
     if status in (400, 422) and error.says(_LIMIT):
         return "output_limit"
@@ -275,10 +308,16 @@ def _read(body: Any) -> _Error:
 def _read_fields(fields: Mapping[str, Any]) -> _Error:
     parts = [*_objects(fields.get("details")), *_objects(fields.get("innererror"))]
     codes = frozenset[str]().union(*map(_codes, (fields, *parts)))
-    waits = [_span_seconds(str(part["retryDelay"])) for part in parts if "retryDelay" in part]
+    waits = [span_seconds(str(part["retryDelay"])) for part in parts if "retryDelay" in part]
+    quotas = [one for part in parts for one in _objects(part.get("violations"))]
+    if any("perday" in str(one.get("quotaId")).lower() for one in quotas):  # Gemini
+        codes |= {"quota_exceeded_daily"}
     violations = [one for part in parts for one in _objects(part.get("fieldViolations"))]
     message, status = str(fields.get("message") or ""), fields.get("code")
     metadata = next(iter(_objects(fields.get("metadata"))), {})
+    reset = next(iter(_objects(metadata.get("headers"))), {}).get("X-RateLimit-Reset")
+    if reset is not None:  # OpenRouter
+        waits.append(until(str(reset)))
     if raw := metadata.get("raw"):  # the words of the provider behind OpenRouter
         message = f"{message}: {_read(_parsed(raw)).message or raw}"
     return _Error(
@@ -317,40 +356,3 @@ def _status_of(codes: frozenset[str]) -> int | None:
 def _last_name(path: Any) -> str | None:
     """Return the name at the end of a path: generation_config.temperature."""
     return path.rpartition(".")[2] if isinstance(path, str) and path else None
-
-
-def _span_seconds(text: str) -> float | None:
-    """Return a duration as OpenAI and Google write it, in seconds; None for another text."""
-    match = _SPAN.fullmatch(text)
-    if match is None or not text:
-        return None
-    hours, minutes, seconds, thousandths = (float(part or 0) for part in match.groups())
-    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
-
-
-def _until_reset(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds until the limits that are used up are reset; None where none is."""
-    waits = []
-    for name, value in headers.items():
-        match = _RESET.fullmatch(name.lower())
-        if match and _is_used_up(headers, match[1] or match[2]):
-            waits.append(_until(value))
-    return max((wait for wait in waits if wait is not None), default=None)
-
-
-def _is_used_up(headers: Mapping[str, str], limit: str) -> bool:
-    names = (f"x-ratelimit-remaining-{limit}", f"anthropic-ratelimit-{limit}-remaining")
-    return any(headers.get(name) == "0" for name in names)
-
-
-def _until(value: str) -> float | None:
-    """Return the seconds until a moment, or in a duration."""
-    if (span := _span_seconds(value)) is not None:
-        return span
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return max(
-        0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    )

@@ -7,6 +7,7 @@ with the rows derived from it.
 
 import asyncio
 import itertools
+import logging
 import os
 import random
 import socket
@@ -18,25 +19,30 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.llm.breaker import ENOUGH_ALIKE, Breaker, ModelStoppedError
 from judge_gym.llm.call_log import log_end
 from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
 from judge_gym.llm.client import Client
-from judge_gym.llm.context import check_context
+from judge_gym.llm.context import check_context, words_unread
 from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.hourly import Hourly, HourlyBoundError
 from judge_gym.llm.keys import Keys
+from judge_gym.llm.pricing import highest_cost, with_bound
 from judge_gym.llm.providers import Provider, Providers
+from judge_gym.llm.waits import LONGEST_WAIT_S
 from judge_gym.records.attempts import (
+    AT_MOST,
     AttemptError,
     attempt_error,
+    cost_of_discarded,
     discarded,
+    in_place_of_text,
     nothing_but_thought,
     over_limit,
 )
 from judge_gym.records.calls import (
-    NO_ANSWER,
     PASSING,
     SHARED,
     Answer,
@@ -52,7 +58,13 @@ from judge_gym.store.ledger import Closed, Derived, Ledger, Noted, Sent, now
 
 Number = TypeVar("Number", int, float)
 
-FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+FIRST_WAIT_S, LONGEST_UNASKED_S = 1.0, 60.0
+"""Seconds between attempts where the provider asks for none: the first and the longest."""
+_LONG_S = 30.0
+"""Seconds of waiting that are logged."""
+MOST_SLOW = 2
+"""Answers that a call waits for in vain, each of which may be billed."""
+_log = logging.getLogger(__name__)
 
 Derive = Callable[[int, Answer | Failure], Sequence[Row]]
 """(call id, outcome) → the rows that follow from it."""
@@ -92,6 +104,10 @@ class Gateway:
         """What models take; their refusals teach it for the rest of the run."""
         self._breaker = Breaker()
         self.hourly = Hourly(engine, providers)
+        self._in_flight: dict[int, float | None] = {}
+        """Requests that are out, by call, with the most that each costs."""
+        self._unread: set[str] = set()
+        """Models that did not read a prompt to the end."""
         self._heard: set[str] = set()
         """Providers that have answered in this process, if only with an error."""
         self._pages: Counter[str] = Counter()
@@ -139,7 +155,7 @@ class Gateway:
         try:
             answer = await self._in_time(call, row, errors)
         except ProviderError as error:
-            outcome = Failure(error.kind, str(error), error.body)
+            outcome = Failure(error.kind, f"{error}{_perhaps_billed(errors)}", error.body)
             if error.kind in SHARED:
                 await self._close(call, row.id, outcome, errors, lambda *_: ())
                 refused = refusal(call.model, self._provider(call), error)
@@ -151,6 +167,7 @@ class Gateway:
                 await self._ledger.write(Closed(row.id, None, errors, (), now()))
             raise
         except asyncio.CancelledError:
+            self._in_flight.pop(row.id, None)
             if errors:  # an answer among them was paid for
                 await self._ledger.write(Noted(row.id, errors))
             raise
@@ -200,7 +217,9 @@ class Gateway:
                 return await self._attempt(call, row, errors)
         except TimeoutError:
             late = f"no answer within {call.within_s:g} s"
-            errors.append(attempt_error("timeout", late))
+            sent = row.id in self._in_flight
+            bound = {AT_MOST: self._in_flight.pop(row.id)} if sent else {}
+            errors.append(attempt_error("timeout", late) | bound)
             raise ProviderError("timeout", late) from None
 
     async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
@@ -213,7 +232,9 @@ class Gateway:
             raise ProviderError("output_limit", self._too_low(call, limit))
         first = await self._retried(call, row.id, errors)
         unusable = None if row.discarded else discarded(first)
-        if unusable is None:
+        # What stands elsewhere than in the text would do so again, and be paid for again.
+        in_vain = in_place_of_text(first) and not self._breaker.has_succeeded(call.model)
+        if unusable is None or in_vain:
             return first
         self._breaker.discarded(call, first)
         errors.append(unusable)
@@ -224,10 +245,11 @@ class Gateway:
             return first  # it was paid for
         except BaseException:
             # Without a second answer, no other place of the row says what the first one cost.
-            unusable["cost_usd"] = first.cost_usd
+            unusable |= cost_of_discarded(first)
             raise
 
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+        slow = 0
         for attempt in itertools.count(1):
             try:
                 last = attempt >= self._attempts
@@ -235,7 +257,9 @@ class Gateway:
             except _TaughtError:
                 continue
             except ProviderError as error:
-                if error.kind not in PASSING or last:
+                slow += error.kind == "timeout" and error.may_be_billed
+                in_vain = not error.passes or slow >= MOST_SLOW
+                if error.kind not in PASSING or last or in_vain:
                     raise
                 await asyncio.sleep(_pause_before_next(attempt, error))
         raise AssertionError("the last attempt raises")
@@ -257,18 +281,32 @@ class Gateway:
             request = self._fitted(call)  # another call may have taught it meanwhile
             self._check_applied(call, request)
             await self.hourly.count(call.model)
-            await self._ledger.write(Sent(call_id, now(), request))
+            at_most = highest_cost(self._providers, call, request.limit)
+            await self._ledger.write(Sent(call_id, now(), request, at_most))
+            self._in_flight[call_id] = at_most
             try:
                 answer = await self._send(call, provider, request)
             except ProviderError as error:
+                del self._in_flight[call_id]
                 if error.kind == "output_limit":
                     raise self._cut(call, request, None, errors, error.body) from None
                 error.kind = self._seen(provider, error, last=last)
-                errors.append(attempt_error(error.kind, str(error)))
+                bound = {AT_MOST: at_most} if error.may_be_billed else {}
+                errors.append(attempt_error(error.kind, str(error)) | bound)
                 self._learn(call, provider, gate, error)
                 if self._taught(call, request, error):
                     raise _TaughtError from None
                 raise
+            del self._in_flight[call_id]
+            unread = words_unread(call.prompt.messages, answer.prompt_tokens)
+            answer = replace(answer, prompt_words=unread)
+            if unread is not None and call.model not in self._unread:
+                self._unread.add(call.model)
+                _log.warning(
+                    "%s counted %d tokens of a prompt of %d words: it did not read it to the end.",
+                    call.model, answer.prompt_tokens, unread,
+                )  # fmt: skip
+            answer = with_bound(self._providers, call, request.limit, answer)
             self._heard.add(provider.name)
             gate.succeeded()
             if nothing_but_thought(answer):
@@ -281,7 +319,9 @@ class Gateway:
         That takes a call whose every attempt was in vain, or some web pages, before any other call
         was answered: a server that restarts in the middle of a run has answered before.
         """
-        if error.kind not in NO_ANSWER:
+        if error.kind == "timeout":  # who is slow is there
+            return error.kind
+        if error.reached:
             self._heard.add(provider.name)
         self._pages[provider.name] += error.page
         lost = last or self._pages[provider.name] >= ENOUGH_ALIKE
@@ -292,7 +332,9 @@ class Gateway:
         if error.kind in SHARED:
             self._refused[call.model] = refusal(call.model, provider, error)
         elif error.kind == "rate_limit":
-            gate.rate_limited(_pause(error))
+            if (pause := _pause(error)) >= _LONG_S:
+                _log.warning("%s asks to wait %.0f s before more calls.", provider.name, pause)
+            gate.rate_limited(pause)
         elif error.kind == "server":
             gate.server_failed()
 
@@ -382,6 +424,9 @@ def _with_cost_of(first: Answer, second: Answer) -> Answer:
     used: dict[str, Any] = {
         name: _total(getattr(first, name), getattr(second, name)) for name in _USED
     }
+    if used["cost_usd"] is None:
+        bounds = [one.cost_usd or one.at_most_usd for one in (first, second)]
+        used["at_most_usd"] = sum(bound for bound in bounds if bound is not None) or None
     return replace(second, **used)
 
 
@@ -441,4 +486,10 @@ def _pause_before_next(attempt: int, error: ProviderError) -> float:
     """Seconds until the next attempt: what the provider asks for, else exponential with jitter."""
     if error.retry_after is not None:
         return min(error.retry_after, LONGEST_WAIT_S)
-    return random.uniform(0, min(FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_WAIT_S))
+    return random.uniform(0, min(FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_UNASKED_S))
+
+
+def _perhaps_billed(errors: Sequence[AttemptError]) -> str:
+    """Return what to say of attempts that neither an answer nor a refusal ended."""
+    billed = sum(AT_MOST in error for error in errors)
+    return f" ({counted(billed, 'request')} may have been billed)" if billed else ""

@@ -61,7 +61,23 @@ class Keys:
                 f"Set the environment variable {provider.key_env}, or save the key as the Prefect "
                 f"Secret block {kept_name(provider.key_env)}.",
             )
+        _check_key(provider.key_env, key.get_secret_value())
         return key
+
+
+def _check_key(variable: str, key: str) -> None:
+    """Raise `ConfigError` for a key that no HTTP header can hold, without quoting it."""
+    wrong = next((at for at, one in enumerate(key) if not "!" <= one <= "~"), None)
+    if wrong is None:
+        return
+    names = {"\n": "a line end", "\r": "a line end (CR)", " ": "a space", "\t": "a tab"}
+    name = names.get(key[wrong], f"the character U+{ord(key[wrong]):04X}")
+    at = "at its end" if not key[wrong:].strip() else f"at position {wrong + 1}"
+    raise ConfigError(
+        f"The key in {variable} has {name} {at}, which no key has.",
+        f"Set {variable} (or the Secret block {kept_name(variable)}) to the key alone, without "
+        "spaces, line ends and quotation marks.",
+    )
 
 
 MASK = "[key]"

@@ -5,10 +5,12 @@ litellm takes seconds to import, so it is imported only for models that need it.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
+from judge_gym.records.calls import Answer, Call
 
 FREE = Price(prompt=0, completion=0)
 
@@ -24,6 +26,38 @@ def price_of(providers: Providers, model: str) -> Price | None:
     from judge_gym.llm.client import listed_price
 
     return listed_price(provider, name)
+
+
+def highest_cost(providers: Providers, call: Call, limit: int) -> float | None:
+    """Return the most that a request of a call at an output limit in tokens costs, in US dollars.
+
+    Four characters a token of the prompt. None for a model without a price.
+    """
+    price = price_of(providers, call.model)
+    return None if price is None else price.cost_usd(call.tokens_at_most(limit) - limit, limit)
+
+
+BYTES_A_TOKEN = 2
+"""Fewer than texts have in any language: what their tokens are at most."""
+
+
+def with_bound(providers: Providers, call: Call, limit: int, answer: Answer) -> Answer:
+    """Return an answer of unknown cost with the most that it may have cost.
+
+    By the tokens that were counted, else by the bytes sent and received; at a limit with room for
+    thinking, which may not be shown, by the limit.
+    """
+    price = price_of(providers, call.model)
+    if answer.cost_usd is not None or price is None:
+        return answer
+    sent = sum(len(message["content"].encode()) for message in call.prompt.messages)
+    prompt = answer.prompt_tokens or sent // BYTES_A_TOKEN + 1
+    completion = answer.completion_tokens
+    if completion is None:
+        received = len((answer.text + answer.reasoning).encode()) // BYTES_A_TOKEN + 1
+        thinks = limit > call.parameters.max_tokens
+        completion = limit if thinks else min(limit, received)
+    return replace(answer, at_most_usd=price.cost_usd(prompt, completion))
 
 
 def batch_price_of(providers: Providers, model: str) -> Price | None:

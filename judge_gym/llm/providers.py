@@ -231,12 +231,13 @@ class Providers:
                     f"Set the environment variable; [{provider.name}] in {self.file} names it.",
                 )
             address = provider.address()
-            if address and not address.startswith(("http://", "https://")):
+            plain = address.startswith(("http://", "https://"))
+            if address and not (plain and address.isprintable() and " " not in address):
                 in_file = f"{self.file}, table [{provider.name}]: base_url"
                 given = provider.base_url_env if address != provider.base_url else in_file
                 raise ConfigError(
                     f"{given} is not an address.",
-                    "Use one that begins with http:// or https://.",
+                    "Use one that begins with http:// or https:// and has no spaces or line ends.",
                 )
             if is_simulated_provider(provider.name) and not provider.address():
                 raise ConfigError(

@@ -3,10 +3,13 @@
 import gc
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
+import httpx
 import litellm
 from litellm import exceptions
 from litellm.anthropic_beta_headers_manager import update_request_with_filtered_beta
@@ -44,7 +47,8 @@ __all__ = [
 litellm.telemetry = False
 litellm.suppress_debug_info = True
 # For models that are in no list of its own it repeats the same warnings on every call.
-logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+# What it logs of an error is a trace, and the error is told by judge-gym.
+logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
 # What a model takes is decided in `capabilities`, and nothing goes without a record.
 litellm.drop_params = False
 
@@ -99,7 +103,30 @@ class Exchange(Logging):  # type: ignore[misc]
         self.sent: dict[str, Any] | None = None
         """The body of the request."""
         self.received: Any = None
-        """The body of the response."""
+        """The body of the response, by litellm."""
+        self.response: httpx.Response | None = None
+        """The last response that was received whole."""
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Keep the responses that arrive meanwhile; litellm does not log one it cannot read."""
+        before = _RECORDING.set(self)
+        try:
+            yield
+        finally:
+            _RECORDING.reset(before)
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether a response with status 200 was received whole."""
+        return self.response is not None and self.response.status_code == 200
+
+    @property
+    def answer_body(self) -> Any:
+        """The body of a response with status 200, as received; None when there was none."""
+        if self.response is not None and self.is_answered:
+            return self.response.text
+        return self.received
 
     def pre_call(
         self, input: Any, api_key: Any, model: Any = None, additional_args: Any = None
@@ -131,6 +158,26 @@ class Exchange(Logging):  # type: ignore[misc]
     async def async_failure_handler(self, *_: Any, **__: Any) -> None:
         return
 
+
+_RECORDING: ContextVar[Exchange | None] = ContextVar("recording", default=None)
+_send = httpx.AsyncClient.send
+
+
+async def _recorded(
+    client: httpx.AsyncClient, request: httpx.Request, **named: Any
+) -> httpx.Response:
+    exchange = _RECORDING.get()
+    # litellm asks Ollama what a model is, before it asks the model.
+    if exchange is None or request.url.path.endswith("/api/show"):
+        return await _send(client, request, **named)
+    exchange.response = None
+    response = await _send(client, request, **named)
+    exchange.response = response if response.is_closed else None
+    return response
+
+
+# Each of litellm's clients sends by httpx, and some lose the body when they cannot read it.
+httpx.AsyncClient.send = _recorded  # type: ignore[assignment, method-assign]
 
 # What imports have made stays for good, and most of it is litellm's: walking it again and again in
 # search of garbage takes 0.4 ms of each call.

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from judge_gym.records.attempts import in_place_of_text
 from judge_gym.records.calls import Answer, Failure
 
 LONGEST_REASON = 500
@@ -34,5 +35,7 @@ def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
 
 def unreadable(answer: Answer, reason: str, detail: str) -> str:
     """Return the typed failure of an unreadable answer; a truncated answer is named as such."""
+    if instead := in_place_of_text(answer):
+        reason, detail = "empty", instead
     cause = "truncated" if answer.is_cut else reason
     return UNPRINTED.sub(" ", f"{cause}: {detail}")[:LONGEST_REASON]

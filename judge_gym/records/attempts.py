@@ -14,6 +14,10 @@ def attempt_error(kind: str, message: str) -> AttemptError:
     return {"kind": kind, "at": datetime.now(UTC).isoformat(), "message": message}
 
 
+AT_MOST = "at_most_usd"
+"""The key of an attempt that may have been billed, with US dollars; null without a price."""
+
+
 UNKNOWN_OUTCOME = "unknown_outcome"
 """The kind of a sending whose run ended before its answer, and that was followed by another."""
 
@@ -23,13 +27,37 @@ def nothing_but_thought(answer: Answer) -> bool:
     return answer.finish_reason == "length" and not answer.text.strip()
 
 
+def in_place_of_text(answer: Answer) -> str:
+    """Return what stands where the text of an answer should, in words; empty for none of this.
+
+    The same request would be answered so again, as a rule.
+    """
+    if answer.text.strip() or answer.finish_reason in ("content_filter", "length"):
+        return ""
+    if answer.finish_reason == "tool_call":
+        return "the answer is a tool call, although no tools were offered, and has no text"
+    if answer.reasoning.strip():
+        return (
+            f"the answer has no text; {len(answer.reasoning):,} characters stand in its reasoning, "
+            "from which no verdict is read. Check the server's reasoning parser, or turn thinking "
+            "off"
+        )
+    return ""
+
+
 def over_limit(message: str, limit: int, answer: Answer | None) -> AttemptError:
     """Return the record of an answer without a word at an output limit in tokens.
 
     Without `answer` the provider refused the limit.
     """
-    used = {"cost_usd": None} if answer is None else {"cost_usd": answer.cost_usd} | _used(answer)
+    used = {"cost_usd": None} if answer is None else cost_of_discarded(answer) | _used(answer)
     return {**attempt_error("output_limit", message), "limit": limit, **used}
+
+
+def cost_of_discarded(answer: Answer) -> dict[str, Any]:
+    """Return what an answer cost that is not kept, or its bound where that is unknown."""
+    bound = {AT_MOST: answer.at_most_usd} if answer.cost_usd is None else {}
+    return {"cost_usd": answer.cost_usd} | bound
 
 
 def _used(answer: Answer) -> dict[str, Any]:
@@ -46,5 +74,5 @@ def discarded(answer: Answer) -> AttemptError | None:
         kind = "empty"
     else:
         return None
-    message = f"finish reason {answer.finish_reason}"
+    message = in_place_of_text(answer) or f"finish reason {answer.finish_reason}"
     return {**attempt_error(kind, message), "answer": answer.text, **_used(answer)}

@@ -149,11 +149,13 @@ class TokenChance:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. `cost_usd` is None when the model is in no price list, never 0 for that.
+    """What came back. `cost_usd` is None when the model is in no price list or nobody counted the
+    tokens, never 0 for that.
 
-    `finish_reason` is stop, length, content_filter, context (the model's window is full) or
-    unknown; an answer that broke off by an error is a failure. `prompt_tokens` include those read
-    from and written to the provider's cache, `completion_tokens` those of the reasoning.
+    `finish_reason` is stop, length, content_filter, context (the model's window is full), tool_call
+    (instead of text) or unknown; an answer that broke off by an error is a failure. `prompt_tokens`
+    include those read from and written to the provider's cache, `completion_tokens` those of the
+    reasoning.
     `latency_ms` is None for an answer from a batch and for a reused answer.
     """
 
@@ -183,6 +185,11 @@ class Answer:
     """The model's reasoning where the provider gives it; no verdict is read from it."""
     chances: tuple[TokenChance, ...] = ()
     """The tokens of `text` with their probabilities, where they were asked for and given."""
+    at_most_usd: float | None = None
+    """The most that an answer of unknown cost may have cost; None where `cost_usd` is known, and
+    for a model without a price."""
+    prompt_words: int | None = None
+    """Words of the prompt, where the provider counted fewer tokens: it did not read all of it."""
 
     @property
     def is_cut(self) -> bool:
@@ -257,6 +264,9 @@ class ProviderError(Exception):
         status: int | None = None,
         body: Mapping[str, Any] | None = None,
         page: bool = False,
+        passes: bool = True,
+        reached: bool = True,
+        may_be_billed: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -268,5 +278,11 @@ class ProviderError(Exception):
         """The HTTP status, where there was a response."""
         self.page = page
         """Whether a web page stood where an answer was expected."""
+        self.passes = passes
+        """Whether the same request may have another end; only of kinds that are `PASSING`."""
+        self.reached = reached
+        """Whether a server took the request."""
+        self.may_be_billed = may_be_billed
+        """Whether the request went out, and neither an answer nor a refusal came back."""
         self.body = body
         """The body of the request as it was sent, without the messages."""

@@ -513,6 +513,7 @@ def _cautions(
     rows: Sequence[Headline],
     planted: Planted,
 ) -> Iterator[str]:
+    yield from map(str, status.unread)
     if facts.run.standing.startswith(NOT_HELD):
         yield f"The frozen plan does not hold. Outcomes are {facts.run.standing}."
     for row in rows:

@@ -1,6 +1,6 @@
 """Reads the ledger: answers, failures, costs, tokens, and means over past answers."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any
@@ -8,6 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.costs import cost_in_words
+from judge_gym.counting import counted
+from judge_gym.records.attempts import AT_MOST
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, inserting, packed
@@ -85,7 +88,8 @@ def stored_answer(row: Any) -> Answer | None:
     if row.status != "succeeded":
         return None
     given = {name: getattr(row, column) for name, column in _COLUMN_OF.items()}
-    given["cost_usd"] = None if row.cost_usd is None else float(row.cost_usd)
+    for name in ("cost_usd", "at_most_usd"):
+        given[name] = None if given[name] is None else float(given[name])
     given["reasoning"] = row.reasoning or ""
     given["chances"] = tuple(
         TokenChance(token, logprob, tuple((other, chance) for other, chance in others))
@@ -117,9 +121,14 @@ def discarded_usd() -> sa.ColumnElement[Decimal]:
 
     They are among its errors. The cost of one that a kept answer followed is in that one's.
     """
+    return _sum_of_errors(lambda error: sa.cast(error.op("->>")("cost_usd"), sa.Numeric))
+
+
+def _sum_of_errors(
+    value: Callable[[sa.ColumnElement[Any]], sa.ColumnElement[Any]],
+) -> sa.ColumnElement[Any]:
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
-    cost = sa.cast(error.c.value.op("->>")("cost_usd"), sa.Numeric)
-    summed = sa.select(sa.func.coalesce(sa.func.sum(cost), 0)).select_from(error)
+    summed = sa.select(sa.func.coalesce(sa.func.sum(value(error.c.value)), 0)).select_from(error)
     return sa.case((t.Call.errors == sa.text("'[]'"), 0), else_=summed.scalar_subquery())
 
 
@@ -136,25 +145,92 @@ UNPRICED = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
 """The condition that an answer is of unknown cost."""
 
 
-def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
-    """Return the cost of these calls in US dollars, and how many have an unknown cost."""
-    cost, unpriced = session.execute(
-        sa.select(sa.func.sum(paid_usd()), sa.func.count().filter(UNPRICED)).where(
-            among(t.Call.id, call_ids)
-        )
-    ).one()
-    return float(cost or 0), unpriced
+def unknown_costs() -> sa.ColumnElement[int]:
+    """Return how many requests of a call are of unknown cost: its answer, and attempts before."""
+    attempts = _sum_of_errors(lambda error: sa.cast(error.op("?")(AT_MOST), sa.Integer))
+    return attempts + sa.cast(UNPRICED, sa.Integer)
+
+
+def at_most_usd() -> sa.ColumnElement[Decimal]:
+    """Return the most that the requests of unknown cost of a call may have cost, in US dollars.
+
+    0 for those of a model without a price, and while the call is in flight.
+    """
+    attempts = _sum_of_errors(lambda error: sa.cast(error.op("->>")(AT_MOST), sa.Numeric))
+    answer = sa.case((UNPRICED, sa.func.coalesce(t.Call.at_most_usd, 0)), else_=0)
+    return attempts + answer
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What calls cost in US dollars, and of how many requests that is not known."""
+
+    usd: float
+    unknown: int
+    at_most_usd: float
+    """The bound on the cost of those."""
+
+    def __str__(self) -> str:
+        return cost_in_words(self.usd, self.unknown, self.at_most_usd)
+
+
+def cost_of(session: Session, call_ids: Iterable[int]) -> Paid:
+    """Return the cost of these calls."""
+    sums = (sa.func.sum(one) for one in (paid_usd(), unknown_costs(), at_most_usd()))
+    row = session.execute(sa.select(*sums).where(among(t.Call.id, call_ids))).one()
+    usd, unknown, at_most = (value or 0 for value in row)
+    return Paid(float(usd), int(unknown), float(at_most))
 
 
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
-    """Return call → US dollars; NaN for an answer of unknown cost.
+    """Return call → US dollars; NaN for one of unknown cost.
 
     A failed call costs what it got and did not keep.
     """
     rows = session.execute(
-        sa.select(t.Call.id, UNPRICED, paid_usd()).where(among(t.Call.id, call_ids))
+        sa.select(t.Call.id, unknown_costs(), paid_usd()).where(among(t.Call.id, call_ids))
     )
-    return {call: float("nan" if is_unknown else cost or 0) for call, is_unknown, cost in rows}
+    return {call: float("nan" if unknown else cost or 0) for call, unknown, cost in rows}
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Prompts to a model that its provider did not read to the end, by its count of tokens."""
+
+    model: str
+    prompts: int
+    tokens: int
+    """The most that it counted of one of them."""
+    words: int
+    """Those of the longest of them."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.model} did not read {counted(self.prompts, 'prompt')} to the end: it counted "
+            f"{self.tokens:,} tokens of {self.words:,} words. Set a longer context at the server "
+            "(Ollama: OLLAMA_CONTEXT_LENGTH), or send shorter texts."
+        )
+
+
+def unread_prompts(session: Session, condition: sa.ColumnElement[bool]) -> list[Unread]:
+    """Return the prompts among these calls that were cut, by model."""
+    rows = session.execute(
+        sa.select(
+            t.Call.model,
+            sa.func.count(),
+            sa.func.max(t.Call.prompt_tokens),
+            sa.func.max(t.Call.prompt_words),
+        )
+        .where(condition, t.Call.prompt_words.is_not(None))
+        .group_by(t.Call.model)
+        .order_by(t.Call.model)
+    )
+    return [Unread(*row) for row in rows]
+
+
+def unread_of(session: Session, call_ids: Iterable[int]) -> list[Unread]:
+    """Return the prompts of these calls that were cut, by model."""
+    return unread_prompts(session, among(t.Call.id, call_ids))
 
 
 @dataclass(frozen=True)

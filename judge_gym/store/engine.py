@@ -104,6 +104,12 @@ def _connect_patiently(engine: sa.Engine, settings: Settings) -> None:
     """
     waits = True
 
+    @sa.event.listens_for(engine, "handle_error")
+    def read_only(context: sa.engine.ExceptionContext) -> None:
+        # After a failover, another connection may lead to a server that takes writes.
+        if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction):
+            context.is_disconnect = True
+
     def start_again(_: tenacity.RetryCallState) -> None:
         if settings.database_url is None:
             database_url(settings)
@@ -173,10 +179,18 @@ def database_failure(error: BaseException) -> StoreError | None:
     """Return what to print if the server of the database caused an error; None for other causes.
 
     Covers errors of psycopg and of SQLAlchemy: a lost connection, a server that stops, starts or
-    recovers, a full disk, and other failures that are not the statement's.
+    recovers, one that is read-only, a full disk, and other failures that are not the statement's.
     """
     for cause in causes(error):
         original = cause.orig if isinstance(cause, sa.exc.DBAPIError) else cause
+        if isinstance(original, psycopg.errors.ReadOnlySqlTransaction):
+            return StoreError(
+                f"The database is read-only: {first_line(original)}.",
+                _RESUME.format(
+                    "Have the server take writes again (after a failover the address may lead to a "
+                    "standby), or correct JUDGE_GYM_DATABASE_URL,"
+                ),
+            )
         if isinstance(original, psycopg.errors.DiskFull):
             return StoreError(
                 f"The disk of the database is full: {first_line(original)}.",

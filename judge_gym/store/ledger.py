@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import tenacity
 
-from judge_gym.records.attempts import UNKNOWN_OUTCOME, AttemptError
+from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME, AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
@@ -44,6 +44,8 @@ class Sent:
     call_id: int
     at: datetime
     request: Request
+    at_most_usd: float | None = None
+    """The most that it costs; None for a model without a price."""
 
 
 @dataclass(frozen=True)
@@ -238,6 +240,7 @@ _WAITING = CallRow.batch_id.in_(sa.select(Batch.id).where(Batch.status.in_(OPEN_
 _LOST = sa.func.jsonb_build_object(
     *("kind", UNKNOWN_OUTCOME, "at", CallRow.sent_at),
     *("message", "its run ended before the answer; it may have been billed"),
+    *(AT_MOST, CallRow.at_most_usd),
 )
 _ERRORS = sa.case(
     (
@@ -273,8 +276,9 @@ _SOURCE = (
     .subquery("source")
 )
 # A copy costs nothing and takes no time: it has neither a source of its cost nor a latency.
+_OF_THE_CALL = ("cost_usd", "cost_source", "at_most_usd", "latency_ms")
 _COPIED = (
-    *(name for name in ANSWER_COLUMNS if name not in ("cost_usd", "cost_source", "latency_ms")),
+    *(name for name in ANSWER_COLUMNS if name not in _OF_THE_CALL),
     "sent_parameters",
     "not_applied",
 )
@@ -302,7 +306,7 @@ _GIVEN = recordset(CallRow)
 # An answer never changes, even if the call is sent again: rows were derived from it.
 _CHANGE = sa.update(CallRow).where(CallRow.id == _GIVEN.c.id, CallRow.status != "succeeded")
 _SENT = _CHANGE.values(
-    {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied")}
+    {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied", "at_most_usd")}
     | {"status": "sent", "attempts": CallRow.attempts + 1}
 )
 _NOTED = _CHANGE.values({"errors": CallRow.errors.op("||")(_GIVEN.c.errors)})
@@ -329,6 +333,7 @@ def _sending(change: Sent) -> dict[str, Any]:
         "sent_at": change.at,
         "sent_parameters": change.request.parameters,
         "not_applied": change.request.not_applied,
+        "at_most_usd": change.at_most_usd,
     }
 
 

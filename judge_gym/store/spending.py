@@ -15,7 +15,7 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.calls import UNPRICED, paid_usd
+from judge_gym.store.calls import at_most_usd, paid_usd, unknown_costs
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
@@ -68,7 +68,7 @@ class Spent:
     """Calls made, discarded first answers included."""
     cost_usd: float
     unpriced: int
-    """Answers of unknown cost; they are not in `cost_usd`."""
+    """Requests of unknown cost, answered or not; they are not in `cost_usd`."""
     ended: int
     failed: int
     """Of `ended`. A model that refuses every call ends the run by itself and is in neither."""
@@ -76,6 +76,13 @@ class Spent:
     """Whether a simulator gave every answer, whatever the models are named."""
     sent_again: int = 0
     """Sendings of unknown outcome of calls that were asked again since; not in `calls`."""
+    at_most_usd: float = 0.0
+    """The most that the requests of unknown cost may have cost, those of models with a price."""
+
+    @property
+    def bound_usd(self) -> float:
+        """What was spent at most: what bounds of cost are compared with."""
+        return self.cost_usd + self.at_most_usd
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
@@ -201,24 +208,32 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.count().filter(t.Call.attempts > 0),
             sa.func.coalesce(sa.func.sum(discarded.c.answers), 0),
             sa.func.coalesce(sa.func.sum(paid_usd()), 0),
-            sa.func.count().filter(UNPRICED),
+            sa.func.coalesce(sa.func.sum(unknown_costs()), 0),
             sa.func.count().filter(current, answered | failed),
             sa.func.count().filter(current, failed),
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
             sa.func.coalesce(sa.func.sum(discarded.c.lost), 0),
+            sa.func.coalesce(sa.func.sum(at_most_usd()), 0),
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
         .where(ever)
     ).one()
-    calls, again, dollars, unpriced, ended, failures, simulated, lost = row
+    calls, again, dollars, unknown, ended, failures, simulated, lost, at_most = row
     return Spent(
-        calls + int(again), float(dollars), unpriced, ended, failures, simulated, int(lost)
+        calls + int(again),
+        float(dollars),
+        int(unknown),
+        ended,
+        failures,
+        simulated,
+        int(lost),
+        float(at_most),
     )
 
 
 def spent_since(session: Session, since: datetime) -> tuple[int, float]:
-    """Return the calls sent to real models since a time, and their cost in US dollars.
+    """Return the calls sent to real models since a time, and their cost in US dollars at most.
 
     A call's attempts count at its last one, refused ones too. The provider's name says what is
     simulated, as before a call is sent: through another name the simulator's calls count.
@@ -226,7 +241,7 @@ def spent_since(session: Session, since: datetime) -> tuple[int, float]:
     calls, cost = session.execute(
         sa.select(
             sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
-            sa.func.coalesce(sa.func.sum(paid_usd()), 0),
+            sa.func.coalesce(sa.func.sum(sa.func.coalesce(paid_usd(), 0) + at_most_usd()), 0),
         ).where(*_sent_to_real_models(since))
     ).one()
     return int(calls), float(cost)
@@ -235,10 +250,10 @@ def spent_since(session: Session, since: datetime) -> tuple[int, float]:
 def sent_since(session: Session, since: datetime) -> list[tuple[datetime, int, float]]:
     """Return when each call that `spent_since` sums was sent, its attempts and its cost; by time.
 
-    The cost of a call in US dollars is 0 while it is unknown.
+    The cost of a call in US dollars is its bound while it is unknown, 0 in flight.
     """
     rows = session.execute(
-        sa.select(t.Call.sent_at, t.Call.attempts, sa.func.coalesce(paid_usd(), 0))
+        sa.select(t.Call.sent_at, t.Call.attempts, sa.func.coalesce(paid_usd(), 0) + at_most_usd())
         .where(*_sent_to_real_models(since))
         .order_by(t.Call.sent_at)
     )
@@ -281,7 +296,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
             sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
             sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
             sa.func.sum(paid_usd()),
-            sa.func.count().filter(UNPRICED),
+            sa.func.coalesce(sa.func.sum(unknown_costs()), 0),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
             sa.func.bool_or(t.Call.route == IMPORTED),
             sa.func.array_agg(sa.distinct(_PROMPT)).filter(t.Call.template != ""),

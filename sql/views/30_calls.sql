@@ -34,6 +34,8 @@ SELECT
     c.reasoning_tokens,
     c.cost_usd,
     c.cost_source,
+    c.at_most_usd,
+    c.prompt_words,
     c.latency_ms,
     c.route,
     c.cached_from,
@@ -66,19 +68,21 @@ COMMENT ON COLUMN analysis.calls.not_applied IS 'Names of requested parameters t
 COMMENT ON COLUMN analysis.calls.sent_body IS 'Body of the request as sent, without messages and key, a JSON object; NULL in batches that were not answered and before version 0025 of the tables, as the other columns of the answer that came with it.';
 COMMENT ON COLUMN analysis.calls.status IS 'planned, sent, succeeded, failed or cancelled.';
 COMMENT ON COLUMN analysis.calls.attempts IS 'Number of attempts.';
-COMMENT ON COLUMN analysis.calls.errors IS 'What went wrong in earlier attempts, a JSON array.';
+COMMENT ON COLUMN analysis.calls.errors IS 'What went wrong in earlier attempts, a JSON array; one with at_most_usd may have been billed, at most so much.';
 COMMENT ON COLUMN analysis.calls.served_model IS 'Model that answered, by the provider; NULL when it does not say.';
 COMMENT ON COLUMN analysis.calls.response_id IS 'The provider''s identifier of the response; some providers repeat theirs.';
 COMMENT ON COLUMN analysis.calls.fingerprint IS 'The provider''s name of the configuration that answered; NULL when it does not say.';
-COMMENT ON COLUMN analysis.calls.finish_reason IS 'stop, length, content_filter, context, error or unknown; NULL without an answer.';
+COMMENT ON COLUMN analysis.calls.finish_reason IS 'stop, length, content_filter, context, tool_call, error or unknown; NULL without an answer.';
 COMMENT ON COLUMN analysis.calls.finish_given IS 'The finish reason in the provider''s own words.';
 COMMENT ON COLUMN analysis.calls.prompt_tokens IS 'Tokens of the prompt, with those of the cache; NULL when not reported.';
 COMMENT ON COLUMN analysis.calls.completion_tokens IS 'Tokens of the answer, with those of the reasoning; NULL when not reported.';
 COMMENT ON COLUMN analysis.calls.cached_tokens IS 'Tokens of the prompt that were read from the provider''s cache; NULL when not reported.';
 COMMENT ON COLUMN analysis.calls.cache_written_tokens IS 'Tokens of the prompt that were written to the provider''s cache; NULL when not reported.';
 COMMENT ON COLUMN analysis.calls.reasoning_tokens IS 'Tokens of the reasoning; NULL when not reported.';
-COMMENT ON COLUMN analysis.calls.cost_usd IS 'Price in US dollars; NULL, not 0, when the model has no known price.';
+COMMENT ON COLUMN analysis.calls.cost_usd IS 'Price in US dollars; NULL, not 0, when the model has no known price or nobody counted the tokens.';
 COMMENT ON COLUMN analysis.calls.cost_source IS 'Source of the cost: provider, file (providers.toml), litellm (its price list) or simulated; NULL when unknown or reused.';
+COMMENT ON COLUMN analysis.calls.at_most_usd IS 'The most in US dollars that an answer of unknown cost, or a call in flight, may cost; NULL where the cost is known, and for a model without a price. Attempts of unknown outcome have theirs in errors.';
+COMMENT ON COLUMN analysis.calls.prompt_words IS 'Words of the prompt, where the provider counted fewer tokens: it did not read all of it. NULL otherwise.';
 COMMENT ON COLUMN analysis.calls.latency_ms IS 'Time from sending to the answer, in milliseconds.';
 COMMENT ON COLUMN analysis.calls.route IS 'Route of the answer, such as direct or cache.';
 COMMENT ON COLUMN analysis.calls.cached_from IS 'The call whose answer was reused, at no cost; NULL for its own answer.';

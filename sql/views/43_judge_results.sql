@@ -45,7 +45,9 @@ CROSS JOIN LATERAL (
         jsonb_agg(messages ORDER BY array_position(r.call_ids, id)) AS prompts,
         array_agg(answer ORDER BY array_position(r.call_ids, id)) AS answers,
         CASE WHEN count(*) > 0 THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
-        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced,
+        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL)
+            + coalesce(sum(jsonb_array_length(jsonb_path_query_array(errors, '$[*] ? (exists(@.at_most_usd))'))), 0)
+            AS unpriced,
         array_agg(DISTINCT served_model) FILTER (WHERE served_model IS NOT NULL) AS served_models
     FROM llm_calls
     WHERE id = ANY (r.call_ids)
@@ -81,7 +83,7 @@ COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars, without those in unpriced; NULL for a custom judge, whose cost is not known.';
-COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Answers without a known price.';
+COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed.';
 COMMENT ON COLUMN analysis.judge_results.served_models IS 'The models that answered by their provider''s own word; NULL where it names none.';
 COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';
 COMMENT ON COLUMN analysis.judge_results.created_at IS 'When it was stored.';

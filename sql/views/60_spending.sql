@@ -47,7 +47,7 @@ SELECT
     sum(prompt_tokens) AS prompt_tokens,
     sum(completion_tokens) AS completion_tokens,
     sum(coalesce(cost_usd, 0) + discarded_usd) AS cost_usd,
-    count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced
+    (count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) + sum(unanswered))::bigint AS unpriced
 FROM (
     SELECT
         calls.*,
@@ -55,6 +55,9 @@ FROM (
         CASE WHEN errors = '[]' THEN 0 ELSE (
             SELECT count(*) FROM jsonb_array_elements(errors) AS error WHERE error ? 'answer'
         ) END AS discarded,
+        CASE WHEN errors = '[]' THEN 0 ELSE (
+            SELECT count(*) FROM jsonb_array_elements(errors) AS error WHERE error ? 'at_most_usd'
+        ) END AS unanswered,
         CASE WHEN errors = '[]' THEN 0 ELSE coalesce((
             SELECT sum((error ->> 'cost_usd')::numeric)
             FROM jsonb_array_elements(errors) AS error
@@ -114,4 +117,4 @@ COMMENT ON COLUMN analysis.spending.failed IS 'Failed calls.';
 COMMENT ON COLUMN analysis.spending.prompt_tokens IS 'Tokens of the prompts; NULL when none were reported.';
 COMMENT ON COLUMN analysis.spending.completion_tokens IS 'Tokens of the answers; NULL when none were reported.';
 COMMENT ON COLUMN analysis.spending.cost_usd IS 'Known price in US dollars, discarded answers included, without calls in unpriced.';
-COMMENT ON COLUMN analysis.spending.unpriced IS 'Answers without a known price.';
+COMMENT ON COLUMN analysis.spending.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed.';

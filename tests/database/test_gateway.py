@@ -12,19 +12,22 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from aiohttp import web
+from sqlalchemy.orm import Session
 
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
-from judge_gym.llm.breaker import ENOUGH_ALIKE
+from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
 from judge_gym.llm.client import listed_price
 from judge_gym.llm.context import ContextError, check_context
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.llm.providers import Provider as ProviderTable
 from judge_gym.questions.outcome import NoAnswer, readable
+from judge_gym.records.attempts import AT_MOST, in_place_of_text
 from judge_gym.records.calls import Answer, Call, Failure, Parameters
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
+from judge_gym.store.calls import Paid, Unread, cost_of, unread_of
 from support.misbehaving import (
     Provider,
     Step,
@@ -120,7 +123,9 @@ def in_two_minutes() -> str:
     ("first", "kind"),
     [
         pytest.param(refuses(429, "slow down", headers={"Retry-After": "0"}), "rate_limit", id="0"),
-        pytest.param(refuses(429, "slow", headers={"Retry-After": "3600"}), "rate_limit", id="h"),
+        pytest.param(
+            refuses(429, "slow", headers={"Retry-After": "600"}), "rate_limit", id="10min"
+        ),
         pytest.param(
             refuses(429, "slow", headers={"Retry-After": in_two_minutes()}), "rate_limit", id="date"
         ),
@@ -132,9 +137,7 @@ def in_two_minutes() -> str:
         pytest.param(refuses(429, "slow", headers={"Retry-After": "soon"}), "rate_limit", id="odd"),
         pytest.param(refuses(429, "slow", headers={"Retry-After": "nan"}), "rate_limit", id="nan"),
         pytest.param(replies(200, ""), "unreadable", id="empty-body"),
-        pytest.param(replies(200, "[1, 2]"), "unreadable", id="json-list"),
         pytest.param(replies(408, "{}"), "timeout", id="408"),
-        pytest.param(replies(200, {"choices": []}), "unreadable", id="no-choices"),
         pytest.param(resets_connection, "connection", id="reset"),
     ],
 )
@@ -218,7 +221,7 @@ def test_nobody_listens(database: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [replies(200, "<html>Log in</html>"), cuts_connection], ids=["html", "cut"]
+    "step", [replies(200, "<html>Log in</html>"), resets_connection], ids=["html", "reset"]
 )
 def test_only_a_provider_that_never_answered_is_out_of_reach(database: str, step: Step) -> None:
     async def work() -> None:
@@ -626,5 +629,141 @@ def test_an_answer_that_thinking_left_no_room_for_is_a_failure_that_is_not_bough
                     assert f"limit of {limit} tokens" in outcome.message
                     assert 'thinking_tokens in table [real.models."m"]' in outcome.message
                     assert "providers.toml" in outcome.message
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    "body", ["[1, 2]", {"choices": []}, {"output": "A"}], ids=["list", "no-choices", "other-form"]
+)
+def test_a_body_that_is_not_understood_is_bought_once(database: str, body: Any) -> None:
+    outcome, row, provider, _ = ask_once(database, replies(200, body), answers("kept"))
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, row.attempts, len(provider.requests)) == ("unreadable", 1, 1)
+    assert "may have been billed" in outcome.message
+    assert row.errors[0].keys() >= {AT_MOST}
+
+
+PRICES = {"m": Price(prompt=1e5, completion=1e5)}
+"""0.1 US dollars a token."""
+MOST = (len("question") // 4 + 50) * 0.1
+"""US dollars that a request of `a_call` costs at most."""
+
+
+@pytest.mark.parametrize(
+    ("first", "bounds"),
+    [
+        (cuts_connection, [MOST]),
+        (resets_connection, [MOST]),
+        (replies(200, '{"choices": [{"mess'), [MOST]),
+        (refuses(429, "slow"), []),
+        (refuses(500, "boom"), []),
+    ],
+    ids=["cut", "reset", "half-a-body", "refused", "server-error"],
+)
+def test_a_request_without_answer_or_refusal_may_have_been_billed(
+    database: str, monkeypatch: pytest.MonkeyPatch, first: Step, bounds: list[float]
+) -> None:
+    monkeypatch.setenv(KEY_NAME, KEY)
+
+    async def work() -> None:
+        async with (
+            misbehaving(first, answers("kept")) as provider,
+            gateway_at(database, provider.base_url, prices=PRICES) as (gateway, engine),
+        ):
+            call_id, outcome = await gateway.ask(a_call("k"), no_rows)
+            assert isinstance(outcome, Answer)
+            row = calls(engine)["k"]
+            assert [error[AT_MOST] for error in row.errors if AT_MOST in error] == bounds
+            assert row.at_most_usd is None
+            with Session(engine) as session:
+                paid = cost_of(session, [call_id])
+            assert paid == Paid(pytest.approx(1.0), len(bounds), pytest.approx(sum(bounds)))
+
+    run(work())
+
+
+def test_an_answer_without_counts_is_bounded_by_its_bytes_and_the_limit(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_NAME, KEY)
+
+    async def work() -> None:
+        async with (
+            misbehaving(answers("kept", usage=...), answers("k" * 500, usage=...)) as provider,
+            gateway_at(database, provider.base_url, prices=PRICES) as (gateway, engine),
+        ):
+            ids = [(await gateway.ask(a_call(key), no_rows))[0] for key in "ab"]
+            rows = calls(engine)
+            assert {row.cost_usd for row in rows.values()} == {None}
+            # Two bytes a token at most, and one token more; no more than the limit of 50.
+            prompt = len("question") // 2 + 1
+            bounds = [(prompt + 3) * 0.1, (prompt + 50) * 0.1]
+            assert [float(rows[key].at_most_usd) for key in "ab"] == pytest.approx(bounds)
+            with Session(engine) as session:
+                assert cost_of(session, ids) == Paid(0.0, 2, pytest.approx(sum(bounds)))
+
+    run(work())
+
+
+def test_a_slow_model_is_paid_for_twice_at_most_and_is_not_out_of_reach(database: str) -> None:
+    outcome, row, provider, _ = ask_once(database, stays_silent, attempts=4, timeout_s=0.5)
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, len(provider.requests), row.attempts) == ("timeout", 2, 2)
+    assert "call_timeout_s" in outcome.message
+    assert "2 requests may have been billed" in outcome.message
+
+
+TOOL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": None, "tool_calls": [TOOL]},
+        {"role": "assistant", "content": "", "reasoning_content": "VERDICT: A"},
+    ],
+    ids=["tool", "reasoning"],
+)
+def test_an_answer_in_another_place_stops_the_model_after_the_first(
+    database: str, monkeypatch: pytest.MonkeyPatch, message: dict[str, Any]
+) -> None:
+    monkeypatch.setenv(KEY_NAME, KEY)
+
+    async def work() -> None:
+        async with (
+            misbehaving(answers(message=message)) as provider,
+            gateway_at(database, provider.base_url) as (gateway, engine),
+        ):
+            _, outcome = await gateway.ask(a_call("first"), no_rows)
+            assert isinstance(outcome, Answer)
+            with pytest.raises(ModelStoppedError) as stopped:
+                await gateway.ask(a_call("second"), no_rows)
+            assert in_place_of_text(outcome).split(";")[0] in stopped.value.message
+            assert len(provider.requests) == 1
+            assert calls(engine).keys() == {"first"}
+
+    run(work())
+
+
+def test_a_prompt_that_was_not_read_to_its_end_is_marked(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_NAME, KEY)
+    read = {"prompt_tokens": 2050, "completion_tokens": 3, "total_tokens": 2053}
+    texts = {"words": "a word " * 4000, "unspaced": "x" * 130_000, "cjk": "検査" * 10_000,
+             "whole": "a word " * 1000}  # fmt: skip
+
+    async def work() -> None:
+        async with (
+            misbehaving(answers(usage=read)) as provider,
+            gateway_at(database, provider.base_url) as (gateway, engine),
+        ):
+            ids = [(await gateway.ask(a_call(key, text), no_rows))[0]
+                   for key, text in texts.items()]  # fmt: skip
+            words = {key: row.prompt_words for key, row in calls(engine).items()}
+            assert words == {"words": 8000, "unspaced": 8125, "cjk": 5001, "whole": None}
+            with Session(engine) as session:
+                assert unread_of(session, ids) == [Unread("real/m", 3, 2050, 8125)]
 
     run(work())

@@ -20,7 +20,7 @@ from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
-from judge_gym.store.calls import call_costs, cost_of
+from judge_gym.store.calls import Paid, call_costs, cost_of
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.experiments import register_experiment, register_sweep
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
@@ -153,7 +153,7 @@ def test_a_discarded_first_answer_is_paid_for(
         assert used(study).calls == 2
         (call,) = study.all(sa.select(t.Call.id))
         with study.runtime.session() as session:
-            assert cost_of(session, [call]) == (cost, 0)
+            assert cost_of(session, [call]) == Paid(cost, 0, 0.0)
             assert call_costs(session, [call]) == {call: cost}
             assert spent_since(session, datetime.now(UTC) - timedelta(hours=1)) == (2, cost)
             assert [usd for _, _, usd in sent_since(session, datetime.min.replace(tzinfo=UTC))] == [

@@ -31,7 +31,7 @@ from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
-from judge_gym.store.calls import cost_of
+from judge_gym.store.calls import Paid, cost_of
 from judge_gym.store.spending import Scope, spent
 
 Results = dict[str, list[JudgeResult]]
@@ -285,22 +285,23 @@ class _Work:
     def cost(self, results: Results) -> float | None:
         """Return the US dollars of a judge's results; None if the price of a call is unknown."""
         calls = {call for some in results.values() for one in some for call in one.call_ids}
-        cost, unpriced = self._cost(calls)
-        return None if unpriced else cost
+        paid = self._cost(calls)
+        return None if paid.unknown else paid.usd
 
     def paid(self, report: AlignmentReport) -> AlignmentReport:
         """Return the report with what all calls behind it cost."""
-        cost, unpriced = self._cost(self._calls)
+        paid = self._cost(self._calls)
+        cost, unknown = paid.usd, paid.unknown
         calls = len(self._calls)
         if self._proposals is not None:
             with self._runtime.session() as session:
                 used = spent(session, Scope("", (self._proposals.key,)))
-            cost, unpriced, calls = (
-                cost + used.cost_usd, unpriced + used.unpriced, calls + used.calls
+            cost, unknown, calls = (
+                cost + used.cost_usd, unknown + used.unpriced, calls + used.calls
             )  # fmt: skip
-        return replace(report, cost_usd=None if unpriced else cost, calls=calls)
+        return replace(report, cost_usd=None if unknown else cost, calls=calls)
 
-    def _cost(self, calls: set[int]) -> tuple[float, int]:
+    def _cost(self, calls: set[int]) -> Paid:
         with self._runtime.session() as session:
             return cost_of(session, calls)
 

@@ -438,9 +438,9 @@ def _costs(
     costs: list[float | None] = []
     for judge, results in zip(case.judges, now, strict=True):
         made = [result for some in results.values() for result in some]
-        cost, unpriced = cost_of(session, [call for result in made for call in result.call_ids])
-        is_priced = judge.asks_model and made and not unpriced
-        costs.append(cost / len(made) if is_priced else None)
+        paid = cost_of(session, [call for result in made for call in result.call_ids])
+        is_priced = judge.asks_model and made and not paid.unknown
+        costs.append(paid.usd / len(made) if is_priced else None)
     return costs
 
 

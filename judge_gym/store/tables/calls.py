@@ -107,6 +107,11 @@ class Call(Base):
     reasoning_tokens: Mapped[int | None] = mapped_column(Integer)
     cost_usd: Mapped[Decimal | None]
     cost_source: Mapped[str | None]
+    at_most_usd: Mapped[Decimal | None]
+    """The most that the request in flight, or the answer of unknown cost, may cost in US dollars;
+    NULL where the cost is known, and for a model without a price."""
+    prompt_words: Mapped[int | None] = mapped_column(Integer)
+    """Words of the prompt, where the provider counted fewer tokens; NULL otherwise."""
     latency_ms: Mapped[float | None]
     route: Mapped[str] = mapped_column(server_default="direct")
     """`direct`, `batch`, or `cache` for another call's answer, which cost nothing here."""

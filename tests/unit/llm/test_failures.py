@@ -111,3 +111,66 @@ def test_googles_delay_and_a_key_that_is_repeated() -> None:
     body = inside(message="Slow, sk-1 of sk-1", status="RESOURCE_EXHAUSTED", details=info)
     failure = failure_of(429, body, {}, "sk-1")
     assert (failure.retry_after, str(failure)) == (3.5, "Slow, [key] of [key]")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (429, {"code": "billing_hard_limit_reached", "message": "Limit reached"}),
+        (400, {"code": None, "message": "Billing hard limit has been reached"}),
+        (429, {"message": "Your account is not active, please check your billing details."}),
+        (401, {"type": "insufficient_quota", "message": "You exceeded your current quota"}),
+        (403, {"code": "insufficient_user_quota", "message": "No quota left for this user"}),
+        (400, {"code": "Arrearage", "message": "Access denied, account is not in good standing."}),
+        (429, {"status": "RESOURCE_EXHAUSTED", "message": "You exceeded your quota", "details": [
+            {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},
+            {"retryDelay": "20s"}]}),
+    ],
+)  # fmt: skip
+def test_an_account_without_money_is_a_quota_in_every_vendors_words(
+    status: int, error: dict[str, Any]
+) -> None:
+    assert failure_of(status, {"error": error}, {}, None).kind == "quota"
+
+
+@pytest.mark.parametrize(
+    ("headers", "message", "seconds"),
+    [
+        ({"retry-after-ms": "4000"}, "", 4.0),
+        ({"x-ms-retry-after-ms": "1500", "retry-after": "2"}, "", 1.5),
+        ({"retry-after": "3.493"}, "", 3.493),
+        ({"retry-after": "1m30s"}, "", 90.0),
+        ({"retry-after": "-5"}, "", 0.0),
+        ({}, "Rate limit reached. Please try again in 6m0s. Visit the page.", 360.0),
+        ({}, "Please try again in 1.2s.", 1.2),
+        ({}, "Requests exceeded; please retry after 24 seconds.", 24.0),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "57.5"}, "", 57.5),
+    ],
+)
+def test_the_wait_that_a_rate_limit_asks_for(
+    headers: dict[str, str], message: str, seconds: float
+) -> None:
+    failure = failure_of(429, {"error": {"message": message}}, headers, None)
+    assert (failure.kind, failure.retry_after) == ("rate_limit", pytest.approx(seconds))
+
+
+def test_ten_minutes_are_waited_for_and_hours_are_not() -> None:
+    slow = {"error": {"message": "slow"}}
+    assert failure_of(429, slow, {"retry-after": "600"}, None).kind == "rate_limit"
+    hours = failure_of(429, slow, {"retry-after": "7200"}, None)
+    assert hours.kind == "quota"
+    assert "120 minutes" in str(hours)
+    unavailable = failure_of(503, slow, {"retry-after": "7200"}, None)
+    assert (unavailable.kind, unavailable.passes) == ("server", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "again"),
+    [
+        ("", True), ('{"choices": [{"mess', True), ("<html>Log in</html>", True),
+        ("[1, 2]", False), ('{"output": "A"}', False), ("Bad gateway", False),
+    ],
+)  # fmt: skip
+def test_a_whole_body_that_is_no_completion_is_not_asked_for_again(body: str, again: bool) -> None:
+    failure = failure_of(200, body, {}, None)
+    assert (failure.kind, failure.passes) == ("unreadable", again)

@@ -54,3 +54,24 @@ def test_without_a_key_both_places_are_named() -> None:
     assert "provider vault" in error.value.message
     assert "VAULT_API_KEY" in error.value.remedy
     assert "vault-api-key" in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        ("sk-0123456789\n", "a line end at its end"),
+        ("sk-0123456789\r\n", "a line end (CR) at its end"),
+        (" sk-0123456789", "a space at position 1"),
+        ("“sk-0123456789”", "U+201C at position 1"),
+        ("sk-01234\u200b56789", "U+200B at position 9"),
+    ],
+)
+def test_a_key_that_no_header_can_hold_names_its_variable_and_is_not_quoted(
+    monkeypatch: pytest.MonkeyPatch, key: str, wrong: str
+) -> None:
+    monkeypatch.setenv("VAULT_API_KEY", key)
+    with pytest.raises(ConfigError) as error:
+        keys_of(Kept())
+    assert "VAULT_API_KEY" in error.value.message
+    assert wrong in error.value.message
+    assert "0123" not in str(error.value)

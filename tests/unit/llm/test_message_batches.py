@@ -174,7 +174,7 @@ def test_an_answer_has_all_that_the_ledger_keeps_at_half_the_price() -> None:
         # What litellm asks older models for a JSON answer with comes back as a tool's input.
         ({"content": [{"type": "tool_use", "id": "t", "name": "json_tool_call",
                        "input": {"verdict": "A"}}], "stop_reason": "tool_use"},
-         "unknown", '{"verdict": "A"}'),
+         "stop", '{"verdict": "A"}'),
     ],
 )  # fmt: skip
 def test_the_end_of_an_answer(changes: dict[str, Any], finish: str, text: str) -> None:

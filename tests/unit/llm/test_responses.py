@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from judge_gym.llm.bodies import Usage, finish_of
 from judge_gym.llm.client import Client
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
-from judge_gym.llm.responses import Usage, finish_of, read_answer
+from judge_gym.llm.responses import read_answer
 from judge_gym.llm.sdk import ModelResponse
+from judge_gym.records.attempts import in_place_of_text
 from judge_gym.records.calls import Answer, ProviderError, TokenChance
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -107,13 +109,21 @@ def saying(content: str | None, **fields: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def server(status: int, body: Any, headers: Any = None) -> AsyncIterator[tuple[str, Any]]:
-    """A server that gives one response to all requests, and keeps their bodies."""
+async def server(
+    status: int, body: Any, headers: Any = None, content_type: str = "", delay_s: float = 0
+) -> AsyncIterator[tuple[str, Any]]:
+    """A server that gives one response to all requests, and keeps their bodies.
+
+    The body is JSON, or of the content type.
+    """
     sent: list[Any] = []
 
     async def respond(request: web.Request) -> web.Response:
         if "/api/show" not in request.path:
             sent.append(await request.json())
+        await asyncio.sleep(delay_s)
+        if content_type:
+            return web.Response(text=body, status=status, content_type=content_type)
         return web.json_response(body, status=status, headers=headers)
 
     app = web.Application()
@@ -136,12 +146,15 @@ def ask(
     status: int = 200,
     headers: Any = None,
     price: Price | None = None,
+    content_type: str = "",
+    delay_s: float = 0,
+    timeout_s: float = 60,
     **parameters: Any,
 ) -> tuple[Answer | ProviderError, list[Any]]:
     """Ask a provider that responds so; returns the answer or error, and the requests."""
 
     async def work() -> tuple[Answer | ProviderError, list[Any]]:
-        async with server(status, body, headers) as (url, sent):
+        async with server(status, body, headers, content_type, delay_s) as (url, sent):
             provider = Provider(
                 name="real",
                 litellm=litellm,
@@ -152,7 +165,7 @@ def ask(
             try:
                 parameters_sent = {"max_tokens": 50} | parameters
                 return await client.complete(
-                    provider, f"real/{name}", MESSAGES, parameters_sent, 60
+                    provider, f"real/{name}", MESSAGES, parameters_sent, timeout_s
                 ), sent
             except ProviderError as error:
                 return error, sent
@@ -267,7 +280,7 @@ def test_a_model_in_no_list_has_no_cost(litellm: str, name: str, body: dict[str,
         ("SAFETY", "content_filter"), ("PROHIBITED_CONTENT", "content_filter"),
         ("model_length", "context"), ("model_context_window_exceeded", "context"),
         ("insufficient_system_resource", "error"), ("error", "error"), ("abort", "error"),
-        ("pause_turn", "unknown"), ("tool_calls", "unknown"), ("OTHER", "unknown"),
+        ("pause_turn", "unknown"), ("tool_calls", "tool_call"), ("OTHER", "unknown"),
         ("", "unknown"), (None, "unknown"),
     ],
 )  # fmt: skip
@@ -453,3 +466,183 @@ def test_a_thinking_budget_that_leaves_no_room_is_not_sent(effort: str) -> None:
     assert isinstance(outcome, ProviderError)
     assert (outcome.kind, sent) == ("bad_request", [])
     assert "max_tokens 1024" in str(outcome)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "text", "text": "VERDICT: "}, {"type": "text", "text": "B"}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "A"}]},
+         {"type": "output_text", "text": "VERDICT: B"}, {"type": "unknown", "data": 1}],
+        [{"type": "reasoning", "text": "VERDICT: A"}, "VERDICT: B"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("litellm", ["openai", "hosted_vllm", "groq"])
+def test_a_content_in_parts_is_read_without_its_thoughts(litellm: str, content: Any) -> None:
+    answer = answer_to(with_choice(message={"role": "assistant", "content": content}), litellm)
+    assert (answer.text, answer.finish_reason) == ("VERDICT: B", "stop")
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": "400", "completion_tokens": "40", "total_tokens": "440"}, (400, 40)),
+        ({"prompt_tokens": 400.0, "completion_tokens": 40.0}, (400, 40)),
+        ({"prompt_tokens": 400.0, "completion_tokens": 40.5}, (400, None)),
+        ({"prompt_tokens": 3_000_000_000, "completion_tokens": 40}, (None, None)),
+        ({"prompt_tokens": -1, "completion_tokens": 40}, (None, None)),
+        ({"prompt_tokens": 400, "completion_tokens": 0}, (400, None)),
+        ({"prompt_tokens": None, "completion_tokens": None}, (None, None)),
+        ([], (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_an_odd_usage_costs_no_answer_and_is_no_price_of_0(
+    usage: Any, tokens: tuple[int | None, int | None]
+) -> None:
+    answer, sent = ask(OPENAI | {"usage": usage}, name="gpt-4.1-mini")
+    assert isinstance(answer, Answer), answer
+    assert len(sent) == 1
+    assert answer.text == "VERDICT: B"
+    assert (answer.prompt_tokens, answer.completion_tokens) == tokens
+    assert (answer.cost_usd is None) == (None in tokens)
+
+
+@pytest.mark.parametrize(
+    ("usage", "cost", "source"),
+    [
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.002}},
+         0.002, "provider"),
+        ({"cost": 0.001, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.002}},
+         0.003, "provider"),
+        ({"cost": 0.001, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.002}},
+         0.001, "provider"),
+        ({"cost": "0.25"}, 0.25, "provider"),
+        ({"cost": {"input_tokens_cost": 0.1, "total_cost": 0.125}}, 0.125, "provider"),
+        # A 0 that nothing explains.
+        ({"cost": 0}, None, None),
+        ({"cost": 0, "is_byok": True}, None, None),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}},
+         None, None),
+        ({"cost": 0, "is_byok": False}, 0, "provider"),
+        ({"cost": 0, "prompt_tokens": 0, "completion_tokens": 0}, None, None),
+    ],
+)  # fmt: skip
+def test_a_cost_of_0_needs_counted_tokens_and_no_price(
+    usage: dict[str, Any], cost: float | None, source: str | None
+) -> None:
+    counts = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    answer = answer_to(OPENAI | {"usage": counts | usage}, "openrouter", "openai/gpt-4o")
+    assert answer.cost_usd == pytest.approx(cost)
+    assert answer.cost_source == source
+
+
+def test_a_free_model_costs_nothing_and_a_proxys_0_is_no_price() -> None:
+    free = OPENAI | {"usage": OPENAI["usage"] | {"cost": 0, "is_byok": False}}
+    answer = answer_to(free, "openrouter", "some/model:free")
+    assert (answer.cost_usd, answer.cost_source) == (0, "provider")
+    # The list has a price of this one.
+    answer = answer_to(free, name="gpt-4.1-mini")
+    assert answer.cost_usd == pytest.approx((6 * 0.4 + 4 * 0.1 + 5 * 1.6) / 1e6)
+    assert answer.cost_source == "litellm"
+    answer = answer_to(OPENAI, headers={"x-litellm-response-cost": "0.0"})
+    assert (answer.cost_usd, answer.cost_source) == (None, None)
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    body = {"id": "x", "object": "chat.completion.chunk", "model": "m-2026", "choices": [choice]}
+    return f"data: {json.dumps(body | more)}\n\n"
+
+
+USED = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+STREAM = (
+    ": ping\n\n"
+    + chunk({"role": "assistant", "reasoning_content": "hm"})
+    + chunk({"content": "VERDICT: "})
+    + chunk({"content": "B"})
+    + chunk({}, "stop")
+    + f"data: {json.dumps({'choices': [], 'usage': USED})}\n\n"
+    + "data: [DONE]\n\n"
+)
+LINES = "\n".join(
+    json.dumps({"model": "m-2026", "message": {"role": "assistant", "content": text}} | more)
+    for text, more in (
+        ("VERDICT: ", {"done": False}),
+        ("B", {"done": True, "done_reason": "stop", "prompt_eval_count": 10, "eval_count": 5}),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("litellm", "body"),
+    [("openai", STREAM), ("hosted_vllm", STREAM), ("groq", STREAM), ("ollama_chat", LINES)],
+)
+@pytest.mark.parametrize("content_type", ["text/event-stream", "application/json"])
+def test_a_stream_that_was_not_asked_for_is_read(
+    litellm: str, body: str, content_type: str
+) -> None:
+    answer, sent = ask(body, litellm, content_type=content_type)
+    assert isinstance(answer, Answer), answer
+    assert len(sent) == 1
+    assert (answer.text, answer.finish_reason) == ("VERDICT: B", "stop")
+    assert (answer.prompt_tokens, answer.completion_tokens) == (10, 5)
+    assert answer.served_model == "m-2026"
+
+
+@pytest.mark.parametrize(
+    "body", [chunk({"content": "VERDICT: A"}), 'event: message_start\ndata: {"type": "other"}\n\n']
+)
+def test_a_stream_without_an_end_is_named_and_not_asked_for_again(body: str) -> None:
+    error, _ = ask(body, content_type="text/event-stream")
+    assert isinstance(error, ProviderError)
+    assert (error.kind, error.passes, error.may_be_billed) == ("unreadable", False, True)
+    assert "stream" in str(error)
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"verdict": "A"}'}}
+
+
+@pytest.mark.parametrize(
+    ("litellm", "body"),
+    [
+        ("openai", with_choice(message={"role": "assistant", "content": None, "tool_calls": [CALL]},
+                               finish_reason="tool_calls")),
+        ("hosted_vllm", saying("", tool_calls=[CALL])),
+        ("openai", saying(None, function_call=CALL["function"])),
+        ("anthropic", ANTHROPIC | {"stop_reason": "tool_use", "content": [
+            {"type": "tool_use", "id": "t", "name": "f", "input": {"verdict": "A"}}]}),
+        ("gemini", GEMINI | {"candidates": [{"index": 0, "finishReason": "STOP", "content": {
+            "role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}}]}),
+        ("ollama_chat", OLLAMA | {"message": {"role": "assistant", "content": "", "tool_calls": [
+            {"function": {"name": "f", "arguments": {"verdict": "A"}}}]}}),
+    ],
+)  # fmt: skip
+def test_an_answer_as_a_tool_call_is_named(litellm: str, body: dict[str, Any]) -> None:
+    answer = answer_to(body, litellm)
+    assert (answer.text, answer.finish_reason) == ("", "tool_call")
+    assert "tool call" in in_place_of_text(answer)
+
+
+@pytest.mark.parametrize(
+    ("litellm", "body"),
+    [
+        ("openai", saying(None, reasoning_content="VERDICT: B")),
+        ("hosted_vllm", saying("", reasoning="VERDICT: B")),
+        ("openrouter", saying(None, reasoning="VERDICT: B")),
+        ("ollama_chat", OLLAMA | {"message": {"content": "", "thinking": "VERDICT: B"}}),
+    ],
+)  # fmt: skip
+def test_an_answer_in_the_reasoning_alone_is_named_and_not_read(
+    litellm: str, body: dict[str, Any]
+) -> None:
+    answer = answer_to(body, litellm)
+    assert (answer.text, answer.finish_reason) == ("", "stop")
+    assert "reasoning" in in_place_of_text(answer)
+
+
+def test_a_slow_answer_names_the_setting_and_may_be_billed() -> None:
+    error, _ = ask(OPENAI, delay_s=1.0, timeout_s=0.3)
+    assert isinstance(error, ProviderError)
+    assert (error.kind, error.may_be_billed) == ("timeout", True)
+    assert "call_timeout_s" in str(error)
