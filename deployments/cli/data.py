@@ -26,7 +26,7 @@ from judge_gym.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from judge_gym.lab.importing import Compared, Imported, Repeats
+    from judge_gym.lab.importing import Imported, Repeats
 
 _MOST_SIZES = 4
 """Numbers of repeats that are listed one by one."""
@@ -165,7 +165,7 @@ def import_verdicts(
 
 def _imported(name: str, done: "Imported") -> "Iterator[str]":
     """Yield what was imported as the sweep `name`, what to be careful about, and what is next."""
-    from judge_gym.report.recorded import file_cautions
+    from judge_gym.report.recorded import agreement, file_cautions
 
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
@@ -178,7 +178,7 @@ def _imported(name: str, done: "Imported") -> "Iterator[str]":
     for caution in file_cautions(done.repeats, done.unread):
         yield f"Warning: {caution}"
     if done.compared and done.compared.answers:
-        yield _agreement(done.compared)
+        yield agreement(done.compared)
     if done.too_few:
         yield (
             f"Warning: {done.too_few} A judge without any readable answer has no accuracy. For the "
@@ -198,23 +198,6 @@ def _repeats(repeats: "Repeats") -> str:
     if repeats.both_orders:
         orders = f"in both orders {repeats.both_orders:,} of {cells:,} times"
     return f"Judgements of an item by a judge: {often}; {orders}."
-
-
-def _agreement(compared: "Compared") -> str:
-    """Return how far the raw answers behind the decisions say the same."""
-    readable, apart = compared.readable.total(), compared.contradicting.total()
-    line = (
-        f"Raw answers behind {compared.answers:,} decisions: {readable / compared.answers:.1%} "
-        f"readable, and {(readable - apart) / max(readable, 1):.2%} of these assert the recorded "
-        f"decision. The decisions count."
-    )
-    if not apart:
-        return line
-    most, number = compared.contradicting.most_common(1)[0]
-    return (
-        f"{line} {counted(apart, 'answer')} contradict theirs: {number:,} of "
-        f"{compared.readable[most]:,} by {most}."
-    )
 
 
 def import_annotations(

@@ -70,9 +70,9 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     if more := len(report.summary.cautions) - len(cautions):
         cautions.append(Text(f"- {more} more: add --all"))
     careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
-    opened = [report.audit.in_terminal, report.audit.published_in_terminal] if report.audit else []
+    opened = report.audit.opening if report.audit else []
     room = MOST_LINES - _LINES_BEFORE - len(places) - _height(opening) - _height(careful)
-    audited = _fitted([one for one in opened if one], room, report)
+    audited = _fitted(opened, room, report)
     room -= _height(audited)
     rows = report.summary.headlines
     settings = report.summary.settings
@@ -161,7 +161,7 @@ def show_everything(report: "Report", places: Sequence[tuple[str, str]]) -> None
 
     for line, style in _opening(report):
         console.print(Text(line, style=style))
-    opened = [report.audit.in_terminal, report.audit.published_in_terminal] if report.audit else []
+    opened = report.audit.opening if report.audit else []
     for table in (*opened, report.findings, *report.results, *report.planted.tables[:1]):
         if table and table.rows:
             console.print(TerminalTable(table, report.marks_beside(table)))

@@ -135,7 +135,9 @@ def _differences(
     group: Group, known: _Known, judged: _Judged, expert: FloatArray, judge: FloatArray
 ) -> Iterator[tuple[Estimate, dict[str, str]]]:
     """Yield the difference of each two categories of items, such as the systems that made them."""
-    systems = {name: chosen for name, chosen in parts_of(group).items() if name}
+    systems = {
+        about["category"]: chosen for about, chosen in parts_of(group) if "category" in about
+    }
     if len(systems) > MOST_SYSTEMS:
         return
     for first, second in combinations(systems, 2):

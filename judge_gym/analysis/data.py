@@ -139,6 +139,8 @@ class ItemTruth:
     label: tuple[str, ...]
     category: tuple[str, ...]
     outlet: tuple[str, ...]
+    system: tuple[str, ...] = ()
+    """What was compared, such as the model that wrote each item; empty where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,10 +23,12 @@ Scope = dict[str, Any]
 
 MIXED = "_mixed"
 """The end of a metric's name where each judge has a rubric of its own."""
+PARTS = ("system", "category")
+"""Parts of a scope that say which of a group's items a figure is of; without one it is of all."""
 SUBJECTS = (
     *("claim", "pair", "judge", "rival", "arm", "people"),
     *("stage", "part", "rule", "regression", "term", "level"),
-    "category",
+    *PARTS,
 )
 """Parts of a figure's scope that say what it is about within its group."""
 NOT_IN_SCOPE = ("rubric", "replicates")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.analysis.data import Arm, SweepData, select
-from judge_gym.analysis.groups import Group, result_row
+from judge_gym.analysis.groups import PARTS, Group, result_row
 from judge_gym.design.experiment import GroundTruth
 from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
@@ -43,11 +43,18 @@ from judge_gym.store.results import ResultRow
 
 
 def single_judges(group: Group) -> Iterator[ResultRow]:
-    """Yield the figures of each judge of a group; those compared use the common items."""
+    """Yield the figures of each judge of a group.
+
+    Its mean score is over its own items. `mean_score_common` is over the items that every judge
+    scored, where these are fewer. The other figures use the common items too; those of recorded
+    judges, whose answers cannot be collected again, use all of their own.
+    """
     for number, judge in enumerate(group.judges):
         own = [group.own_arms[number]]
         for estimate in _own_arm_figures(group, number):
             yield group.row(estimate, own, judge=judge.model)
+        if judge.experiment.window.source.kind == RECORDED:
+            yield from _mean_scores_of_parts(group, number)
         yield group.row(_probe_difference(group, judge.arms), [judge.arms], judge=judge.model)
         for kind in ARMS:
             arms = judge.of_kind(kind)
@@ -56,21 +63,34 @@ def single_judges(group: Group) -> Iterator[ResultRow]:
                     yield group.row(estimate, [arms], judge=judge.model, arm=kind)
 
 
+def _mean_scores_of_parts(group: Group, number: int) -> Iterator[ResultRow]:
+    """Yield a judge's mean score on each system and category that it scored."""
+    own, judge = group.own.of_judges([number]), group.judges[number]
+    for about, chosen in parts_of(group):
+        part = own.rows(chosen[own.item])
+        if about and len(part):
+            scope = {"judge": judge.model, **about}
+            yield group.row(mean_score(part), [group.own_arms[number]], p_adjusted=None, **scope)
+
+
 def is_subset(group: Group) -> bool:
     """Return whether the group's verdicts name sets of stages."""
     return group.judges[0].experiment.scoring_method == "subset"
 
 
 def _own_arm_figures(group: Group, number: int) -> Iterator[Estimate]:
-    verdicts = group.compared.of_judges([number])
+    own, compared = (of.of_judges([number]) for of in (group.own, group.compared))
+    recorded = group.judges[number].experiment.window.source.kind == RECORDED
+    verdicts = own if recorded else compared
     model = group.judges[number].model
-    yield mean_score(verdicts)
+    yield mean_score(own)
+    if len(group.present) > 1 and len(compared) < len(own):
+        yield _mean_score_common(group, compared)
     yield replicate_variance(verdicts)
     yield replicate_icc(verdicts, group.rng("replicate_icc", judge=model))
     if is_subset(group):
         yield subset_width(verdicts)
         yield subset_information(verdicts)
-    recorded = group.judges[number].experiment.window.source.kind == RECORDED
     for metric, bias in (("position_bias", position_bias), ("label_bias", label_bias)):
         if is_subset(group):
             because = "verdicts are sets of stages, and the display favours one stage at a time"
@@ -79,13 +99,23 @@ def _own_arm_figures(group: Group, number: int) -> Iterator[Estimate]:
             because = "the judgements are recorded with the order shown, and without letters"
             yield not_estimable(metric, because, n=len(verdicts), unit="share")
         else:
-            yield bias(_displays(group, number), group.rng(metric, judge=model))
+            displays = _displays(group, number, common=not recorded)
+            yield bias(displays, group.rng(metric, judge=model))
 
 
-def _displays(group: Group, number: int) -> Displays:
+def _mean_score_common(group: Group, compared: Verdicts) -> Estimate:
+    """Return the mean score on the items that every judge with a verdict scored, in [0, 1]."""
+    metric = "mean_score_common"
+    if not group.common.any():
+        return not_estimable(metric, "no item was scored by every judge", unit="0-1 scale")
+    return replace(mean_score(compared), metric=metric)
+
+
+def _displays(group: Group, number: int, *, common: bool) -> Displays:
+    """Return what was shown and chosen: on all that this judge scored, or the common items."""
     _, rows = select(group.data.samples, [group.own_arms[number]])
     item = np.searchsorted(group.items, rows.item)
-    kept = (rows.status == "scored") & group.common[item]
+    kept = (rows.status == "scored") & (group.common[item] | (not common))
     stage = np.bitwise_count(rows.stages[kept] - 1).astype(np.int64) + 1
     return Displays(
         judge=np.zeros(len(stage), dtype=np.int64),
@@ -153,8 +183,8 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
             missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
             yield group.row(missing, [arms], judge=judge.model)
             continue
-        for category, chosen in parts_of(group).items():
-            scope = {"judge": judge.model} | ({"category": category} if category else {})
+        for about, chosen in parts_of(group):
+            scope = {"judge": judge.model, **about}
             part = replace(truth, stage=np.where(chosen, truth.stage, 0))
             for estimate in _accuracy(group, number, part, scope):
                 yield group.row(estimate, [arms], p_adjusted=None, **scope)
@@ -170,12 +200,17 @@ def known_truth(group: Group, number: int) -> IntArray | None:
     return None if isinstance(truth, str) else truth.stage
 
 
-def parts_of(group: Group) -> dict[str, BoolArray]:
-    """Return category → which of the group's items are in it; "" stands for all."""
-    categories = np.array([group.data.truth.category[item] for item in group.items], dtype=np.str_)
-    named = sorted(set(categories.tolist()) - {""})
-    parts = {"": np.ones(len(categories), dtype=np.bool_)}
-    return parts | {name: categories == name for name in named if len(named) > 1}
+def parts_of(group: Group) -> Iterator[tuple[dict[str, str], BoolArray]]:
+    """Yield a scope and which of the group's items are in it: all, then each system and category.
+
+    One system, or one category, is no part.
+    """
+    yield {}, np.ones(len(group.items), dtype=np.bool_)
+    for kind in PARTS:
+        if of_items := getattr(group.data.truth, kind):
+            names = np.array([of_items[item] for item in group.items], dtype=np.str_)
+            named = sorted(set(names.tolist()) - {""})
+            yield from (({kind: name}, names == name) for name in named if len(named) > 1)
 
 
 def _accuracy(

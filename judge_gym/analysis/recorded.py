@@ -4,8 +4,11 @@ The rows, their order and their numbers are those that an import would store, so
 the same.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from statistics import fmean
 
 import numpy as np
 
@@ -21,16 +24,29 @@ from judge_gym.analysis.data import (
     select,
 )
 from judge_gym.analysis.facets import over_facets, votes
-from judge_gym.analysis.groups import Group, comparison_groups, result_row
-from judge_gym.analysis.judges import accuracies, is_subset, over_wordings, single_judges
+from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
+from judge_gym.analysis.judges import (
+    accuracies,
+    is_subset,
+    over_wordings,
+    single_judges,
+)
 from judge_gym.analysis.multiverse import specification_curves
 from judge_gym.analysis.people import people_figures
 from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
-from judge_gym.lab.importing import Repeats, item_key, recorded_experiments, sample_rows
+from judge_gym.lab.importing import (
+    Compared,
+    Repeats,
+    compared_answers,
+    item_key,
+    recorded_experiments,
+    sample_rows,
+)
 from judge_gym.metrics.cells import IntArray
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
 from judge_gym.metrics.written_scores import written_figures
@@ -65,6 +81,8 @@ class Audited:
     experiments: Experiments
     unread: Unread
     repeats: Repeats
+    compared: Compared | None
+    """The raw answers behind the decisions; None without `answer_forms`."""
 
 
 def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited:
@@ -80,6 +98,8 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for figures in (single_judges, accuracies, agreements, people_figures, votes)
         for row in figures(group)
     ]
+    for group in groups:
+        rows += _win_rates(group, experiments, read.windows)
     if longest.any():
         rows += [row for group in groups for row in _lengths(group, longest)]
         stage_of = {stage.label: number for number, stage in enumerate(rubric.stages, start=1)}
@@ -89,9 +109,11 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
+    compared = compared_answers(recorded, read.windows, rubric.scale_size)
     return Audited(
-        data, tuple(rows), repeats.too_few, read.windows, experiments, read.unread, repeats
-    )
+        data, tuple(rows), repeats.too_few, read.windows, experiments, read.unread, repeats,
+        compared,
+    )  # fmt: skip
 
 
 def recorded_data(
@@ -140,6 +162,41 @@ def recorded_data(
     return data, np.array(longest, dtype=np.int64)
 
 
+def _win_rates(
+    group: Group, experiments: Experiments, windows: Mapping[str, RecordedWindow]
+) -> Iterator[ResultRow]:
+    """Yield each judge's mean preference less 1, of all pairs and of each system's, in [0, 1].
+
+    AlpacaEval's win rate: an annotator's preferences weighted by probabilities count as they are.
+    Repeats are averaged by pair, then pairs; t interval over pairs.
+    """
+    named = {*group.data.truth.system} - {""}
+    systems = ["", *sorted(named)] if len(named) > 1 else [""]
+    given = {experiment.key: place for place, experiment in experiments.items()}
+    for number, judge in enumerate(group.judges):
+        name, judging = given[judge.experiment.key]
+        by_item: dict[str, list[float]] = defaultdict(list)
+        for one in windows[name].judgements[judging]:
+            if one.preference is not None:
+                by_item[one.item].append(one.preference - 1)
+        for system in systems:
+            chosen = [
+                values
+                for key, values in by_item.items()
+                if not system or windows[name].items[key].system == system
+            ]
+            if chosen:
+                rate = mean_over_items(
+                    "win_rate",
+                    np.array([fmean(values) for values in chosen]),
+                    n=sum(map(len, chosen)),
+                    unit="share",
+                    bounds=UNIT_INTERVAL,
+                )
+                scope = {"judge": judge.model} | ({"system": system} if system else {})
+                yield group.row(rate, [group.own_arms[number]], p_adjusted=None, **scope)
+
+
 def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
     """Yield how often each judge of pairs chooses the longer text, on all that it was given."""
     if not group.judges[0].experiment.judges_pairs or is_subset(group):
@@ -160,24 +217,55 @@ def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
 def _written(
     group: Group, experiments: Experiments, windows: Mapping[str, RecordedWindow]
 ) -> Iterator[ResultRow]:
-    """Yield the figures of scores as written, where stages are not the scores."""
+    """Yield the figures of scores as written, where the stages of a judge are not its scores.
+
+    The mean also on each system and category.
+    """
     names = {experiment.key: place for place, experiment in experiments.items()}
-    for judge, arms in zip(group.judges, group.own_arms, strict=True):
+    scored: list[tuple[Mapping[str, RecordedItem], list[Given]]] = []
+    for judge in group.judges:
         name, judging = names[judge.experiment.key]
-        items, given = windows[name].items, windows[name].judgements[judging]
-        scored = [one for one in given if one.choice not in (None, "abstained")]
-        numbers = [one.number for one in scored]
-        if not numbers or None in numbers or _are_stages(scored):
-            continue
-        places = {key: place for place, key in enumerate(items)}
-        known = [np.nan if one.number is None else one.number for one in items.values()]
-        figures = written_figures(
-            np.array([places[one.item] for one in scored], dtype=np.int64),
-            np.array(numbers, dtype=np.float64),
-            np.array(known, dtype=np.float64),
-        )
-        for estimate in figures:
-            yield group.row(estimate, [arms], judge=judge.model)
+        judged = windows[name].judgements[judging]
+        given = [one for one in judged if one.choice not in (None, "abstained")]
+        scored.append((windows[name].items, given))
+    every = [one for _, given in scored for one in given]
+    if any(one.number is None for one in every) or all(_are_stages(of) for _, of in scored):
+        return
+    for judge, arms, (items, given) in zip(group.judges, group.own_arms, scored, strict=True):
+        for about in _parts_of_items(items):
+            chosen = [
+                one
+                for one in given
+                if all(getattr(items[one.item], kind) == name for kind, name in about.items())
+            ]
+            figures = _written_figures(items, chosen)
+            for estimate in islice(figures, 1 if about else None):
+                scope = {"judge": judge.model, **about}
+                yield group.row(estimate, [arms], p_adjusted=None, **scope)
+
+
+def _written_figures(
+    items: Mapping[str, RecordedItem], given: Sequence[Given]
+) -> Iterator[Estimate]:
+    """Yield the figures of a judge's scores; nothing without any."""
+    if not given:
+        return
+    places = {key: place for place, key in enumerate(items)}
+    known = [np.nan if one.number is None else one.number for one in items.values()]
+    yield from written_figures(
+        np.array([places[one.item] for one in given], dtype=np.int64),
+        np.array([one.number for one in given], dtype=np.float64),
+        np.array(known, dtype=np.float64),
+    )
+
+
+def _parts_of_items(items: Mapping[str, RecordedItem]) -> list[dict[str, str]]:
+    """Return the scopes of all items, of each system and of each category, where several."""
+    found: list[dict[str, str]] = [{}]
+    for kind in PARTS:
+        names = sorted({getattr(item, kind) for item in items.values()} - {""})
+        found += [{kind: name} for name in names if len(names) > 1]
+    return found
 
 
 def _are_stages(scored: Sequence[Given]) -> bool:
@@ -269,4 +357,5 @@ def _truth(items: list[RecordedItem], labels: tuple[str, ...]) -> ItemTruth:
         label=tuple(labels[item.truth - 1] if item.truth else "" for item in items),
         category=tuple(item.category for item in items),
         outlet=("",) * len(items),
+        system=tuple(item.system for item in items),
     )

@@ -63,7 +63,8 @@ Per judge, on the items all judges of the group scored:
 
 - `self_conflict`, `uncertainty_gap`, and `belief`, `betp`, `plausibility` of each `stage` (subset)
 - `confidence`: mean probed probability
-- `mean_score`: of its verdicts, on the 0-1 scale
+- `mean_score`: of all its verdicts, on the 0-1 scale; `mean_score_common`: on the common items,
+  where these are fewer
 - `replicate_variance`, `replicate_icc`: consistency over replicates
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
@@ -78,7 +79,8 @@ Per judge, on the items all judges of the group scored:
 - `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`,
   `first_shown_share`, `kappa_between_orders`: of recorded pairs, on all the judge was given
 - `accuracy_of_all`, `accuracy_as_listed`, `accuracy_swapped`, `accuracy_every_order`,
-  `same_choice`: of recorded pairs, an unreadable answer not being right
+  `same_choice`, of it `same_winner` and `same_tie`: of recorded pairs, an unreadable answer not
+  being right
 - `accuracy_over_wordings`: the first of these over the wordings that all judges have
 - the same with `_as_published`, beside a published value as their floor
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
@@ -247,6 +249,9 @@ NEEDS = {
         *("position_bias", "label_bias"),
     ),
     "verdicts of two judge families on the same items": ("polarization_pair",),
+    "verdicts of two judges, of which one scored items that the other did not": (
+        "mean_score_common",
+    ),
     "verdicts of two judges on the same items": ("conflict_pair", "belief_distance_pair"),
     "single verdicts of two judges": ("conflict_polarization_correlation",),
     "a judge that applied a rival's rubric": (
@@ -276,7 +281,8 @@ NEEDS = {
     "a benchmark of pairs judged in both orders": (
         *("accuracy_both_orders", "pair_balance", "order_inconsistency"),
         *("accuracy_of_all", "accuracy_as_listed", "accuracy_swapped", "accuracy_every_order"),
-        *("same_choice", "first_shown_share", "kappa_between_orders"),
+        *("same_choice", "same_winner", "same_tie"),
+        *("first_shown_share", "kappa_between_orders"),
     ),
     "recorded pairs under two wordings that all judges have": ("accuracy_over_wordings",),
     "a published figure in the mapping of recorded pairs": (
@@ -351,7 +357,7 @@ UNITS = {
         reasoning_passes reasoning_observable reasoning_consistent reasoning_uses_evidence
         accuracy_over_wordings
         reasoning_absent reasoning_unmarked accuracy accuracy_of_all accuracy_as_listed
-        accuracy_swapped accuracy_every_order same_choice first_shown_share
+        accuracy_swapped accuracy_every_order same_choice same_winner same_tie first_shown_share
         accuracy_of_all_as_published accuracy_as_listed_as_published
         accuracy_swapped_as_published accuracy_every_order_as_published same_choice_as_published
         accuracy_both_orders order_inconsistency coverage subset_width subset_information
@@ -377,9 +383,10 @@ UNITS = {
     "points as written": "written_mean written_error",
     "0-1 scale": """
         swap_verdict_shift sham_verdict_shift swap_verdict_change sham_verdict_change
-        mean_score score_mean_passing score_mean_shift control_error corrected_mean
-        corrected_mean_stratified corrected_difference labels_half_width contrast axis_effect
-        item_functioning paired_functioning effect_over_levels effect_lowest effect_highest
+        mean_score mean_score_common score_mean_passing score_mean_shift control_error
+        corrected_mean corrected_mean_stratified corrected_difference labels_half_width contrast
+        axis_effect item_functioning paired_functioning effect_over_levels effect_lowest
+        effect_highest
     """,
     "share of polarization": "decomposition_share",
     "share of variance": "replicate_icc",

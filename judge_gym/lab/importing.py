@@ -184,13 +184,11 @@ def import_verdicts(
         confirm(left)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())
     statuses: Counter[str] = Counter()
-    compared = Compared() if recorded.verdicts and recorded.answer_forms else None
+    compared = compared_answers(recorded, windows, rubric.scale_size)
     new, repeats = 0, Repeats()
     for (name, judging), experiment in experiments.items():
         judgements = windows[name].judgements[judging]
         rows = list(sample_rows(recorded, experiment, judgements))
-        if compared:
-            _compare(compared, recorded, judging, judgements, rubric.scale_size)
         repeats.add(judging, rows, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
         new += _save_samples(session, experiment, rubric, rows)
@@ -231,10 +229,16 @@ def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     contents = [
         file_digest(file).hex() for file in (*files.paths, *([described] if described else ()))
     ]
-    # Lengths of texts and labels of several people are for an audit, and not stored.
+    # Lengths, weighted preferences and labels of several people are for an audit, and not stored.
     unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(
-        mode="json", exclude={"name": True, "description": True, "item": unstored}
+        mode="json",
+        exclude={
+            "name": True,
+            "description": True,
+            "item": unstored,
+            "verdicts": {"__all__": {"preference"}},
+        },
     )
     if not (recorded.file_pattern or "{file" in recorded.judge):
         return digest(*contents, mapping)
@@ -302,7 +306,7 @@ def _save_items(
             "title": item.title or item.key,
             "text": item.text,
             "truth_label": rubric.stages[item.truth - 1].label if item.truth else None,
-            "category": item.category,
+            "category": item.category or item.system,
         }
         for position, item in enumerate(items)
     ]
@@ -380,24 +384,26 @@ def _by_form(recorded: Recorded, n_stages: int, answer: str, turn: bool) -> Judg
     )
 
 
-def _compare(
-    compared: Compared,
-    recorded: Recorded,
-    judging: Judging,
-    judgements: Iterable[Given],
-    n_stages: int,
-) -> None:
-    """Count the raw answers behind decisions, and those that assert another verdict."""
-    for given in judgements:
-        if given.behind is None or given.choice is None:
-            continue
-        compared.answers += 1
-        asserted = _by_form(recorded, n_stages, given.behind, given.reversed)
-        if asserted.status == "unparseable":
-            continue
-        compared.readable[judging] += 1
-        chosen = None if given.choice == "abstained" else stage_set(given.choice)
-        compared.contradicting[judging] += asserted.stages != chosen
+def compared_answers(
+    recorded: Recorded, windows: Mapping[str, RecordedWindow], n_stages: int
+) -> Compared | None:
+    """Return the raw answers behind decisions and what they assert; None without `answer_forms`."""
+    if not (recorded.verdicts and recorded.answer_forms):
+        return None
+    compared = Compared()
+    for window in windows.values():
+        for judging, judgements in window.judgements.items():
+            for given in judgements:
+                if given.behind is None or given.choice is None:
+                    continue
+                compared.answers += 1
+                asserted = _by_form(recorded, n_stages, given.behind, given.reversed)
+                if asserted.status == "unparseable":
+                    continue
+                compared.readable[judging] += 1
+                chosen = None if given.choice == "abstained" else stage_set(given.choice)
+                compared.contradicting[judging] += asserted.stages != chosen
+    return compared
 
 
 def _answer(text: str) -> Answer:

@@ -35,12 +35,14 @@ def order_figures(pairs: PairJudgements, rng: np.random.Generator) -> Iterator[E
 
     Each is a share in [0, 1] with a Wilson interval clustered by item. `first_shown_share` is the
     share of the verdicts for a winner that choose what was shown first; 0.5 is no preference where
-    every pair has both orders. `kappa_between_orders` is Cohen's κ between the choices in the two
+    every pair has both orders. `same_choice` is the share of pairs with the same outcome in both,
+    as published tables count it: one winner (`same_winner`), a tie twice (`same_tie`), or nothing
+    readable twice. `kappa_between_orders` is Cohen's κ between the choices in the two
     orders of pairs that were read in both. Needs one verdict; 100 items advised.
     """
     shares = (
         *("accuracy_of_all", "accuracy_as_listed", "accuracy_swapped"),
-        *("accuracy_every_order", "same_choice", "first_shown_share"),
+        *("accuracy_every_order", "same_choice", "same_winner", "same_tie", "first_shown_share"),
     )
     if not pairs.stages.any():
         because, n = no_verdict(len(pairs.item)), len(pairs.item)
@@ -54,9 +56,13 @@ def order_figures(pairs: PairJudgements, rng: np.random.Generator) -> Iterator[E
     once = _in_each_order(pairs)
     both = np.bincount(pairs.item, weights=right, minlength=pairs.n_items) == 2
     choice = [_by_item(pairs, order) for order in (pairs.listed, ~pairs.listed)]
+    same = choice[0] == choice[1]
+    winner = (choice[0] == 1) | (choice[0] == 1 << (pairs.n_stages - 1))
     for metric, holds in (
         ("accuracy_every_order", both),
-        ("same_choice", choice[0] == choice[1]),
+        ("same_choice", same),
+        ("same_winner", same & winner),
+        ("same_tie", same & ~winner & (choice[0] > 0)),
     ):
         share = clustered_share(metric, (once & holds).astype(np.int64), once.astype(np.int64))
         yield caution_below(

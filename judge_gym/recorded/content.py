@@ -21,6 +21,8 @@ class Left(StrEnum):
     """The run ended before it: cancelled, failed or still going on."""
     INVALID = "invalid"
     """Somebody marked its sample as invalid."""
+    NO_SAMPLES = "no_samples"
+    """A log that says what came of a run, without its samples."""
     NO_SCORE = "no_score"
     """A scorer of the file did not score it."""
     NOT_READ = "not_read"
@@ -42,6 +44,11 @@ class Content:
     rows: list[Row] = field(default_factory=list)
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why it is no judgement → what it is."""
+    reported: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Scorer or metric → its mean as the file itself reports it, in each way that its tool may have
+    averaged."""
+    notes: list[str] = field(default_factory=list)
+    """What the file does not say of its judgements, as sentences."""
 
     def leave(self, why: Left, what: str) -> None:
         """Note a record that is no judgement."""

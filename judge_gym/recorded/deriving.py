@@ -13,6 +13,7 @@ from typing import Any
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.columns import ColumnError, Source, text_at
+from judge_gym.recorded.content import Left
 from judge_gym.recorded.formats import READ, Format
 from judge_gym.recorded.mapping import Choice, Recorded, Scale, as_number
 from judge_gym.recorded.reading import RecordedFiles
@@ -35,6 +36,7 @@ _COLUMNS = {
     "verdict": ("score", "verdict", "rating", "grade"),
     "truth": ("truth", "label", "gold", "target"),
     "text": ("text", "output", "answer"),
+    "system": ("system", "generator", "model"),
 }
 """What a column of a plain file is → the names that it may have."""
 
@@ -73,6 +75,8 @@ class Derived:
     """What was read as what, where the format does not say it, and how to say otherwise."""
     weighted: int = 0
     """Preferences between 1 and 2, which are read as the side that they are on."""
+    notes: list[str] = field(default_factory=list)
+    """What was read as what, where the format does not say it, and how to say otherwise."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,18 @@ class _Stages:
     decisions: Mapping[str, Choice]
     scale: Scale | None = None
     cuts: Sequence[float] = ()
+    written: bool = True
+    """Whether files write verdicts by these names."""
+
+    def same(self, value: str) -> int | None:
+        """Return the stage of a value that is literally a verdict, whatever its case."""
+        if self.scale:
+            return self.scale.stage(value)
+        named = {name: at for at, name in enumerate(self.names, 1)} if self.written else {}
+        for verdict, choice in {**named, **self.decisions}.items():
+            if isinstance(choice, int) and verdict.casefold() == value.casefold():
+                return choice
+        return None
 
     def label(self, value: str) -> int | None:
         """Return the stage that a known answer stands for."""
@@ -132,8 +148,15 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
         name for content in files.contents.values() for of in content.left.values() for name in of
     ]
     if not rows:
+        headers = [of.left.get(Left.NO_SAMPLES, []) for of in files.contents.values()]
+        if headers and all(headers):
+            raise ConfigError(
+                f"{_names(files)}: the log has no samples, so there is no judgement to read.",
+                "It is a header only, or the eval ran with log_samples off. Give the whole log, or "
+                "run the eval again with log_samples on.",
+            )
         raise ConfigError(f"{_names(files)}: no judgement of {kind}.", _first(left) or READ)
-    found = Derived()
+    found = Derived(notes=[note for content in files.contents.values() for note in content.notes])
     for task in {content.task for content in files.contents.values()} - {"", *_by(rows, "task")}:
         of_task = [one for one in files.contents.values() if one.task == task]
         none = [name for content in of_task for of in content.left.values() for name in of]
@@ -238,9 +261,14 @@ def _add_scorers(found: Derived, task: str, by_name: Mapping[str, Rows], options
             found, rows, options, stages, format="inspect", name=_slug(f"{task}-{group}"),
             concept=group, source=f"Inspect log, task {task}", judge_column="judge",
             only={"task": task, "name": names},
-            item={"key": "item", "text": "judged", "category": "model" if models > 1 else ""},
-            verdicts=[{"column": "value", "answer": "explanation"}], default_truth="target",
+            item={"key": "item", "text": "judged", "system": "model" if models > 1 else ""},
+            verdicts=[{"column": "value", "answer": "explanation"}],
         )  # fmt: skip
+    if not options.truth and found.readings:
+        found.notes.append(
+            "No known grades: the targets are answers to the questions. A column with the right "
+            "grade is named by --truth, such as --truth metadata.human."
+        )
 
 
 def _kind(name: str, rows: Rows) -> str:
@@ -278,7 +306,7 @@ def _of_promptfoo(found: Derived, rows: Rows, options: Options, files: RecordedF
             found, of_criterion, options, stages, format="promptfoo",
             name=_slug(f"{name}-{criterion}" if several else name), concept=criterion[:200],
             source="promptfoo results", judge_column="judge", only={"criterion": criterion},
-            item={"key": "item", "text": "output", "category": "model" if models > 1 else ""},
+            item={"key": "item", "text": "output", "system": "model" if models > 1 else ""},
             verdicts=[{"column": column, "answer": "reason"}],
         )  # fmt: skip
 
@@ -288,21 +316,26 @@ def _of_alpaca_eval(found: Derived, rows: Rows, options: Options, files: Recorde
     names = ("first", "tie", "second") if ties else ("first", "second")
     stages = _Stages(names, {})
     ordered = all(row["swapped"] for row in rows)
-    generators = len({row["generators"] for row in rows})
+    system = "generators" if len({row["generator_1"] for row in rows}) > 1 else "generator_2"
+    several = len({row[system] for row in rows}) > 1
     found.weighted = sum(row["weighted"] == "true" for row in rows)
     _add(
         found, rows, options, stages, format="alpaca_eval", name=_named_by(files),
         concept="better answer", source="AlpacaEval annotations", judge_column="judge",
         swapped_column="swapped" if ordered else "",
         item={"key": "item", "title": "instruction", "text": "text",
-              "category": "generators" if generators > 1 else "",
+              "system": system if several else "",
               **({"texts": {"output_1": 1, "output_2": len(names)}} if ordered else {})},
-        verdicts=[{"column": "choice", "own_order": True, "answer": "answer"}],
+        verdicts=[
+            {"column": "choice", "own_order": True, "answer": "answer", "preference": "preference"}
+        ],
     )  # fmt: skip
 
 
 def _of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
     there = list(rows[0])
+    if {"question_id", "judge"} <= set(there) and _of_mt_bench(found, rows, options, files):
+        return
     columns = {role: _column(there, names) for role, names in _COLUMNS.items()}
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
     if missing:
@@ -313,6 +346,9 @@ def _of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles)
             f"Name them so ({wanted}), or say what they mean in a mapping file (--mapping). {READ}",
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
+    others = [column for column in there if column not in (item, judge, verdict)]
+    system = _column(others, _COLUMNS["system"])
+    several = len({_text(row, system) for row in rows}) > 1
     try:
         stages = _stages({str(_text(row, verdict)) for row in rows}, options)
     except _Unfit as unfit:
@@ -329,9 +365,55 @@ def _of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles)
     _add(
         found, rows, options, stages, name=_named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
-        item={"key": item, "text": columns["text"]},
+        item={"key": _key_of(rows, item, judge, system) if several else item,
+              "text": columns["text"], "system": system if several else ""},
         verdicts=[{"column": verdict}], default_truth=columns["truth"],
     )  # fmt: skip
+
+
+def _key_of(rows: Rows, item: str, judge: str, system: str) -> str:
+    """Return what tells items apart: a question that several systems answered is several."""
+    systems: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        systems[_text(row, item)].add(_text(row, system))
+    answered = any(len(of) > 1 for of in systems.values())
+    return f"{{{item}}} · {{{system}}}" if answered else item
+
+
+def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> bool:
+    """Add the mapping of judgements of MT-bench (FastChat); returns whether they are that."""
+    there, first = set(rows[0]), rows[0]
+    judge = "judge[0]" if isinstance(first["judge"], list) else "judge"
+    key = "{question_id}" + ("-{turn}" if "turn" in there else "")
+    described = {
+        "name": _named_by(files), "source": "MT-bench judgements", "judge_column": judge,
+        "unlisted": "unreadable", "default_truth": "",
+    }  # fmt: skip
+    if {"model", "score"} <= there:
+        scale = _Stages((), {}, Scale(lowest=1, highest=10))
+        _add(
+            found, rows, options, scale, concept="quality",
+            item={"key": f"{key}-{{model}}", "system": "model"},
+            verdicts=[
+                {"column": "score", "answer": "judgment" if "judgment" in there else ""}
+            ],
+            **described,
+        )  # fmt: skip
+        return True
+    if {"model_1", "model_2", "g1_winner", "g2_winner"} <= there:
+        pair = "{model_1} and {model_2}"
+        _add(
+            found, rows, options, _Stages(("model_1", "tie", "model_2"), {}),
+            concept="better answer",
+            item={"key": f"{key}-{{model_1}}-{{model_2}}", "system": pair},
+            verdicts=[
+                {"column": "g1_winner", "own_order": True},
+                {"column": "g2_winner", "own_order": True, "reversed": True},
+            ],
+            **described,
+        )  # fmt: skip
+        return True
+    return False
 
 
 def _check_numbers(files: RecordedFiles, column: str) -> None:
@@ -389,7 +471,9 @@ def _add(
     truths: dict[str, int] = {}
     if column:
         written = {_text(row, column, strict=bool(options.truth)) for row in rows} - {""}
-        stage_of = {value: stages.label(value) for value in written}
+        stage_of = {
+            value: stages.label(value) if options.truth else stages.same(value) for value in written
+        }
         unknown = sorted(value for value, stage in stage_of.items() if stage is None)
         if unknown and options.truth:
             legal = ", ".join(map(repr, (*stages.decisions, *stages.names)))
@@ -397,6 +481,8 @@ def _add(
                 f"{column} is {unknown[0]!r}, which is no verdict: {legal}.",
                 "Say what it stands for in a mapping file: see --show-mapping.",
             )
+        if default_truth and not options.truth and written:
+            found.notes.append(_truth_note(column, unknown))
         if unknown or not written:
             column = ""
         else:
@@ -412,6 +498,21 @@ def _add(
         "decisions": dict(sorted(decisions.items())),
     }
     found.readings.append(Recorded.model_validate(given))
+
+
+def _truth_note(column: str, unknown: Sequence[str]) -> str:
+    """Return whether a column was read as the known answers, and how to say otherwise."""
+    if unknown:
+        shown = ", ".join(map(repr, unknown[:3]))
+        return (
+            f"The column {column} is not read as the known answers: {shown} is no verdict. If it "
+            f"has them, use --truth {shlex.quote(column)}, or item.truth and truths in a mapping "
+            "file."
+        )
+    return (
+        f"The known answers are the column {column}, whose values are verdicts. If it is something "
+        "else, leave item.truth out of a mapping file."
+    )
 
 
 def _text(row: Mapping[str, Any], column: str, *, strict: bool = False) -> str:
@@ -436,7 +537,7 @@ def _stages(values: Iterable[str], options: Options, *, named: bool = False) -> 
         decisions: dict[str, Choice] = {letter: at for at, letter in enumerate(letters, 1)}
         if _NO_ANSWER in given:
             decisions[_NO_ANSWER] = "abstained"
-        return _Stages(tuple(_GRADES[letter] for letter in letters), decisions)
+        return _Stages(tuple(_GRADES[letter] for letter in letters), decisions, written=False)
     for low, high in _OPPOSITES:
         if {value.casefold() for value in given} <= {low, high}:
             of = {value: 1 + (value.casefold() == high) for value in given}
@@ -455,7 +556,7 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> _Stages:
         edges = sorted(cuts)
         names = (f"below {edges[0]:g}", *(f"{edge:g} or more" for edge in edges))
         return _Stages(names, {value: _cut(number, edges) for value, number in numbers.items()},
-                       cuts=edges)  # fmt: skip
+                       cuts=edges, written=False)  # fmt: skip
     distinct = sorted(set(numbers.values()))
     if len(distinct) < 2:
         raise _Unfit(f"the score is always {distinct[0]:g}")

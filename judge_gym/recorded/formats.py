@@ -2,8 +2,9 @@
 
 import json
 import os
+import re
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -63,6 +64,7 @@ def format_of(file: Path) -> Format:
             "evalId" in keys
             or keys & {"testIdx", "gradingResult"}
             or keys == {"version", "results"}
+            or ("results" in keys and _has_results_of_promptfoo(text))
         ):
             return "promptfoo"
     return _of_rows(file)
@@ -73,6 +75,12 @@ def _of_rows(file: Path) -> Format:
     if first is not None and {"preference", "output_1", "output_2"} <= set(first.values):
         return "alpaca_eval"
     return "rows"
+
+
+def _has_results_of_promptfoo(text: str) -> bool:
+    """Whether the key `results` holds an object with a version, as promptfoo writes it."""
+    inside = re.search(r'"results"\s*:\s*(?=\{)', text)
+    return inside is not None and "version" in _first_keys(text[inside.end() :])
 
 
 def _first_keys(text: str) -> set[str]:
@@ -220,12 +228,24 @@ def _content(file: Path, kind: Format) -> Content:
 
 
 def _finish_inspect(rows: Rows) -> None:
-    """Add names: of the score, of its judge, and of what was judged."""
+    """Add names: of the score, of its judge, and of what was judged.
+
+    Runs whose grader is not named are judges of their own where they judged for one model.
+    """
+    runs: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        runs[_graded(row)].add(row["run"])
     for row in rows:
         row["name"] = row["scorer"] + (row["criterion"] and f".{row['criterion']}")
         row["judge"] = row["scorer"] + (row["grader"] and f" by {row['grader']}")
+        if len(runs[_graded(row)]) > 1:
+            row["judge"] += f" ({row['file']})"
         row["judged"] = "\n\n".join(filter(None, (row["input"], row["output"])))
     _name_items(rows, ("task", "sample"), ("model", "output"), "sample")
+
+
+def _graded(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[key] for key in ("task", "model", "scorer", "criterion", "grader"))
 
 
 def _finish_promptfoo(rows: Rows) -> None:

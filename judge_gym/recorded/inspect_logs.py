@@ -2,8 +2,12 @@
 
 An `.eval` file is a zip of JSON: `header.json`, or `_journal/start.json` of a log that was not
 finished, and a file for each sample. Inspect is not needed to read it.
+
+Before version 0.3.96 a log has no `eval.scorers`, no `uuid` and no `completion`: graders are among
+the `params` of `results.scores`, a sample is that of its run, and the text is in `choices`.
 """
 
+import math
 import struct
 import zipfile
 import zlib
@@ -28,6 +32,8 @@ _ATTACHMENT = "attachment://"
 FINISHED = "success"
 """The status of a log whose eval ran to its end."""
 _CHUNK = 1 << 20
+_WITHOUT_GRADER = ("includes", "match", "pattern", "answer", "exact", "f1", "choice", "math")
+"""Scorers of Inspect that ask no model."""
 
 
 def read_inspect(file: Path) -> Content:
@@ -124,19 +130,68 @@ def _read(file: Path, header: Any, samples: Iterator[tuple[str, Any]], content: 
     spec = cast(dict[str, Any], header["eval"])
     content.task = str(spec.get("task", ""))
     status = str(header.get("status", "started"))
+    results = header.get("results")
+    results = results if isinstance(results, dict) else {}
     names: Counter[str] = Counter()
     expected: list[tuple[str, str, Any]] = []
     for name, sample in samples:
         if not isinstance(sample, dict) or "id" not in sample:
             raise DataFileError(f"{file} {name}: no sample: it has no `id`.", DAMAGED)
+        if not sample.get("scores") and isinstance(sample.get("score"), dict):
+            sample["scores"] = {_only_scorer(results): sample["score"]}
         expected.append((str(sample["id"]), str(sample.get("epoch", 1)), sample))
         names.update(list(_flat(sample.get("scores") or {})))
-    graders = _graders(spec, names)
+    if not expected and status == FINISHED:
+        content.leave(Left.NO_SAMPLES, file.name)
+        return
+    graders = _graders(spec, results, names)
+    # A sample without an identifier of its own is told by its run.
+    whose = str(spec.get("eval_id") or f"{spec.get('run_id', '')} {spec.get('task_id', '')}")
+    whose = whose.strip() or str(spec.get("created", ""))
     for key, epoch, sample in expected:
         run = {"task": content.task, "status": status, "model": str(spec.get("model", ""))}
-        run["uuid"] = str(sample.get("uuid") or f"{spec.get('eval_id', '')} {key} {epoch}")
+        run["uuid"] = str(sample.get("uuid") or f"{whose} {key} {epoch}")
         _add(content, file, run, graders, sample, f"sample {key}, epoch {epoch}")
+    if not spec.get("scorers"):
+        _note_graders(content, file, graders, whose)
+    content.reported = _reported(results)
     _note_not_run(content, status, spec, {(key, epoch) for key, epoch, _ in expected}, file)
+
+
+def _note_graders(content: Content, file: Path, graders: Mapping[str, str], run: str) -> None:
+    """Name the run of scores whose grader a log of an old version does not name."""
+    unnamed = [
+        name
+        for name, grader in graders.items()
+        if not grader and name.partition(".")[0].rstrip("0123456789") not in _WITHOUT_GRADER
+    ]
+    for row in content.rows:
+        if row.values["scorer"] in {name.partition(".")[0] for name in unnamed}:
+            row.values["run"] = run
+    if unnamed:
+        content.notes.append(f"{file.name} does not name the grader of {', '.join(unnamed)}.")
+
+
+def _only_scorer(results: Mapping[str, Any]) -> str:
+    """Return the scorer of a log whose samples have one score, "score" where it names none."""
+    scorer = results.get("scorer")
+    named = scorer.get("name") if isinstance(scorer, dict) else scorer
+    first: dict[str, Any] = next(iter(results.get("scores") or []), {})
+    return str(named or first.get("name") or "score")
+
+
+def _reported(results: Mapping[str, Any]) -> dict[str, tuple[float, ...]]:
+    """Return each score's mean over samples as the log reports it; not of other reducers."""
+    found: dict[str, tuple[float, ...]] = {}
+    for score in results.get("scores") or []:
+        name, scorer = str(score.get("name", "")), str(score.get("scorer", ""))
+        metrics = score.get("metrics") or {}
+        value = (metrics.get("accuracy") or metrics.get("mean") or {}).get("value")
+        if score.get("reducer") not in (None, "mean") or not isinstance(value, int | float):
+            continue
+        if math.isfinite(value):
+            found[name] = found[f"{scorer}.{name}"] = (float(value),)
+    return found
 
 
 def _note_not_run(
@@ -198,6 +253,7 @@ def _add(
                 **run,
                 "sample": str(sample["id"]),
                 "epoch": str(sample.get("epoch", 1)),
+                "run": "",
                 "scorer": scorer,
                 "criterion": criterion,
                 "grader": graders[name],
@@ -225,9 +281,14 @@ def _flat(scores: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _graders(spec: Mapping[str, Any], names: Mapping[str, int]) -> dict[str, str]:
+def _graders(
+    spec: Mapping[str, Any], results: Mapping[str, Any], names: Mapping[str, int]
+) -> dict[str, str]:
     """Return the name of each score → the model that grades it, "" where none is named."""
     models: dict[str, str] = {}
+    for score in () if spec.get("scorers") else results.get("scores") or []:
+        if model := _model(score.get("params") or {}, spec):
+            models |= {str(score.get(key, "")): model for key in ("name", "scorer")}
     seen: Counter[str] = Counter()
     for scorer in spec.get("scorers") or []:
         name = str(scorer.get("name", "")).rpartition("/")[2]
@@ -252,12 +313,18 @@ def _model(options: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 
 def _target(target: Any) -> str:
-    return " | ".join(map(str, target)) if isinstance(target, list) else str(target or "")
+    targets = target if isinstance(target, list) else [target or ""]
+    return " | ".join(str(one).strip() for one in targets)
 
 
 def _output(sample: Mapping[str, Any], attachments: Mapping[str, str]) -> str:
     output = sample.get("output") or {}
-    return _text(output.get("completion"), attachments) if isinstance(output, dict) else ""
+    if not isinstance(output, dict):
+        return ""
+    if text := _text(output.get("completion"), attachments):
+        return text
+    first = next(iter(output.get("choices") or []), None) or {}
+    return _text(first.get("message"), attachments)
 
 
 def _text(content: Any, attachments: Mapping[str, str]) -> str:

@@ -113,6 +113,9 @@ class ItemColumns(_Columns):
     """What the judges read."""
     category: str = ""
     """The part of a benchmark; accuracy is given for each."""
+    system: str = _added()
+    """What was compared, such as the model that wrote the text: an audit gives the figures of each
+    system first."""
     truth: str = ""
     """The known answer; `truths` says which stage each value stands for."""
     people: tuple[str, ...] = _added(())
@@ -146,6 +149,9 @@ class VerdictColumn(_Columns):
     """The stages were shown in reverse: the other order of a pair."""
     own_order: bool = _added(False)
     """Its decisions name the stages in the rubric's order, whatever order was shown."""
+    preference: str = _added()
+    """A column with a preference for the second text of a pair, from 1 (the first) to 2, as
+    AlpacaEval weights it; an audit gives its mean less 1, the win rate."""
     answer: str = _added()
     """A column with the raw answer behind a decision. It is stored to be read, and with
     `answer_forms` it is parsed and compared with the decision, which counts."""
@@ -286,8 +292,8 @@ class Recorded(_Columns):
         self._check_stages()
         if self.answer_forms and not (self.answers or any(one.answer for one in self.verdicts)):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
-        if any(one.answer or one.own_order for one in self.answers):
-            raise ValueError("own_order and answer belong to verdicts, not to answers")
+        if any(one.answer or one.own_order or one.preference for one in self.answers):
+            raise ValueError("own_order, answer and preference belong to verdicts, not to answers")
         if self.published and not (self.pairwise and self.item.truth):
             raise ValueError("published comes with pairs in both orders whose truth is known")
         self._check_pattern()
@@ -376,12 +382,14 @@ class Recorded(_Columns):
     @property
     def reads(self) -> list[str]:
         """The columns and paths of a row that the mapping names."""
-        item = [self.item.key, self.item.title, self.item.text, self.item.category, self.item.truth]
+        described = self.item
+        item = [described.key, described.title, described.text, described.category]
+        item += [described.system, described.truth]
         columns = [
             self.judge if "{" in self.judge else "",
             *(self.judge_column, self.wording_column, self.swapped_column, self.window_column),
             *(item[:1] if self.item.file else (*item, *self.item.people, *self.item.texts)),
-            *(name for one in self.verdicts for name in (one.column, one.answer)),
+            *(name for one in self.verdicts for name in (one.column, one.answer, one.preference)),
             *(one.column for one in self.answers),
             *self.counts,
             *self.only,
@@ -439,6 +447,11 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
     except ConfigError as error:
         at = tree.items["rubric"].place
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
+
+
+def values_of(chosen: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the values of a column that `only` reads."""
+    return (chosen,) if isinstance(chosen, str) else chosen
 
 
 def as_number(written: str) -> float | None:

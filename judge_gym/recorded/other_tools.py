@@ -1,7 +1,8 @@
 """Results of promptfoo and annotations of AlpacaEval: a row for each judgement."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,23 @@ from judge_gym.errors import DataFileError
 from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
 
+_GRADED = (
+    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval",
+    "answer-relevance", "context-recall", "context-relevance", "context-faithfulness",
+    "conversation-relevance", "search-rubric", "agent-rubric", "video-rubric", "select-best",
+    "pi", "trajectory:goal-success",
+)  # fmt: skip
+"""Assertions of promptfoo that a model grades, also where no grader is named."""
+_NO_GRADE = re.compile(
+    r"No output|No embedding|Embedding not found|Error parsing output: .*|Unknown error.*"
+    r"|Could not (extract JSON from|perform remote grading).*|Invalid select-best verdict.*"
+    r"|Factuality checker output did not match expected format.*"
+    r"|[\w-]+( grader)? produced (a )?malformed response.*"
+    r"|(\w+ )?API (call |response )?error.*|Rate limit exceeded.*|Request timed out.*",
+    re.DOTALL,
+)
+"""Reasons of promptfoo before 0.120 for an assertion whose grader gave no grade."""
+
 
 def read_promptfoo(file: Path) -> Content:
     """Return the assertions of a results file (JSON, or a result a line); raises `DataFileError`.
@@ -19,7 +37,9 @@ def read_promptfoo(file: Path) -> Content:
     failed assertion.
     """
     content = Content()
-    for number, result in enumerate(_results(file), start=1):
+    results, default_grader = _results(file)
+    sums: dict[str, list[float]] = {}
+    for number, result in enumerate(results, start=1):
         if not isinstance(result, dict):
             raise DataFileError(f"{file} result {number}: not an object.", "Export it again.")
         test = str(result.get("testIdx", number - 1))
@@ -34,36 +54,54 @@ def read_promptfoo(file: Path) -> Content:
             content.leave(why, f"{file.name}: {place}: {error}")
             continue
         prompt = result.get("prompt") or {}
+        case = result.get("testCase") or {}
         shared = {
             "tool": "promptfoo",
             "file": file.name,
             "id": str(result.get("id") or ""),
             "test": test,
             "model": model,
-            "prompt": str(prompt.get("label") or prompt.get("raw") or ""),
+            "prompt": str(prompt.get("label") or prompt.get("display") or prompt.get("raw") or ""),
             "input": str(prompt.get("raw") or ""),
             "output": _text((result.get("response") or {}).get("output")),
-            "description": str((result.get("testCase") or {}).get("description") or ""),
+            "description": str(case.get("description") or ""),
             "vars": result.get("vars") or {},
         }
-        _add_assertions(content, place, shared, assertions)
+        for metric, score in (grading.get("namedScores") or {}).items():
+            sums.setdefault(str(metric), []).append(float(score))
+        default = _provider((case.get("options") or {}).get("provider")) or default_grader
+        _add_assertions(content, place, shared, assertions, default)
+    content.reported = {metric: _means(content, metric, of) for metric, of in sums.items()}
     return content
 
 
-def _results(file: Path) -> Iterable[Any]:
+def _means(content: Content, metric: str, scores: Sequence[float]) -> tuple[float, ...]:
+    """Return the mean of a metric by assertion and by result; promptfoo sums or averages each."""
+    assertions = sum(row.values["criterion"] == metric for row in content.rows)
+    return tuple(sum(scores) / count for count in (assertions, len(scores)) if count)
+
+
+def _results(file: Path) -> tuple[Iterable[Any], str]:
+    """Return the results of a file, and the grader that assertions without one have."""
     if corpus_suffix(file) != ".json":
-        return (_values(file, row) for row in read_rows(file))
+        return (_values(file, row) for row in read_rows(file)), ""
     value = read_json(file)
     results = value.get("results") if isinstance(value, dict) else None
     if isinstance(results, dict):
         results = results.get("results")
     if not isinstance(results, list):
         raise DataFileError(f"{file}: no results of promptfoo: it has no list `results`.", DAMAGED)
-    return results
+    default = (value.get("config") or {}).get("defaultTest")
+    options = default.get("options") if isinstance(default, dict) else None
+    return results, _provider((options or {}).get("provider"))
 
 
 def _add_assertions(
-    content: Content, place: str, shared: Mapping[str, Any], assertions: Iterable[Mapping[str, Any]]
+    content: Content,
+    place: str,
+    shared: Mapping[str, Any],
+    assertions: Iterable[Mapping[str, Any]],
+    default_grader: str,
 ) -> None:
     seen: Counter[tuple[str, str, str]] = Counter()
     rows = []
@@ -73,23 +111,29 @@ def _add_assertions(
         kind = str(assertion.get("type") or "assertion")
         metadata = result.get("metadata") or {}
         grader = _provider(assertion.get("provider"))
-        graded = grader or "renderedGradingPrompt" in metadata or metadata.get("graderError")
+        graded = (
+            grader
+            or kind.removeprefix("not-") in _GRADED
+            or "renderedGradingPrompt" in metadata
+            or metadata.get("graderError")
+        )
+        reason = str(result.get("reason") or "")
+        no_grade = metadata.get("graderError") or (graded and _NO_GRADE.fullmatch(reason))
         criterion = str(assertion.get("metric") or (assertion.get("value") if graded else "") or "")
-        judge = grader or kind
+        judge = grader or (default_grader if graded else "") or kind
         seen[kind, criterion, judge] += 1
         if (times := seen[kind, criterion, judge]) > 1:
             judge = f"{judge} ({times})"
-        readable = not metadata.get("graderError")
         rows.append(
             {
                 **shared,
                 "assertion": kind,
-                "criterion": criterion,
+                "criterion": criterion or (kind if graded else ""),
                 "judge": judge,
                 "graded": "true" if graded else "false",
-                "pass": (written(bool(result.get("pass"))) or "") if readable else "",
-                "score": (written(result.get("score")) or "") if readable else "",
-                "reason": str(result.get("reason") or ""),
+                "pass": "" if no_grade else written(bool(result.get("pass"))) or "",
+                "score": "" if no_grade else written(result.get("score")) or "",
+                "reason": reason,
             }
         )
         checks[criterion or kind] = rows[-1]["pass"]
@@ -138,6 +182,8 @@ def read_alpaca_eval(file: Path) -> Content:
                 "instruction": str(values.get("instruction") or ""),
                 "output_1": str(values.get("output_1") or ""),
                 "output_2": str(values.get("output_2") or ""),
+                "generator_1": generators[0],
+                "generator_2": generators[1],
                 "generators": " vs ".join(generators) if any(generators) else "",
                 "answer": _raw(values),
             },

@@ -33,7 +33,8 @@ from judge_gym.recorded.columns import (
 )
 from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.inspect_logs import FINISHED
-from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn, as_number
+from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn, as_number, values_of
+from judge_gym.recorded.reported import Apart, means_apart
 from judge_gym.seeds import sha256
 
 MAX_JUDGEMENTS = 2_000_000
@@ -47,6 +48,8 @@ person did not give this label."""
 LONGEST_WORDING = 80
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
+_SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
+"""Columns that often name what was compared."""
 _MOST_NAMED = 3
 _MOST_UNKNOWN = 10
 
@@ -62,6 +65,8 @@ class RecordedItem:
     truth: int | None
     people: tuple[int | None, ...] = ()
     """The stage that each person gave it; None without a label."""
+    system: str = ""
+    """What was compared, such as the model that wrote it."""
     longest: int | None = field(default=None, compare=False)
     """The stage that chooses the longest of its texts; None where several are, or are not named."""
     number: float | None = field(default=None, compare=False)
@@ -84,6 +89,8 @@ class Given:
     """The decision as written in the file."""
     behind: str | None = None
     """The raw answer behind a decision."""
+    preference: float | None = None
+    """The preference for the second text of a pair, in [1, 2]."""
 
     @property
     def number(self) -> float | None:
@@ -146,6 +153,10 @@ class Unread:
     column."""
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why a file's records are no judgements → which they are."""
+    apart: list[Apart] = field(default_factory=list)
+    """Means that a file reports and that differ from those of its judgements."""
+    pooled: dict[str, dict[str, None]] = field(default_factory=dict)
+    """A column that may name what was compared, and that no figure is given by → its values."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +240,8 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                 )
     unknown.fail()
     reading.check_paths(files)
-    for content in files.contents.values():
+    for file, content in files.contents.items():
+        reading.unread.apart += means_apart(content, file.name, recorded)
         if content.task not in ("", *values_of(recorded.only.get("task", content.task))):
             continue
         for why, names in content.left.items():
@@ -402,6 +414,7 @@ def _item(record: _Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         category=normal_line(record.text(columns.category), 500),
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
+        system=normal_line(record.text(columns.system), 500),
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),
     )
@@ -444,6 +457,16 @@ def _left_label(record: _Record, recorded: Recorded, column: str) -> str:
     return ""
 
 
+def _preference(record: _Record, column: str) -> float | None:
+    """Return a preference in [1, 2]; None where it is empty. Before AlpacaEval 0.2 a tie was 0."""
+    if not (written := record.text(column)):
+        return None
+    number = as_number(written)
+    if number is None or not (number == 0 or 1 <= number <= 2):
+        raise record.fault(f"{column} is {written!r}", "A preference is from 1 to 2.")
+    return number or 1.5
+
+
 def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
     lengths = {stage: len(record.text(column)) for column, stage in texts.items()}
     longest = [stage for stage, length in lengths.items() if length == max(lengths.values())]
@@ -475,6 +498,14 @@ class _Reading:
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._left = MAX_JUDGEMENTS
         self._cells = set[tuple[str, Judging, str]]()
+        self._grouped = {
+            name
+            for column in (
+                *(recorded.item.system, recorded.item.category, recorded.window_column),
+                *(recorded.judge, recorded.judge_column, recorded.wording_column, *recorded.only),
+            )
+            for name in (*names_in(column), root_of(column))
+        }
 
     def chooses(self, record: _Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
@@ -571,6 +602,9 @@ class _Reading:
     def _note_unread(self, values: Mapping[str, Any]) -> None:
         """Note the columns and the entries of lists that the mapping does not name."""
         self.unread.columns |= {name: None for name in values if name not in self._named}
+        for name in _SYSTEMS:
+            if name not in self._grouped and isinstance(values.get(name), str):
+                self.unread.pooled.setdefault(name, {})[values[name]] = None
         for path, used in self._lists.items():
             longest = max(entries_at(path, values), self._longest.get(path, 0))
             self._longest[path] = longest
@@ -593,7 +627,7 @@ class _Reading:
         """Return the first column in which two rows describe an item differently."""
         columns = self._recorded.item
         written = {stage: repr(name) for name, stage in self._recorded.truths.items()}
-        for name in ("title", "text", "category"):
+        for name in ("title", "text", "category", "system"):
             above, here = getattr(first, name), getattr(item, name)
             if above != here:
                 column = getattr(columns, name)
@@ -656,7 +690,10 @@ class _Reading:
         chosen = stages_of(choice)
         if reversed_order and not column.own_order:
             chosen = turned(chosen, self._n_stages)
-        return Given(item, reversed_order, chosen, verdict=written, behind=behind)
+        preference = _preference(record, column.preference)
+        return Given(
+            item, reversed_order, chosen, verdict=written, behind=behind, preference=preference
+        )
 
     def _number(self, record: _Record, column: str) -> int:
         written = record.text(column)
@@ -669,11 +706,6 @@ class _Reading:
         self._left -= judgements
         if self._left < 0:
             raise record.fault(f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
-
-
-def values_of(chosen: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of a column that `only` reads."""
-    return (chosen,) if isinstance(chosen, str) else chosen
 
 
 Stages = tuple[int, ...] | Literal["abstained"]

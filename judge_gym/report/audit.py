@@ -3,16 +3,19 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
+from judge_gym.analysis.groups import PARTS
 from judge_gym.analysis.multiverse import ACCURACY, SCORE
 from judge_gym.counting import counted
 from judge_gym.design.rubric import FIRST as FIRST_OF_TWO
 from judge_gym.design.rubric import SECOND
 from judge_gym.formats import ABSENT, figure, number, percent, ranged
+from judge_gym.recorded.mapping import as_number
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Panel, Plot, Rows
 from judge_gym.report.scopes import behind, evidence_link
@@ -20,7 +23,10 @@ from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.results import ResultRow
 
 TITLE = "Audit of recorded pairs"
-RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_choice"
+RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_winner"
+TIES = "same_tie"
+MEAN, MEAN_COMMON, WIN_RATE = "mean_score", "mean_score_common", "win_rate"
+WRITTEN_MEAN = "written_mean"
 OVER_WORDINGS = "accuracy_over_wordings"
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
@@ -31,11 +37,12 @@ _COLUMNS = {
     "kappa": "cohens_kappa",
     "off by": "stage_error",
     "weighted kappa": "cohens_kappa_quadratic",
-    "mean as written": "written_mean",
+    "mean as written": WRITTEN_MEAN,
     "distance": "written_error",
     "correlation": "written_correlation",
     "first shown": "position_bias",
-    "mean score": "mean_score",
+    "win rate": WIN_RATE,
+    "mean score": MEAN,
     "unreadable": "unparseable_rate",
 }
 """Heading → the metric of judgements that have no accuracy by order."""
@@ -49,6 +56,8 @@ _MOST_CATEGORIES = 6
 _MOST_NAMED = 4
 """Pairs of judges that a note names."""
 
+Means = dict[Any, list[ResultRow]]
+"""Who or what a figure is of → its rows, one for each wording that it is not averaged over."""
 Figures = Mapping[str, Mapping[str, ResultRow]]
 """Judge → wording → the row of a metric on all items."""
 
@@ -62,6 +71,7 @@ class _Judge:
     right: Sequence[ResultRow]
     first: Sequence[ResultRow]
     same: Sequence[ResultRow]
+    ties: Sequence[ResultRow]
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,8 @@ class Audit:
     """The opening of a report on recorded pairs."""
 
     table: Table
+    parts: Sequence[Table] = ()
+    """The figures of each system and of each category; they come before those of all together."""
     plot: Plot | None = None
     """The accuracies of judges of pairs."""
     strips: Sequence[str] = ()
@@ -86,6 +98,12 @@ class Audit:
         rows = tuple(row for row in self.published.rows if best[row.cells[0]] is row)
         title = "Accuracy as published / computed from the recorded answers, %: best wordings"
         return replace(self.published, title=title, explanation="", rows=rows)
+
+    @property
+    def opening(self) -> Sequence[Table]:
+        """The tables that a terminal shows, in order."""
+        shown = (*self.parts, self.in_terminal, self.published_in_terminal)
+        return [table for table in shown if table is not None]
 
     @property
     def in_terminal(self) -> Table:
@@ -113,11 +131,12 @@ def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit
     """
     if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
         return None
-    return _pairs(data, rows) or _others(data, rows, person)
+    found = _pairs(data, rows) or _others(data, rows, person)
+    return replace(found, parts=tuple(_parts(data, rows)))
 
 
 def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
-    by_metric = {metric: _by_judge(rows, metric) for metric in (RIGHT, FIRST, SAME)}
+    by_metric = {metric: _by_judge(rows, metric) for metric in (RIGHT, FIRST, SAME, TIES)}
     over = {name: of[_ONE] for name, of in _by_judge(rows, OVER_WORDINGS).items()}
     estimable = {
         judge: of
@@ -139,14 +158,16 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     values = [[100 * value for value in _values(one.right)] for one in judges]
     low, high = min(map(min, values)), max(map(max, values))
     several, far = len(shared) > 1, _far(rows)
+    ties = any(value for one in judges for value in _values(one.ties))
     table = Table(
         TITLE,
-        _explanation(rows, estimable, shared),
+        _explanation(data, rows, estimable, shared),
         (
             *("judge", "accuracy, %", *(["by wording, %"] if several else [])),
-            *("first shown", "same choice", *(["from people"] if far else [])),
+            *("first shown", "same choice", *(["both ties"] if ties else [])),
+            *(["from people"] if far else []),
         ),
-        tuple(_row(judge, several, far) for judge in judges),
+        tuple(_row(judge, several, far, ties=ties) for judge in judges),
         notes=tuple(_notes(data, rows, judges, shared)),
         methods=("Right less wrong, in the checks, is 0 for guessing.",),
         imported=True,
@@ -154,6 +175,7 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     )
     return Audit(
         table,
+        (),
         _plot(judges, table, _chance(data)),
         [_strip(of, low, high) if several else "" for of in values],
         f"· wording, • several, {low:.0f} to {high:.0f}%",
@@ -164,10 +186,15 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
 def _by_judge(rows: Iterable[ResultRow], metric: str) -> Figures:
     found: dict[str, dict[str, ResultRow]] = defaultdict(dict)
     for row in rows:
-        if row.metric == metric and "judge" in row.scope and "category" not in row.scope:
+        if row.metric == metric and _is_whole(row):
             wording = str(row.scope.get("wording", _ONE))
             found[_name(row)][wording] = row
     return found
+
+
+def _is_whole(row: ResultRow) -> bool:
+    """Whether a row is of one judge on all its items."""
+    return "judge" in row.scope and not row.scope.keys() & set(PARTS)
 
 
 def _name(row: ResultRow) -> str:
@@ -182,17 +209,21 @@ def _values(rows: Iterable[ResultRow]) -> list[float]:
     return [row.estimate for row in rows if row.estimate is not None]
 
 
-def _explanation(rows: Sequence[ResultRow], judges: Figures, shared: set[str]) -> str:
+def _explanation(
+    data: SweepData, rows: Sequence[ResultRow], judges: Figures, shared: set[str]
+) -> str:
     judgements = sum(row.n for of in judges.values() for row in of.values())
     items = max(row.n_items for of in judges.values() for row in of.values())
     most = max(len(of) for of in judges.values())
-    said = f"{judgements:,} judgements of {items} pairs in both orders"
+    said = f"{judgements:,} judgements of {items} pairs in both orders{_together(data)}"
     if most == 1:
         return f"{said}."
     return f"{said}, up to {most} wordings; figures are of the {len(shared)} that all judges have."
 
 
-def _row(judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]]) -> Row:
+def _row(
+    judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]], *, ties: bool
+) -> Row:
     values = [100 * value for value in _values(judge.right)]
     return Row(
         (
@@ -201,6 +232,7 @@ def _row(judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]]) -
             *([f"{min(values):.0f} to {max(values):.0f}"] if several else []),
             _ranged(judge.first),
             _ranged(judge.same),
+            *([_ranged(judge.ties)] if ties else []),
             *([_figures(far.get(judge.name, []))] if far else []),
         ),
         about=behind([judge.whole.scope]),
@@ -242,6 +274,8 @@ def _notes(
         "First shown: share of winners shown first; 0.50 is no preference. Same choice: pairs with "
         "one winner in both orders."
     )
+    if any(value for judge in judges for value in _values(judge.ties)):
+        yield "Both ties: pairs that are a tie in both orders; they are no same choice."
     yield from _sentences(data, rows, shared)
 
 
@@ -451,7 +485,7 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
     )
 
 
-def _far(rows: Sequence[ResultRow]) -> dict[str, list[ResultRow]]:
+def _far(rows: Sequence[ResultRow]) -> Means:
     """Return each judge's distances to people's labels: of stages in order, where they have one."""
     by_metric: dict[str, dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -474,20 +508,28 @@ def _people(rows: Sequence[ResultRow]) -> str:
     )
 
 
-def _figures(rows: Sequence[ResultRow]) -> str:
+def _figures(rows: Sequence[ResultRow], digits: int = 2) -> str:
     """Return a value with its interval, or the range of several."""
-    return figure(rows[0]) if len(rows) == 1 else _ranged(rows)
+    return figure(rows[0], digits) if len(rows) == 1 else _ranged(rows)
+
+
+def _digits(heading: str) -> int:
+    """Return the decimals of a column: win rates are read as percent with one decimal."""
+    return 3 if "win rate" in heading else 2
 
 
 def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
-    figures = {heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()}
+    figures: dict[str, Means] = {
+        heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()
+    }
     figures = {"from people": _far(rows), **figures}
     scores = figures.pop("mean score")
     if not (any(data.truth.label) or figures["from people"]):
-        labels = data.judges[0].arms[0].labels
-        compares = (labels[0], labels[-1]) == (FIRST_OF_TWO, SECOND)
-        figures = {"second wins" if compares else "mean score": scores, **figures}
+        wins = figures.pop("win rate")
+        heading = _score_heading(data, weighted=any(map(_values, wins.values())))
+        written = {} if any(figures[_WRITTEN].values()) else _in_scores(data, scores)
+        figures = {"win rate": wins, heading: scores, **written, **figures}
     known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
     for heading in (
         _IN_STEPS if "distance" in known else ("mean score",) if _WRITTEN in known else ()
@@ -511,8 +553,15 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
             "in the file's points."
         ),
         "correlation": "Correlation: Spearman's rho of scores and known ones, over items.",
-        "mean score": "Mean score: 0 is the lowest verdict and 1 the highest, averaged by item.",
+        "mean score": (
+            "Mean score: 0 is the lowest verdict and 1 the highest, averaged by item, over the "
+            "items that this judge scored (column items)."
+        ),
         "second wins": "Second wins: preferences for the second text, a tie counting half.",
+        "win rate": "Win rate: mean of the preferences less 1, as the annotator weighted them.",
+        "discrete win rate": (
+            "Discrete win rate: preferences nearer to the second text, a tie counting half."
+        ),
         "weighted kappa": "Weighted kappa: an answer two steps off counts four times one step.",
         "unreadable": "Unreadable: share of answers without a verdict.",
         "first shown": "First shown: share for the answer shown first, less what is expected.",
@@ -523,7 +572,10 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
         [
             (
                 judge,
-                *(_figures(of[judge]) if judge in of else ABSENT for of in known.values()),
+                *(
+                    _figures(of[judge], _digits(heading)) if judge in of else ABSENT
+                    for heading, of in known.items()
+                ),
                 *([_items(counted_by.get(judge, []))] if counted_by else []),
             )
             for judge in judges
@@ -537,9 +589,14 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
             table,
             explanation=(
                 f"{len(data.samples.arm):,} judgements by {counted(len(judges), 'judge')} of "
-                f"{counted(len(data.truth.label), things)}{under}."
+                f"{counted(len(data.truth.label), things)}{under}"
+                f"{_together(data)}."
             ),
-            notes=(f"{words}{spans}", *_sentences(data, rows, {*_wordings(data), _ONE})),
+            notes=(
+                f"{words}{spans}",
+                *filter(None, [_common(rows) if MEAN in _shown(known) else ""]),
+                *_sentences(data, rows, {*_wordings(data), _ONE}),
+            ),
             imported=True,
         )
     )
@@ -548,7 +605,131 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
 _WRITTEN = "mean as written"
 _IN_STEPS = ("off by", "weighted kappa", _WRITTEN)
 """Columns that the distance and the correlation of scores as written take the place of."""
-_OF_ITEMS = ("accuracy", "from people")
+
+
+def _shown(known: Mapping[str, Any]) -> set[str]:
+    """Return the metrics of a table's columns."""
+    means = {"mean score", _WRITTEN, "second wins", "discrete win rate"}
+    return {MEAN} if known.keys() & means else set()
+
+
+def _together(data: SweepData) -> str:
+    """Return that figures are of several systems, "" of one."""
+    systems = {*data.truth.system} - {""}
+    return f", of all {len(systems)} systems together" if len(systems) > 1 else ""
+
+
+def _in_scores(data: SweepData, scores: Means) -> dict[str, Means]:
+    """Return the mean scores in the judgements' own numbers, where stages are evenly spaced ones;
+    nothing where they are 0 to 1."""
+    ends = _ends(data)
+    if ends is None:
+        return {}
+    low, high = ends
+    return {
+        f"mean, {low:g} to {high:g}": {
+            judge: [_scaled(row, low, high) for row in rows] for judge, rows in scores.items()
+        }
+    }
+
+
+def _ends(data: SweepData) -> tuple[float, float] | None:
+    """Return the ends of a scale of evenly spaced numbers that is not 0 to 1; None for others."""
+    numbers = [as_number(label) for label in data.judges[0].arms[0].labels]
+    scores = [number for number in numbers if number is not None]
+    steps = {round(after - before, 9) for before, after in pairwise(scores)}
+    if len(scores) < len(numbers) or len(steps) != 1 or (scores[0], scores[-1]) == (0, 1):
+        return None
+    return scores[0], scores[-1]
+
+
+def _scaled(row: ResultRow, low: float, high: float) -> ResultRow:
+    ends = (row.estimate, row.lower, row.upper)
+    value, lower, upper = (None if end is None else low + end * (high - low) for end in ends)
+    return replace(row, estimate=value, lower=lower, upper=upper)
+
+
+def _common(rows: Sequence[ResultRow]) -> str:
+    """Return the mean scores on the items that all judges scored, where one has more than them."""
+    found = [row for row in averaged(rows) if row.metric == MEAN_COMMON and _is_whole(row)]
+    if not found:
+        return ""
+    if all(row.estimate is None for row in found):
+        return (
+            "No item was scored by every judge: each mean is of other items, so a difference "
+            "between judges may be one between items."
+        )
+    common = {_name(row): row for row in found}
+    whole = {name: own[0] for name, own in _whole(rows, MEAN).items() if own}
+    values = [f"{name} {figure(common.get(name, row))}" for name, row in sorted(whole.items())]
+    return f"On the {_items(found)} items that every judge scored: {', '.join(values)}."
+
+
+def _parts(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[Table]:
+    """Yield the figures of each judge on each system, best first.
+
+    Without systems those on each category, where no answer is known: accuracy by category has a
+    table of its own.
+    """
+    known = any(data.truth.label)
+    kind = "system" if any("system" in row.scope for row in rows) else "category"
+    if known and kind == "category":
+        return
+    of_part = [row for row in averaged(rows) if kind in row.scope and "judge" in row.scope]
+    if known:
+        metric = RIGHT if _of_pairs(data) else "accuracy"
+        figures: dict[str, Means] = {"accuracy": _of_parts(of_part, metric, kind)}
+    else:
+        metrics = (WIN_RATE, MEAN, WRITTEN_MEAN)
+        rates, scores, written = (_of_parts(of_part, metric, kind) for metric in metrics)
+        heading = _score_heading(data, weighted=bool(rates))
+        own = {_WRITTEN: written} if written else _in_scores(data, scores)
+        figures = {"win rate": rates, heading: {} if written else scores, **own}
+    figures = {heading: of for heading, of in figures.items() if of}
+    if figures:
+        yield _part_table(kind, figures)
+
+
+def _score_heading(data: SweepData, *, weighted: bool) -> str:
+    """Return what a mean score is called: of pairs it is the share that the second text won."""
+    labels = data.judges[0].arms[0].labels
+    if (labels[0], labels[-1]) != (FIRST_OF_TWO, SECOND):
+        return "mean score"
+    return "discrete win rate" if weighted else "second wins"
+
+
+def _of_parts(rows: Iterable[ResultRow], metric: str, kind: str) -> Means:
+    """Return (part, judge) → the rows of a metric that have a value."""
+    found: Means = defaultdict(list)
+    for row in rows:
+        if row.metric == metric and row.estimate is not None:
+            found[str(row.scope[kind]), _name(row)].append(row)
+    return found
+
+
+def _part_table(kind: str, figures: Mapping[str, Means]) -> Table:
+    first = next(iter(figures.values()))
+    places = sorted(first, key=lambda place: -fmean(_values(first[place])))
+    cells = [
+        (
+            *place,
+            *(
+                _figures(of[place], _digits(heading)) if of.get(place) else ABSENT
+                for heading, of in figures.items()
+            ),
+            _items(first[place]),
+        )
+        for place in places
+    ]
+    return replace(
+        plain_table(f"By {kind}", (kind, "judge", *figures, "items"), cells, words=2),
+        imported=True,
+    )
+
+
+_OF_ITEMS = (
+    *("accuracy", "from people", "mean score", _WRITTEN, "second wins", "discrete win rate"),
+)
 """Columns whose number of items the table says."""
 
 
@@ -557,11 +738,11 @@ def _items(rows: Sequence[ResultRow]) -> str:
     return " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:]))) or ABSENT
 
 
-def _whole(rows: Sequence[ResultRow], metric: str) -> dict[str, list[ResultRow]]:
+def _whole(rows: Sequence[ResultRow], metric: str) -> Means:
     """Return the rows of each judge on all items: the one over all wordings, where there is one."""
-    found: dict[str, list[ResultRow]] = defaultdict(list)
+    found: Means = defaultdict(list)
     for row in averaged(rows):
-        if row.metric == metric and "judge" in row.scope and "category" not in row.scope:
+        if row.metric == metric and _is_whole(row):
             found[_name(row)].append(row)
     return found
 

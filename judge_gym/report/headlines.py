@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
 from judge_gym.design.plans import NOT_HELD
 from judge_gym.formats import ABSENT, figure, number, percent
@@ -135,7 +136,7 @@ def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
     figures = [
         finding
         for finding in findings
-        if (finding.scope or finding.confirmatory) and "category" not in finding.scope
+        if (finding.scope or finding.confirmatory) and not finding.scope.keys() & set(PARTS)
     ]
     by_claim = [list(of) for _, of in groupby(figures, key=lambda finding: finding.hypothesis)]
     claims = [of for of in by_claim if of[0].hypothesis not in _CHECKS]

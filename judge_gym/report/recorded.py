@@ -12,10 +12,12 @@ from judge_gym.analysis.testing import findings
 from judge_gym.answers.conclusion import CONTRADICTED
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
-from judge_gym.lab.importing import Repeats, sample_rows
+from judge_gym.formats import number
+from judge_gym.lab.importing import Compared, Repeats, sample_rows
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import RecordedItem, Unread
+from judge_gym.recorded.reported import Apart
 from judge_gym.report.audit import audit, picture
 from judge_gym.report.evidence import (
     MAX_JUDGEMENTS,
@@ -51,6 +53,7 @@ _LEFT = {
     Left.ERROR: ("sample", "ended with an error and without a judgement"),
     Left.NOT_RUN: ("sample", "of an unfinished run, without a judgement"),
     Left.INVALID: ("sample", "marked as invalid and left out"),
+    Left.NO_SAMPLES: ("log", "without samples: a header only, or log_samples was off"),
     Left.NO_SCORE: ("score", "missing"),
     Left.NOT_READ: ("score", "neither text nor a number, so not read"),
     Left.OTHER_FILE: ("file", "of the folder not read"),
@@ -85,6 +88,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         headlines=claims,
         cautions=(
             *file_cautions(found.repeats, found.unread),
+            *_against_decisions(found.compared),
             *_unreadable(rows),
             *sign_change_cautions(rows),
         ),
@@ -255,6 +259,14 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         shown = "; ".join(places[:_FEW_PLACES])
         more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
         yield f"{counted(len(left), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
+    for one in unread.apart:
+        yield _apart(one)
+    for column, systems in unread.pooled.items():
+        if len(systems) > 1:
+            yield (
+                f"Figures are over all {len(systems)} values of {column} together. If it names "
+                f"what was judged, give item.system: {column} for the figures of each."
+            )
     if unread.others:
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     if unread.columns:
@@ -271,6 +283,43 @@ def _contradicted(repeats: Repeats) -> Iterator[str]:
             f"{counted(found.total(), 'answer')} with verdicts that differ and no final one, "
             f"unreadable: {judges}."
         )
+
+
+def _against_decisions(compared: Compared | None) -> Iterator[str]:
+    """Yield how many raw answers contradict their decisions, where some do."""
+    if not compared or not (apart := compared.contradicting.total()):
+        return
+    most, times = compared.contradicting.most_common(1)[0]
+    by = f"; most by {most}: {times:,}" if len(compared.readable) > 1 else ""
+    yield (
+        f"{apart:,} of {compared.readable.total():,} raw answers contradict their decision, which "
+        f"counts{by}."
+    )
+
+
+def agreement(compared: Compared) -> str:
+    """Return how far the raw answers behind the decisions say the same."""
+    readable, apart = compared.readable.total(), compared.contradicting.total()
+    line = (
+        f"Raw answers behind {compared.answers:,} decisions: {readable / compared.answers:.1%} "
+        f"readable, and {(readable - apart) / max(readable, 1):.2%} of these assert the recorded "
+        f"decision."
+    )
+    return " ".join([line, *(_against_decisions(compared) if apart else ["The decisions count."])])
+
+
+def _apart(one: Apart) -> str:
+    """Return how far a mean that a file reports is from that of its judgements, and why."""
+    said = (
+        f"{one.file} reports a mean of {number(one.reported)} for {one.name}, and its "
+        f"{counted(one.judgements, 'verdict')} read here have {number(one.read)}"
+    )
+    if one.of_scores:
+        return f"{said}: the file's is of scores, and pass and fail are read (--cut reads scores)."
+    if one.without:
+        answers = counted(one.without, "answer")
+        return f"{said}: {answers} without a verdict count 0 there and are left out here."
+    return f"{said}. Compare the file with the mapping (--show-mapping) before you use the figures."
 
 
 def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:

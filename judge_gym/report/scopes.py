@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 from urllib.parse import urlencode
 
-from judge_gym.analysis.groups import SUBJECTS
+from judge_gym.analysis.groups import PARTS, SUBJECTS
 from judge_gym.design.experiment import Experiment
 
 Scope = Mapping[str, Any]
@@ -74,11 +74,12 @@ def evidence_link(about: Iterable[tuple[str, str]], place: str = "evidence") -> 
 
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:
     """Return (heading, a text per scope): who is meant, always; the arm only where it varies."""
-    columns = [(name, _texts(scopes, name)) for name in SUBJECTS[:-1]]
+    columns = [(name, _texts(scopes, name)) for name in SUBJECTS if name not in PARTS]
     columns = [(name, [*map(_term, texts)] if name in _CODED else texts) for name, texts in columns]
-    categories = [str(scope.get("category", "all")) for scope in scopes]
-    if set(categories) != {"all"}:
-        columns.append(("category", categories))
+    for part in PARTS:
+        names = [str(scope.get(part, "all")) for scope in scopes]
+        if set(names) != {"all"}:
+            columns.append((part, names))
     return [
         (name, texts)
         for name, texts in columns

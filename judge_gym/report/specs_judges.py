@@ -71,13 +71,15 @@ JUDGES = (
         "apart (ICC, up to 1), and how much a probe asked twice differs (a probability).",
         (
             Cell("mean score", "mean_score"),
+            Cell("on common items", "mean_score_common"),
             Cell("variance", "replicate_variance", digits=3),
             Cell("ICC", "replicate_icc"),
             Cell("probe twice", "probe_difference"),
             Cell("items", "replicate_variance", "items"),
         ),
         formulas=(
-            "mean score = x̄ of each item, averaged over items",
+            "mean score = x̄ of each item, averaged over the judge's items; on common items = over "
+            "those that every judge scored, where these are fewer",
             "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale",
             "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂|",
         ),
@@ -165,13 +167,16 @@ JUDGES = (
             Cell("as listed", "accuracy_as_listed"),
             Cell("swapped", "accuracy_swapped"),
             Cell("every order", "accuracy_every_order"),
-            Cell("same choice", "same_choice"),
+            Cell("same choice", "same_winner"),
+            Cell("both ties", "same_tie"),
+            Cell("same outcome", "same_choice"),
             Cell("first shown", "first_shown_share"),
             Cell("kappa of orders", "kappa_between_orders"),
         ),
         formulas=(
             "right, as listed, swapped = right / all judgements, or those of one order",
-            "every order, same choice = share of pairs right, or judged alike, in both orders",
+            "every order, same choice, both ties = share of pairs that are right, have one winner, "
+            "or are ties, in both orders; same outcome counts two unreadable answers too",
             "first shown = verdicts for the answer shown first / verdicts for either",
             "kappa of orders = Cohen's κ between the choices in the two orders",
         ),
@@ -201,7 +206,7 @@ JUDGES = (
                 ("accuracy_as_listed", "as listed"),
                 ("accuracy_swapped", "swapped"),
                 ("accuracy_every_order", "every order"),
-                ("same_choice", "same choice"),
+                ("same_choice", "same outcome"),
                 ("kappa_between_orders", "kappa"),
             )
             for cell in (

@@ -1,6 +1,8 @@
 """`judge-gym audit` as typed: no database, pairs and grades, unreadable answers, people."""
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -357,3 +359,106 @@ def test_more_votes_than_judges_are_said_as_far_as_their_interval_shows(
     assert "Independent votes, as judges err together: 3.00" in said
     assert ("more than the 2 judges" in said) is shown
     assert ("do not show that the 2 judges err together" in said) is not shown
+
+
+def scored(command: CommandLine, rows: Iterable[tuple[str, str, int]]) -> str:
+    """Audit scores from 1 to 5 by item and judge; returns what is printed, on one line."""
+    lines = [f"{item},{judge},{score}" for item, judge, score in rows]
+    (command.folder / "scores.csv").write_text("\n".join(["item,judge,score", *lines]))
+    (command.folder / "mapping.yaml").write_text(
+        "name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        "scale: {lowest: 1, highest: 5}\nitem: {key: item}\n"
+    )
+    shown = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
+    return " ".join(shown.split())
+
+
+def test_a_mean_score_is_of_all_items_that_the_judge_scored(command: CommandLine) -> None:
+    full = [(f"u{n}", "full", 1 if n < 4 else 5) for n in range(40)]
+    pilot = [(f"u{n}", "pilot", score) for n, score in enumerate((1, 2, 3, 5))]
+    alone = scored(command, full)
+    both = scored(command, [*full, *pilot])
+    # (36 · 1 + 4 · 0)/40 and (0 + 1/4 + 2/4 + 1)/4; in scores 4.6 and 2.75.
+    assert re.search(r"full 0\.90 \[0\.80, 1\.00\] 4\.60 \[", alone)
+    assert re.search(r"full 0\.90 \[0\.80, 1\.00\] 4\.60 \[[^]]*\] 0\.00 \[[^]]*\] 40 ", both)
+    assert re.search(r"pilot 0\.44 \[[^]]*\] 2\.75 \[[^]]*\] 0\.00 \[[^]]*\] 4 ", both)
+    assert "On the 4 items that every judge scored: full 0.00, pilot 0.44 [" in both
+    assert "every judge scored" not in alone
+
+
+def test_judges_without_a_common_item_have_means_of_their_own(command: CommandLine) -> None:
+    rows = [(f"{judge}{n}", judge, score) for judge, of in
+            (("a", (5, 5, 4, 5)), ("b", (1, 2, 1, 1))) for n, score in enumerate(of)]  # fmt: skip
+    said = scored(command, rows)
+    # Means 4.75 and 1.25 of 1 to 5.
+    assert re.search(r"a 0\.94 \[.*b 0\.06 \[", said)
+    assert "No item was scored by every judge" in said
+    assert "no verdict was scored" not in command(
+        "audit", "scores.csv", "--mapping", "mapping.yaml", "--all"
+    ).output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [(2, "2 of 12 raw answers contradict their decision"), (0, "")]
+)
+def test_decisions_that_contradict_their_answers_are_counted(
+    command: CommandLine, wrong: int, said: str
+) -> None:
+    verdicts = ("A>B", "B>A")
+    rows = [
+        {
+            "pair": f"p{pair}",
+            "label": "A>B",
+            "judgments": [
+                {
+                    "decision": verdicts[order if place >= wrong else 1 - order],
+                    "response": f"My final verdict: [[{verdicts[order]}]]",
+                }
+                for order, place in ((0, pair), (1, pair + 6))
+            ],
+        }
+        for pair in range(6)
+    ]
+    (command.folder / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (command.folder / "mapping.yaml").write_text(
+        "name: pairs\nconcept: better\nsource: s\nstages: ['A>B', 'B>A']\njudge: j\n"
+        "item: {key: pair, truth: label}\n"
+        "verdicts:\n"
+        "- {column: 'judgments[0].decision', answer: 'judgments[0].response'}\n"
+        "- {column: 'judgments[1].decision', reversed: true, answer: 'judgments[1].response'}\n"
+        "answer_forms: {'[[A>B]]': 1, '[[B>A]]': 2}\n"
+    )
+    shown = command("audit", "pairs.jsonl", "--mapping", "mapping.yaml").fine().output
+    assert (" contradict their decision" in " ".join(shown.split())) is bool(said)
+    assert said in " ".join(shown.split())
+
+
+def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
+    command: CommandLine,
+) -> None:
+    lines = [f"q{n}-{model},{model},j,{score}" for n in range(6)
+             for model, score in (("m1", 1 + n % 2), ("m2", 4 + n % 2))]  # fmt: skip
+    (command.folder / "scores.csv").write_text("\n".join(["key,model,judge,score", *lines]))
+    mapping = (
+        "name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        "scale: {lowest: 1, highest: 5}\nitem: {key: key%s}\n"
+    )
+    (command.folder / "mapping.yaml").write_text(mapping % "")
+    pooled = " ".join(command("audit", "scores.csv", "--mapping", "mapping.yaml").output.split())
+    assert "Figures are over all 2 values of model together." in pooled
+    for key in ("system", "category"):
+        (command.folder / "mapping.yaml").write_text(mapping % f", {key}: model")
+        shown = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
+        apart = " ".join(shown.split("Audit of recorded judgements")[0].split())
+        assert re.search(r"m2 j 0\.88 \[[^]]*\] 4\.50 .* m1 j 0\.12 \[[^]]*\] 1\.50", apart)
+        assert "together. If" not in " ".join(shown.split())
+
+
+def test_accuracy_of_systems_comes_before_that_of_all(command: CommandLine) -> None:
+    lines = [f"q{n},{system},j,{int(n % every > 0)},1" for n in range(12)
+             for system, every in (("x", 4), ("y", 2))]  # fmt: skip
+    (command.folder / "table.csv").write_text("\n".join(["item,system,judge,score,label", *lines]))
+    shown = command("audit", "table.csv").fine().output
+    apart, pooled = shown.split("Audit of recorded judgements")
+    assert re.search(r"x +j +0\.75 \[.*\n *y +j +0\.50 \[", apart)
+    assert "0.62 [" in pooled

@@ -27,7 +27,9 @@ PACKAGES = {
     # Beside judge-gym itself, as users install them.
     "elsewhere": ["inspect-ai==0.3.285", "deepeval==4.3.1"],
 }
+PACKAGES["inspect_old"] = ["inspect-ai==0.3.58", "textual<2"]
 PROMPTFOO = "promptfoo@0.121.20"
+PROMPTFOO_OLD = "promptfoo@0.55.0"
 TESTS = ("eggs", "tea", "soup")
 QUIET = {
     "PROMPTFOO_DISABLE_TELEMETRY": "1",
@@ -57,13 +59,13 @@ def python(tool: str, *more: str) -> Path:
     return interpreter
 
 
-def promptfoo() -> Path:
+def promptfoo(package: str = PROMPTFOO, *more: str) -> Path:
     """Return the command of promptfoo, which is installed where it is missing."""
-    folder = INSTALLED / "promptfoo"
+    folder = INSTALLED / ("promptfoo" if package == PROMPTFOO else package)
     command = folder / "node_modules" / ".bin" / "promptfoo"
     if not command.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", PROMPTFOO]
+        npm = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *more, package]
         subprocess.run(npm, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return command
 
@@ -83,11 +85,11 @@ def graders() -> Iterator[str]:
             server.wait()
 
 
-def run(command: list[object], folder: Path, **more: str) -> None:
+def run(command: list[object], folder: Path, *, check: bool = True, **more: str) -> None:
     """Run a tool in a folder of its own, without the environment's keys."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     subprocess.run(
-        [str(part) for part in command], cwd=folder, check=True, env={**kept, **QUIET, **more},
+        [str(part) for part in command], cwd=folder, check=check, env={**kept, **QUIET, **more},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
@@ -139,10 +141,45 @@ def make_promptfoo(work: Path, to: Path) -> None:
         shutil.copy(work / f"promptfoo.{suffix}", to)
 
 
+def make_inspect_old(work: Path, to: Path) -> None:
+    """Make the logs of `make_inspect_old.py`."""
+    run([python("inspect_old"), HERE / "make_inspect_old.py", work], work)
+    for file in work.glob("*.json"):
+        shutil.copy(file, to)
+
+
+def make_promptfoo_old(work: Path, to: Path) -> None:
+    """Make promptfoo-old.json, of version 2, with a default grader."""
+    items = {item["id"]: item for item in json.loads((HERE / "answers.json").read_text())}
+    tests = [
+        {"vars": {"question": item["question"], "answer": answer, "target": item["target"]}}
+        for item in (items[name] for name in TESTS)
+        for answer in item["answers"]
+    ]
+    config = (HERE / "promptfooconfig-old.json").read_text().replace('"TESTS"', json.dumps(tests))
+    with graders() as base_url:
+        (work / "promptfooconfig.json").write_text(config.replace("BASE_URL", base_url))
+        command = [promptfoo(PROMPTFOO_OLD, "--ignore-scripts"), "eval"]
+        command += ["-c", "promptfooconfig.json", "-o", "promptfoo-old.json"]
+        # It writes the file, and fails at a database that it cannot open without its scripts.
+        run(
+            [*command, "--no-cache", "--no-table", "-j", "1"],
+            work,
+            check=False,
+            PROMPTFOO_CONFIG_DIR=str(work / ".pf"),
+        )
+    made = json.loads((work / "promptfoo-old.json").read_text())
+    del made["results"]["table"]
+    text = json.dumps(made, indent=1).replace(base_url, "http://localhost/v1")
+    (to / "promptfoo-old.json").write_text(text)
+
+
 MAKERS: dict[str, Callable[[Path, Path], None]] = {
     "inspect": make_inspect,
     "alpaca_eval": make_alpaca_eval,
     "promptfoo": make_promptfoo,
+    "inspect_old": make_inspect_old,
+    "promptfoo_old": make_promptfoo_old,
 }
 
 

@@ -24,8 +24,9 @@ def pairs_of(rows):
     )
 
 
-def figures_of(rows):
-    return {one.metric: one for one in order_figures(pairs_of(rows), np.random.default_rng(1))}
+def figures_of(rows, n_stages=2):
+    pairs = replace(pairs_of(rows), n_stages=n_stages)
+    return {one.metric: one for one in order_figures(pairs, np.random.default_rng(1))}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,8 @@ def figures_of(rows):
         ("accuracy_every_order", 2 / 5, 5),
         # Two unreadable answers are the same outcome, a winner and none are not.
         ("same_choice", 3 / 5, 5),
+        ("same_winner", 2 / 5, 5),
+        ("same_tie", 0, 5),
         # Of 7 winners: 1, 1 and 1 as listed, 2, 2 of the swapped; 2 and 1 were shown second.
         ("first_shown_share", 5 / 7, 7),
         # Three pairs are read in both orders: 2 of 3 agree, by chance (2·1 + 1·2)/9.
@@ -59,9 +62,16 @@ def test_two_wordings_are_one_share_with_the_items_as_clusters():
     assert (two.lower, two.upper) == (pytest.approx(one.lower), pytest.approx(one.upper))
 
 
+def test_two_ties_are_no_winner_that_both_orders_share():
+    # Of 8 pairs: a tie in both orders 6 times, one winner in both once, and one for each once.
+    figures = figures_of([*[(1, 2, 2)] * 6, (1, 1, 1), (1, 1, 3)], n_stages=3)
+    shares = ("same_choice", "same_winner", "same_tie")
+    assert [figures[name].estimate for name in shares] == [7 / 8, 1 / 8, 6 / 8]
+
+
 def test_a_judge_without_a_verdict_has_no_figures():
     figures = figures_of([(1, 0, 0), (2, 0, 0)])
-    assert len(figures) == 7
+    assert len(figures) == 9
     assert all(one.estimate is None for one in figures.values())
 
 

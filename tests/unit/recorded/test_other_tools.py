@@ -1,9 +1,11 @@
 """Files of Inspect, promptfoo and AlpacaEval, made by the tools themselves (support/foreign)."""
 
 import json
+import re
 import shutil
 import zipfile
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -195,6 +197,7 @@ def test_promptfoo_names_graders_and_their_errors() -> None:
 def test_alpaca_eval_gives_preferences_of_pairs() -> None:
     recorded, read = only(MADE / "annotations.json")
     assert recorded.stages == ("first", "tie", "second")
+    assert recorded.item.system == "", "one system against the reference"
     assert not recorded.pairwise, "the file does not record the order that was shown"
     # The first answers have the known word for eggs, rice and salt. Strict wants more of a
     # difference than that to water, and lenient does not answer about the soup.
@@ -410,7 +413,9 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     assert "17 judgements left out as copies of those in another file: " in copied
     assert "copy.eval (17)" in copied
     preferred = " ".join(command("audit", MADE / "annotations.json").fine().output.split())
-    assert "second wins" in preferred
+    # By AlpacaEval's name; the preferences of its strict annotator are 1, 1.5, 1.5, 2, 1 and 2.
+    assert "strict 0.500 [" in preferred
+    assert "discrete win rate" in preferred
     assert "judges agree beyond chance by Krippendorff's α of" in preferred
     forced = command("audit", MADE / "short.json", "--format", "promptfoo")
     assert forced.code == 2
@@ -444,3 +449,337 @@ def test_a_score_that_is_no_stage_is_noted_with_what_reads_it(tmp_path: Path) ->
     recorded, read = only(tmp_path, criteria=("close",), cuts=(0.38,))
     assert [of for [of] in choices(read, "close").values()] == [(1,)] * 7 + [(2,)] * 6
     assert recorded.stages == ("below 0.38", "0.38 or more")
+
+
+def altered(tmp_path: Path, change: Callable[[dict], None], made: str = "short.json") -> Path:
+    """Return a made JSON file after a change."""
+    log = json.loads((MADE / made).read_text())
+    change(log)
+    file = tmp_path / made
+    file.write_text(json.dumps(log))
+    return file
+
+
+def answering(targets: Sequence[str], answers: Sequence[str]) -> Callable[[dict], None]:
+    """Return a change to samples with these targets and answers, graded by `match`."""
+
+    def change(log: dict) -> None:
+        first = log["samples"][0]
+        log["eval"]["scorers"] = [{"name": "match"}]
+        log["samples"] = [
+            {
+                **first, "id": number, "uuid": str(number), "target": target,
+                "scores": {
+                    "match": {"value": "CI"[target not in answer], "answer": answer}
+                },
+            }
+            for number, (target, answer) in enumerate(zip(targets, answers, strict=True))
+        ]  # fmt: skip
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [["Yes", "No"] * 4, [" Yes", " No"] * 4, [" Yes", "No "] * 4, [["Yes"], ["No"]] * 4],
+)
+def test_spaces_do_not_decide_who_judges(tmp_path: Path, targets: list[str]) -> None:
+    plain = ["Yes", "No"] * 4
+    file = altered(tmp_path, answering(plain, ["Yes"] * 2 + plain[2:]))
+    log = json.loads(file.read_text())
+    for sample, target in zip(log["samples"], targets, strict=True):
+        sample["target"] = target
+    file.write_text(json.dumps(log))
+    recorded, found = only(file)
+    assert recorded.judge_column == "model"
+    [window] = found.windows.values()
+    assert [item.truth for item in window.items.values()] == [2, 1] * 4
+    [[*given]] = window.judgements.values()
+    assert [one.choice for one in given] == [(2,), (2,), *[(2,), (1,)] * 3]
+
+
+@pytest.mark.parametrize("targets", [("Yes", "No"), ("true", "false"), ("1", "0"), ("C", "I")])
+def test_the_target_of_a_question_is_no_known_grade(
+    tmp_path: Path, targets: tuple[str, str]
+) -> None:
+    file = altered(tmp_path, answering(targets * 4, [f"{one}, as stated" for one in targets * 4]))
+    files, found = derive(file)
+    [recorded] = found.readings
+    assert recorded.item.truth == ""
+    assert not any(
+        item.truth for item in read(files, recorded).windows[recorded.name].items.values()
+    )
+    assert any("--truth metadata.human" in note for note in found.notes)
+    named, _ = only(file, truth="target")
+    assert named.item.truth == "target"
+
+
+@pytest.mark.parametrize(
+    ("grades", "column", "values", "known"),
+    [
+        ("CI", "target", ("Yes", "No"), None),
+        ("10", "label", ("true", "false"), None),
+        (("pass", "fail"), "target", ("yes", "no"), None),
+        (("pass", "fail"), "target", ("Pass", "Fail"), (2, 1)),
+        ("10", "label", ("1", "0"), (2, 1)),
+        ("CI", "gold", ("C", "I"), (2, 1)),
+        ("CI", "gold", ("correct", "incorrect"), None),
+        ("51", "truth", ("3", "4"), (3, 4)),
+        ("51", "truth", ("3", "6"), None),
+    ],
+)
+def test_a_known_answer_is_a_column_of_verdicts(
+    tmp_path: Path,
+    grades: Sequence[str],
+    column: str,
+    values: tuple[str, str],
+    known: tuple[int, int] | None,
+) -> None:
+    lines = [f"q{number},j,{grades[number // 2 % 2]},{values[number % 2]}" for number in range(8)]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join([f"item,judge,grade,{column}", *lines]))
+    files, found = derive(file)
+    [recorded] = found.readings
+    assert recorded.item.truth == (column if known else "")
+    window = read(files, recorded).windows["table"]
+    assert [item.truth for item in window.items.values()] == [*(known or (None, None))] * 4
+    [note] = found.notes
+    assert column in note
+    assert ("--truth" in note) is not known or known
+
+
+OLD = [MADE / "old-strict.json", MADE / "old-lenient.json"]
+
+
+def test_logs_before_graders_and_identifiers_lose_no_run_and_no_epoch() -> None:
+    recorded, found = only(*OLD)
+    assert Left.COPY not in found.unread.left
+    # Grades by question and epoch, of another text each: CIC and IIC, CCC and CIC.
+    for judge, expected in (("strict", "CICIIC"), ("lenient", "CCCCIC")):
+        given = judgements(found, f"model_graded_qa by {judge}")
+        assert [one.choice for one in given] == [({"C": 2, "I": 1}[grade],) for grade in expected]
+    [window] = found.windows.values()
+    assert len(window.items) == 6
+    assert all("(1)" in item.text or "(2)" in item.text for item in window.items.values())
+    assert found.unread.apart == []
+    assert recorded.item.truth == ""
+    twice, again = OLD[0], OLD[0].with_name("old-strict.json")
+    _, alone = only(twice, again)
+    assert sum(map(len, alone.windows[recorded.name].judgements.values())) == 12
+
+
+def test_graders_that_no_log_names_are_judges_by_their_runs(tmp_path: Path) -> None:
+    def unnamed(log: dict) -> None:
+        for score in log["results"]["scores"]:
+            score["params"] = {}
+
+    for file in OLD:
+        altered(tmp_path, unnamed, file.name)
+    files, found = derive(tmp_path)
+    [recorded] = found.readings
+    [window] = read(files, recorded).windows.values()
+    assert {judging.judge: len(given) for judging, given in window.judgements.items()} == {
+        "includes": 12,
+        "model_graded_qa (old-strict.json)": 6,
+        "model_graded_qa (old-lenient.json)": 6,
+    }
+    assert sum("does not name the grader of model_graded_qa" in one for one in found.notes) == 2
+
+
+def test_a_log_without_samples_is_called_that(tmp_path: Path) -> None:
+    for header in (MADE / "old-header.json", altered(tmp_path, lambda log: log.pop("samples"))):
+        with pytest.raises(ConfigError, match="the log has no samples") as error:
+            derive(header)
+        assert "log_samples" in str(error.value.remedy)
+    for file in (*OLD, MADE / "old-header.json"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "short.json").unlink()
+    _, found = only(tmp_path)
+    assert found.unread.left[Left.NO_SAMPLES] == ["old-header.json"]
+
+
+def test_a_sample_with_one_score_is_of_the_scorer_of_the_log(tmp_path: Path) -> None:
+    def oldest(log: dict) -> None:
+        del log["eval"]["scorers"]
+        log["results"] = {"scorer": {"name": "includes"}, "metrics": {}}
+        for sample in log["samples"]:
+            sample["score"] = sample.pop("scores")["includes"]
+
+    _, found = only(altered(tmp_path, oldest))
+    _, expected = only(MADE / "short.json", criteria=("includes",))
+    assert choices(found, "includes") == choices(expected, "includes")
+
+
+@pytest.mark.parametrize(
+    ("value", "read_mean", "without"),
+    [("N", 0.5, 1), ("I", 1 / 3, 0), ("P", 0.5, 0)],
+)
+def test_a_mean_that_the_log_reports_otherwise_is_told(
+    tmp_path: Path, value: str, read_mean: float, without: int
+) -> None:
+    def graded(log: dict) -> None:
+        log["results"]["scores"] = [
+            {"name": "includes", "scorer": "includes", "metrics": {"accuracy": {"value": 1 / 3}}}
+        ]
+        for sample, grade in zip(log["samples"], ("C", "I", value), strict=True):
+            sample["scores"] = {"includes": {"value": grade}}
+
+    recorded, found = only(altered(tmp_path, graded))
+    told = [(one.name, one.read, one.without) for one in found.unread.apart]
+    # Inspect counts N as 0, which is no grade here; I is 0 for both; P is 0.5.
+    expected = [] if value == "I" else [("includes", pytest.approx(read_mean), without)]
+    assert told == expected
+    assert recorded.item.truth == ""
+
+
+def test_promptfoo_of_version_2_has_a_default_grader_and_unreadable_grades() -> None:
+    files, found = derive(MADE / "promptfoo-old.json")
+    by_concept = {recorded.concept: read(files, recorded) for recorded in found.readings}
+    assert set(by_concept) == {"It answers the question.", "clear"}
+    default = by_concept["It answers the question."]
+    [window] = default.windows.values()
+    given = choices(default, "openai:chat:lenient")
+    # Lenient does not grade the soup's first answer: the file has pass false, with the reason.
+    assert {item.text: given[key] for key, item in window.items.items()} == {
+        "About ten minutes in boiling water.": [(2,)], "Eggs come from hens.": [(1,)],
+        "Boil the water.": [(2,)], "Let it cool to 80 degrees first.": [(2,)],
+        "Soup is warm.": [None], "Cook it for twenty minutes.": [(2,)],
+    }  # fmt: skip
+    assert len(choices(by_concept["clear"], "openai:chat:strict")) == 6
+    assert list(found.unread) == ["checks"]
+    [apart] = by_concept["clear"].unread.apart
+    # 1, 0, 0.25, 1, 0, 1 against three that passed.
+    assert (apart.reported, apart.read) == (pytest.approx(3.25 / 6), 0.5)
+    assert apart.of_scores
+
+
+@pytest.mark.parametrize(
+    ("reason", "readable"),
+    [
+        ("No output", False),
+        ("Could not extract JSON from llm-rubric response", False),
+        ("llm-rubric produced malformed response: Soup is good.", False),
+        ("Model grader produced a malformed response:\nPerhaps", False),
+        ("API call error: Error: Request timed out", False),
+        ("OpenAI API error: 429 Too Many Requests", False),
+        ("No output is given for the second part", True),
+        ("The answer has a malformed response in it.", True),
+    ],
+)
+@pytest.mark.parametrize("kind", ["llm-rubric", "not-llm-rubric"])
+def test_a_grader_of_promptfoo_that_gave_no_grade_did_not_fail_the_answer(
+    tmp_path: Path, kind: str, reason: str, readable: bool
+) -> None:
+    def fails(found: dict) -> None:
+        for result in found["results"]["results"]:
+            graded = result["gradingResult"]["componentResults"][0]
+            graded["assertion"]["type"] = kind
+        graded["reason"], graded["pass"], graded["score"] = reason, False, 0
+
+    files, found = derive(altered(tmp_path, fails, "promptfoo-old.json"))
+    [recorded] = [one for one in found.readings if one.concept == "It answers the question."]
+    assert choices(read(files, recorded), "openai:chat:lenient")["5"] == [
+        (1,) if readable else None
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("first", ["results", "config"])
+def test_promptfoo_is_told_by_its_results_however_written(
+    tmp_path: Path, indent: int | None, first: str
+) -> None:
+    whole = json.loads((MADE / "promptfoo-old.json").read_text())
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({first: whole.pop(first), **whole}, indent=indent))
+    assert load_files([file])[0] == "promptfoo"
+
+
+def preferences(tmp_path: Path, **wins: Sequence[float]) -> Path:
+    rows = [
+        {
+            "instruction": f"Question {number}?", "output_1": f"Reference {number}.",
+            "generator_1": "reference", "output_2": f"{system} {number}.", "generator_2": system,
+            "annotator": "weighted", "preference": preference,
+        }
+        for system, of in wins.items()
+        for number, preference in enumerate(of)
+    ]  # fmt: skip
+    file = tmp_path / "annotations.json"
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def test_a_weighted_win_rate_is_the_mean_preference(tmp_path: Path) -> None:
+    command = CommandLine(tmp_path, in_process=True)
+    # 8 of 10 above a half: 0.8 discrete; (8 · 0.55 + 2 · 0.05)/10 weighted.
+    file = preferences(tmp_path, ours=[1.55] * 8 + [1.05] * 2)
+    shown = " ".join(command("audit", file).fine().output.split())
+    assert "weighted 0.450 [" in shown
+    assert "] 0.800 [" in shown
+    assert "By system" not in shown
+
+
+def test_several_systems_are_told_apart_before_they_are_pooled(tmp_path: Path) -> None:
+    command = CommandLine(tmp_path, in_process=True)
+    file = preferences(tmp_path, a=[2] * 9 + [1], b=[2] * 10, c=[2] * 3 + [1.5] + [1] * 6)
+    shown = command("audit", file).fine().output
+    by_system, pooled = shown.split("Audit of recorded judgements")
+    lines = [line.split() for line in by_system.splitlines() if " weighted " in line]
+    assert [(line[0], line[2]) for line in lines] == [
+        ("b", "1.000"),
+        ("a", "0.900"),
+        ("c", "0.350"),
+    ]
+    assert "of all 3 systems together" in pooled
+    assert "weighted 0.750 [" in " ".join(pooled.split())
+    [page] = tmp_path.rglob("audit-*-annotations.html")
+    assert page.read_text().index("By system") < page.read_text().index("Audit of recorded")
+
+
+def test_mt_bench_is_read_by_system_in_its_own_scores(tmp_path: Path) -> None:
+    scores = {"good": (8, 9, 7, 8), "poor": (2, 3, 4, -1)}
+    single = tmp_path / "gpt-4_single.jsonl"
+    single.write_text(
+        "".join(
+            json.dumps(
+                {"question_id": 81 + place, "model": model, "judge": ["gpt-4", "single-v1"],
+                 "judgment": f"Rating: [[{score}]]", "score": score, "turn": 1}
+            ) + "\n"
+            for model, of in scores.items()
+            for place, score in enumerate(of)
+        )
+    )  # fmt: skip
+    command = CommandLine(tmp_path, in_process=True)
+    shown = " ".join(command("audit", single).fine().output.split())
+    assert re.search(r"good gpt-4 0\.78 \[[^]]*\] 8\.00 \[[^]]*\] 4 ", shown)
+    assert re.search(r"poor gpt-4 0\.22 \[[^]]*\] 3\.00 \[[^]]*\] 3 ", shown)
+    assert "'-1'" in shown
+    pairs = tmp_path / "gpt-4_pair.jsonl"
+    winners = ("model_1", "model_2", "tie", "error")
+    pairs.write_text(
+        "".join(
+            json.dumps(
+                {"question_id": number, "model_1": "x", "model_2": "y", "judge": ["gpt-4", "pair"],
+                 "g1_winner": winners[number % 4], "g2_winner": winners[number // 4], "turn": 1}
+            ) + "\n"
+            for number in range(16)
+        )
+    )  # fmt: skip
+    _, found = only(pairs)
+    [window] = found.windows.values()
+    assert {item.system for item in window.items.values()} == {"x and y"}
+    [[*given]] = window.judgements.values()
+    assert [one.choice for one in given[:4]] == [(1,), (1,), (3,), (1,)]
+    assert sum(one.choice is None for one in given) == 8
+
+
+def test_a_system_of_plain_rows_makes_items_of_its_answers(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    lines = [f"q{q},j,{1 + (q + s) % 3},{name}" for q in range(6) for s, name in enumerate("xy")]
+    file.write_text("\n".join(["item,judge,score,system", *lines]))
+    recorded, found = only(file)
+    assert recorded.item.system == "system"
+    [window] = found.windows.values()
+    assert len(window.items) == 12
+    assert found.unread.again == []
+    assert {item.system for item in window.items.values()} == {"x", "y"}
