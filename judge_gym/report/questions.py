@@ -62,7 +62,7 @@ QUESTIONS = (
         ("V1.polarization", "V1.reference", "V3.chance", "V3.published"),
         (
             *("Accuracy", "Accuracy on pairs", "Pairs by the order shown"),
-            *("Pairs over wordings", "As published"),
+            *("Pairs over wordings", "As published", "Scores as written"),
             *("Judges beside people", "Distance to people", "Agreement of people"),
             *("Corrected by labels", "What to label next"),
         ),
