@@ -36,26 +36,37 @@ def show(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
 ) -> None:
     """Show the documents of a window and those dropped, with the reason."""
+    from judge_gym.lab.evidence_notes import evidence_notes
+    from judge_gym.settings import settings
     from judge_gym.store.judgement_texts import dropped_documents
     from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
         number = window_id(session, window)
         stored = load_window(session, number)
-        kept = [
+        notes = evidence_notes(session, [stored], settings()) if stored.name else []
+        kept: list[tuple[object, ...]] = [
             (
                 document.id,
                 document.published or "",
                 document.tier,
                 marked(document.title, simulated=document.simulated),
-                document.characters,
+                f"{document.characters:,} of {document.cut_from:,}"
+                if document.cut_from
+                else document.characters,
                 document.views,
+                document.doubt,
             )
             for document in document_lines(session, number)
         ]
         out = [(row.reason, row.title, row.detail) for row in dropped_documents(session, number)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
-    show_table("Documents", ("number", "date", "tier", "title", "characters", "views"), kept)
+    columns = ["number", "date", "tier", "title", "characters", "views", "doubtful"]
+    if not any(row[-1] for row in kept):
+        columns, kept = columns[:-1], [row[:-1] for row in kept]
+    show_table("Documents", columns, kept)
+    for note in notes:
+        console.print(f"Warning: {note}", markup=False, soft_wrap=True)
     show_table("Dropped", ("reason", "title", "why"), out)
 
 

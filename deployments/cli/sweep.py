@@ -113,7 +113,7 @@ def run_sweep(
             )
             return done.run_id
     console.print(title)
-    for warning in (*changes, *_mistyped(sweep)):
+    for warning in (*changes, *_evidence(sweep, is_new=is_new), *_mistyped(sweep)):
         console.print(f"Warning: {warning}", markup=False, soft_wrap=True)
     if approved_by:
         _approve(sweep, approved_by, only)
@@ -133,6 +133,17 @@ def run_sweep(
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
         return _run_id(state, file)
+
+
+def _evidence(sweep: "Sweep", *, is_new: bool) -> list[str]:
+    """Return warnings about texts that are cut or may be no evidence."""
+    from judge_gym.lab.evidence_notes import evidence_notes
+    from judge_gym.settings import settings
+
+    if is_new:  # it is made while Prefect's server starts
+        return evidence_notes(None, sweep.windows.values(), settings())
+    with database() as session:
+        return evidence_notes(session, sweep.windows.values(), settings())
 
 
 def _mistyped(sweep: "Sweep") -> Iterator[str]:

@@ -110,8 +110,7 @@ def _batch_client(runtime: Runtime) -> "Batches":
         runtime.providers,
         runtime.keys,
         runtime.settings.call_timeout_s,
-        runtime.gateway.batch_ended,
-        runtime.gateway.hourly,
+        runtime.gateway,
     )
 
 

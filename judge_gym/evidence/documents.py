@@ -20,13 +20,20 @@ Reason = Literal[
     "unreadable",
     "unsafe_url",
     "scrape_failed",
+    "binary",
+    "not_article",
+    "only_beginning",
     "duplicate_url",
     "duplicate_content",
+    "near_duplicate",
     "over_limit",
 ]
 
 BY_DESIGN: tuple[Reason, ...] = ("outside_dates", "over_limit")
 """Reasons that a window states as its limits; the others are faults of a document."""
+
+DOUBTFUL: tuple[Reason, ...] = ("binary", "not_article", "only_beginning", "near_duplicate")
+"""Reasons for which a page of the web is dropped, and a text of one's own is doubtful."""
 
 Truth = float | str
 
@@ -70,6 +77,14 @@ class Document:
     """Length in characters before the text was cut; None for a whole text."""
     simulated: bool
     """Whether the simulator produced it: judgements of it are no finding."""
+    origin: str = ""
+    """Location for people, as in `RawDocument`."""
+    doubt: str = ""
+    """Why a text of the user's own is doubtful as evidence; a page of the web is dropped for it."""
+
+    @property
+    def characters(self) -> int:
+        return len(self.text)
 
     @property
     def truncated(self) -> bool:

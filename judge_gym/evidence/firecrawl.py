@@ -7,6 +7,9 @@ read.
 """
 
 import asyncio
+import itertools
+import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,9 +28,19 @@ from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.urls import is_public
 from judge_gym.retry_after import retry_after_seconds
 
-MAX_WAIT_SECONDS = 60.0
-"""A request is not retried when the service demands a longer pause."""
-_TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
+_LOG = logging.getLogger(__name__)
+MAX_WAIT_SECONDS = 900.0
+"""Longest pause that the service may demand; a collection waits so long for a rate limit to end."""
+UNNAMED_WAIT_SECONDS = 180.0
+"""As long for a rate limit that names no pause: the service counts requests by the minute."""
+_TRANSIENT = frozenset({408, 425, 500, 502, 503, 504})
+_LIMITED = 429
+_RETRY_IN = re.compile(
+    r"(?:retry|try again) (?:after|in) (\d+(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?)?\b",
+    re.IGNORECASE,
+)
+_UNITS = {"ms": 0.001, "m": 60.0, "mi": 60.0}
+_LIMITED_IN_WORDS = re.compile(r"rate limit|too many requests", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,59 @@ class CallFailed(Exception):
         self.detail = detail
         self.status = status
         self.wait_seconds = retry_after_seconds(wait)
+        if self.wait_seconds is None:
+            self.wait_seconds = _named_wait(detail)
         self.transient = transient and (self.wait_seconds or 0.0) <= MAX_WAIT_SECONDS
+
+
+def _named_wait(message: str) -> float | None:
+    """Return the seconds after which a message says to come back, None when it does not."""
+    match = _RETRY_IN.search(message)
+    if match is None:
+        return None
+    return float(match[1]) * _UNITS.get((match[2] or "s").lower()[:2], 1.0)
+
+
+@dataclass
+class _RateLimit:
+    """How long the service keeps all requests of a client back."""
+
+    attempts: int
+    until: float = 0.0
+    """On the clock of the event loop."""
+    waits: int = 0
+    """Since a request was last answered."""
+    waited_s: float = 0.0
+    """In these."""
+
+    async def turn(self) -> None:
+        """Wait until requests may be sent."""
+        clock = asyncio.get_running_loop().time
+        while (left := self.until - clock()) > 0:
+            await asyncio.sleep(left)
+
+    def refused(self, failure: CallFailed, tries: int) -> bool:
+        """Note a refusal of a request sent so often; returns whether to wait and send it again."""
+        clock = asyncio.get_running_loop().time()
+        if clock < self.until:  # others were refused meanwhile, and wait already
+            return True
+        wait = failure.wait_seconds
+        longest = UNNAMED_WAIT_SECONDS if wait is None else MAX_WAIT_SECONDS
+        if wait is None:
+            wait = min(2.0 ** (self.waits + 1), 60.0)
+        # A service that wants a request back at once gets it a few times.
+        again = tries < self.attempts if wait < 1 else self.waited_s + wait <= longest
+        if again:
+            self.until = clock + wait
+            self.waits += 1
+            self.waited_s += wait
+            if wait >= 1:
+                _LOG.warning("Firecrawl limits requests: waiting %.0f s.", wait)
+        return again
+
+    def passed(self) -> None:
+        """Note a request that was not refused."""
+        self.waits, self.waited_s = 0, 0.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +127,7 @@ class FirecrawlClient:
     sdk: Any
     access: FirecrawlAccess
     key: str = field(repr=False)
+    limit: _RateLimit
 
     async def search_news(self, query: str, dates: str | None, limit: int) -> Sequence[Any]:
         """Return the news results for `query`, best first; `dates` in the search engine's form."""
@@ -87,7 +153,23 @@ class FirecrawlClient:
         )
 
     async def _call(self, request: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the response, after retries of transient failures; raises `CallFailed`."""
+        """Return the response, after retries of transient failures; raises `CallFailed`.
+
+        A rate limit keeps back every request, for as long as the service asks.
+        """
+        for tries in itertools.count(1):
+            await self.limit.turn()
+            try:
+                response = await self._retried(request)
+            except CallFailed as failure:
+                if failure.status != _LIMITED or not self.limit.refused(failure, tries):
+                    raise
+            else:
+                self.limit.passed()
+                return response
+        raise AssertionError("the last refusal raises")
+
+    async def _retried(self, request: Callable[[], Awaitable[Any]]) -> Any:
         from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
         retrying = AsyncRetrying(
@@ -107,9 +189,12 @@ class FirecrawlClient:
                 return await request()
         except FirecrawlError as error:
             headers = error.response.headers if error.response is not None else {}
+            message = self._message(error)
+            # A proxy or a self-hosted service may word it with status 200.
+            limited = error.status_code == 200 and _LIMITED_IN_WORDS.search(message)
             raise CallFailed(
-                self._message(error),
-                error.status_code,
+                message,
+                _LIMITED if limited else error.status_code,
                 transient=error.status_code in _TRANSIENT,
                 wait=headers.get("retry-after", ""),
             ) from error
@@ -149,7 +234,7 @@ async def firecrawl(access: FirecrawlAccess) -> AsyncIterator[FirecrawlClient]:
         max_retries=1,
     )
     try:
-        yield FirecrawlClient(sdk, access, key)
+        yield FirecrawlClient(sdk, access, key, _RateLimit(access.attempts))
     finally:
         await sdk.async_http_client.close()
 
@@ -193,7 +278,8 @@ class FirecrawlNews:
 
         A window of more documents than one search returns is searched by parts of its dates.
         A page that fails is dropped. Raises `EvidenceError` when the search fails, the key is
-        refused, the credits end, or every scrape failed.
+        refused, the credits end, the service limits requests for longer than it is waited for, or
+        every scrape failed.
         """
         async with firecrawl(self.access) as client:
             return await _Collecting(client, self.access, self.today()).run(window)
@@ -279,7 +365,7 @@ class _Collecting:
             async with slots:
                 page = await self.client.scrape(url)
         except CallFailed as failure:
-            if failure.status in _ENDS_EVERYTHING:
+            if failure.status in (*_ENDS_EVERYTHING, _LIMITED):
                 raise self._error(failure, "scrape") from failure
             return _dropped(result, "scrape_failed", failure.detail)
         return self._document(number, result, page)
@@ -318,7 +404,10 @@ class _Collecting:
 def _remedy(failure: CallFailed) -> str:
     status = failure.status
     if status == 429:
-        return "The service limits requests. Rerun later to collect the window."
+        return (
+            "The service limits requests, and nothing of the window is stored yet. Rerun later to "
+            "collect the window."
+        )
     if status is not None and status >= 500:
         return "The service fails. Rerun later to collect the window."
     if status is not None and status >= 400:

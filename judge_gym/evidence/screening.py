@@ -8,10 +8,13 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Literal
 
 from judge_gym.evidence.documents import Collected, Document, Dropped, RawDocument, Reason
 from judge_gym.evidence.hidden_text import without_hidden_text
+from judge_gym.evidence.near_duplicates import SHINGLE, NearDuplicates
 from judge_gym.evidence.normal_text import cut_text, normal_line, normal_text
+from judge_gym.evidence.plausibility import fault_of
 from judge_gym.evidence.tiers import tier_of
 from judge_gym.evidence.urls import BadUrl, canonical_url, domain_of
 
@@ -31,6 +34,8 @@ class Rules:
     max_characters: int = MAX_CHARACTERS
     verbatim: bool = False
     """Whether texts stay as they are; one that is too long is dropped instead of cut."""
+    doubtful: Literal["drop", "flag", "keep"] = "keep"
+    """What becomes of texts that are no article, or a copy of another but for a few words."""
 
     def __post_init__(self) -> None:
         # Cutting leaves at least 4/5 of the maximum, which must not be below the minimum.
@@ -42,7 +47,7 @@ def screen(raw: Iterable[RawDocument | Dropped], rules: Rules) -> Collected:
     """Return the documents that `rules` keep, in order, and the reason for each dropped one.
 
     The first reason that applies is given: that of the source, the address, the dates, the length,
-    a duplicate of a kept document, the limit.
+    a duplicate of a kept document, the limit, what makes it no article of its own.
     """
     screening = _Screening(rules)
     for document in raw:
@@ -60,12 +65,16 @@ class _Screening:
     dropped: list[Dropped] = field(default_factory=list)
     _origins: dict[str, str] = field(default_factory=dict)
     """Canonical address and content hash of each kept document → its origin."""
+    _texts: NearDuplicates[str] = field(default_factory=NearDuplicates)
+    """The texts of the kept documents, by origin."""
 
     def add(self, raw: RawDocument) -> None:
         outcome = self._judge(raw)
         if isinstance(outcome, Document):
             self._origins[outcome.canonical_url] = raw.origin
             self._origins[outcome.content_hash] = raw.origin
+            if self.rules.doubtful != "keep":
+                self._texts.add(raw.origin, outcome.text)
             self.kept.append(outcome)
         else:
             self.dropped.append(outcome)
@@ -79,7 +88,8 @@ class _Screening:
         if (undated := self._outside(raw)) is not None:
             return undated
         verbatim = self.rules.verbatim
-        whole = raw.text if verbatim else normal_text(without_hidden_text(raw.text))
+        visible = raw.text if verbatim else without_hidden_text(raw.text)
+        whole = visible if verbatim else normal_text(visible)
         if len(whole) < self.rules.min_characters:
             least = self.rules.min_characters
             return _drop(raw, "too_short", f"{len(whole)} characters, at least {least} needed")
@@ -95,6 +105,9 @@ class _Screening:
         if len(self.kept) == self.rules.max_documents:
             most = self.rules.max_documents
             return _drop(raw, "over_limit", f"the window keeps at most {most} documents")
+        doubt = self._doubt(raw, visible, text)
+        if doubt is not None and self.rules.doubtful == "drop":
+            return doubt
         return Document(
             url=url,
             canonical_url=canonical or f"corpus:{content_hash[:32]}",
@@ -108,7 +121,21 @@ class _Screening:
             category=normal_line(raw.category, MAX_TITLE_CHARACTERS),
             cut_from=len(whole) if len(text) < len(whole) else None,
             simulated=raw.simulated,
+            origin=normal_line(raw.origin, MAX_TITLE_CHARACTERS),
+            doubt="" if doubt is None else _in_words(raw, doubt),
         )
+
+    def _doubt(self, raw: RawDocument, visible: str, text: str) -> Dropped | None:
+        """Return why a document is no article of its own, None where it may be."""
+        if self.rules.doubtful == "keep":
+            return None
+        if (fault := fault_of(visible)) is not None:
+            return _drop(raw, fault.reason, fault.detail)
+        if (copied := self._texts.copied_by(text)) is None:
+            return None
+        origin, share = copied
+        said = f"{share:.0%} of its runs of {SHINGLE} words are those of {origin}"
+        return _drop(raw, "near_duplicate", said)
 
     def _outside(self, raw: RawDocument) -> Dropped | None:
         start, end = self.rules.start, self.rules.end
@@ -120,6 +147,10 @@ class _Screening:
             wanted = f"{start or 'any day'} to {end or 'any day'}"
             return _drop(raw, "outside_dates", f"dated {raw.published}, wanted {wanted}")
         return None
+
+
+def _in_words(raw: RawDocument, doubt: Dropped) -> str:
+    return f"{doubt.reason.replace('_', ' ')}, {doubt.detail.removeprefix(f'{raw.origin}: ')}"
 
 
 def _drop(raw: RawDocument, reason: Reason, detail: str) -> Dropped:

@@ -1,6 +1,7 @@
 """From a window to its documents: opens the source that the window names."""
 
 import asyncio
+from typing import Literal
 
 from judge_gym.design.window import (
     BenchmarkSource,
@@ -37,6 +38,11 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
 def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
     """Return the limits of `window`; benchmark items may have any length above 0."""
     benchmark = isinstance(window.source, BenchmarkSource | PairsSource)
+    doubtful: Literal["drop", "flag", "keep"] = "keep"
+    if isinstance(window.source, FirecrawlSource):
+        doubtful = "drop"
+    elif isinstance(window.source, CorpusSource):
+        doubtful = "flag"  # whoever has a corpus has chosen its texts
     return Rules(
         max_documents=window.max_documents,
         start=window.start,
@@ -44,6 +50,7 @@ def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
         min_characters=1 if benchmark else MIN_CHARACTERS,
         max_characters=max_characters,
         verbatim=isinstance(window.source, PairsSource),
+        doubtful=doubtful,
     )
 
 

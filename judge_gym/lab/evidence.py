@@ -12,9 +12,10 @@ from judge_gym.counting import counted
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import VIEWS, View
-from judge_gym.design.window import Window
+from judge_gym.design.window import CorpusSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
+from judge_gym.evidence.corpus import ACCEPTED_NAMES
 from judge_gym.evidence.documents import BY_DESIGN, Collected
 from judge_gym.evidence.firecrawl import FirecrawlAccess
 from judge_gym.evidence.sources import collect, read_files
@@ -47,13 +48,26 @@ class EmptyWindowError(EvidenceError):
         super().__init__(
             f"Window {window} has no document: {_why_none(counts)}.",
             f"See why with `judge-gym evidence show {window_id}`, and correct query and dates. "
-            "Rerun to collect it again, or set allow_empty: true in its source to accept it.",
+            f"{_how_dated(window, counts)}Rerun to collect it again, or set allow_empty: true in "
+            "its source to accept it.",
         )
 
 
 def _why_none(counts: Mapping[str, int]) -> str:
     dropped = [f"{reason} {count}" for reason, count in counts.items() if reason != "kept"]
     return f"all that was found was dropped ({', '.join(dropped)})" if dropped else "none was found"
+
+
+def _how_dated(window: Window, counts: Mapping[str, int]) -> str:
+    """Return how to name the column of the dates, where a file's rows were dropped without one."""
+    if not counts.get("undated") or not isinstance(window.source, CorpusSource):
+        return ""
+    names = ", ".join(ACCEPTED_NAMES["date"])
+    return (
+        f"The column of the date is found by itself when its name is {names}; name any other in "
+        "the source under `fields`, as in fields: {date: COLUMN}. Or leave out the window's start "
+        "and end. "
+    )
 
 
 async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
@@ -101,6 +115,7 @@ def check_not_empty(window: Window, collected: Collected) -> None:
         raise ConfigError(
             f"Window {window.name} has no document: {_why_none(_reasons(collected))}. "
             f"{losses(window, collected)}",
+            f"{_how_dated(window, _reasons(collected))}"
             "Correct its file, query or dates, or set allow_empty: true in its source.",
         )
 
@@ -119,10 +134,11 @@ def losses(window: Window, collected: Collected) -> str:
     if not faulty:
         return ""
     count = len(collected.documents) + len(collected.dropped)
+    how = _how_dated(window, _reasons(collected)) if collected.documents else ""
     return (
         f"Window {window.name} drops {len(faulty)} of {counted(count, 'document')}; the first: "
-        f"{faulty[0].reason.replace('_', ' ')}, {faulty[0].detail}."
-    )
+        f"{faulty[0].reason.replace('_', ' ')}, {faulty[0].detail}. {how}"
+    ).rstrip()
 
 
 def _check_truths(collected: Collected) -> None:

@@ -36,6 +36,7 @@ from judge_gym.lab.evidence import (
     losses,
     preview,
 )
+from judge_gym.lab.evidence_notes import evidence_notes
 from judge_gym.lab.examples import Examples
 from judge_gym.lab.power.comparisons import replicate_warnings
 from judge_gym.lab.sweeps import (
@@ -181,6 +182,7 @@ def plan_sweep(
         changed=change_notes(known.values()),
         warnings=[
             *dropped,
+            *evidence_notes(session, [one.window for one in experiments], configured, previews),
             *replicate_warnings(sweep),
             *model_warnings(providers, models_used(configured, sweep, experiments)),
             *unwritten_rivals(sweep),

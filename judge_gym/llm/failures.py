@@ -75,7 +75,7 @@ _QUOTA_CODES = (
 _QUOTA = _words(
     r"credit balance is too low", r"insufficient (balance|credits|funds)", r"API usage limits",
     r"(have any|all available) credits", r"credits are depleted", r"(spend|spending) (limit|cap)",
-    r"billing (hard )?limit", r"check your billing details", r"(out of|not enough) credits",
+    r"billing (hard |soft )?limit", r"check your billing details", r"(out of|not enough) credits",
     r"(monthly|daily) (included credits|quota)", r"account .{0,20}(overdue|in arrears)",
     r"account .{0,20}good standing", r"key limit exceeded", r"payment required",
 )  # fmt: skip

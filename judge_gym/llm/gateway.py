@@ -182,6 +182,15 @@ class Gateway:
         """Count the outcomes of a batch that was taken in, by call key, for the early stop."""
         self._breaker.batch_ended(model, outcomes)
 
+    def refuse(self, model: str, message: str, remedy: str) -> None:
+        """Begin no more calls to a model, directly or in batches: they raise this error."""
+        self._refused[model] = message, remedy
+
+    def check_refused(self, model: str) -> None:
+        """Raise `ProviderRefusedError` for a model that gets no more calls."""
+        if model in self._refused:
+            raise ProviderRefusedError(*self._refused[model])
+
     def forget_refusals(self) -> None:
         """Ask refused models again: a process that stays outlives what was wrong with them."""
         self._refused.clear()
@@ -272,8 +281,7 @@ class Gateway:
         request = self._fitted(call)
 
         def check() -> None:
-            if call.model in self._refused:
-                raise ProviderRefusedError(*self._refused[call.model])
+            self.check_refused(call.model)
             self._breaker.check(call.model)
 
         async with gate.slot(call.tokens_at_most(request.limit), check):

@@ -6,6 +6,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 ProviderStatus = Literal["submitted", "cancelling", "completed", "failed", "expired", "cancelled"]
+BatchCause = Literal["quota", "queue", "size"]
+"""Why a whole batch was not executed, where sending it directly is no remedy: no money, too much in
+the provider's queue, or too large."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,10 @@ class ProviderBatch:
     error_file_id: str | None = None
     error: str = ""
     """Why validation failed; "" otherwise."""
+    cause: BatchCause | None = None
+    """The class of `error`, where its calls belong in a batch again."""
+    note: str = ""
+    """What the provider says of it that is not understood; "" otherwise."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from judge_gym.design.axes import level_of
 from judge_gym.design.experiment import Experiment, family_of
 from judge_gym.evidence.documents import BY_DESIGN
 from judge_gym.formats import number
+from judge_gym.lab.evidence_notes import notes_on
 from judge_gym.llm.capabilities import as_text
 from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.report.remarks import remark_text
@@ -31,6 +32,7 @@ from judge_gym.store.results import RunInfo, plan_of_run, run_info
 from judge_gym.store.served import Served, served
 from judge_gym.store.spending import CallSums, call_sums
 from judge_gym.store.sweep_data import count_items, judgement_span
+from judge_gym.store.windows import marked_documents
 
 MANY_UNREADABLE = 0.05
 """Share of a judge's answers, from which unreadable ones are a warning."""
@@ -92,6 +94,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
             *_unreadable(session, run.sweep, [experiment.name for experiment in experiments]),
             *utility_warnings(calls, experiments),
             *_unapplied(ids, experiments, lost),
+            *_evidence(session, windows),
             *(
                 f"{remark_text(remark)}."
                 for remark in served_remarks(
@@ -216,6 +219,14 @@ def _windows(windows: Sequence[StoredWindow]) -> Table:
         ),
         words=6,
     )
+
+
+def _evidence(session: Session, windows: Sequence[StoredWindow]) -> Iterator[str]:
+    """Yield warnings about texts that were cut, are doubtful, or were dropped as no articles."""
+    marked = marked_documents(session, [window.key for window in windows])
+    for window in windows:
+        documents = marked.get(window.key, ())
+        yield from notes_on(window.name, documents, window.documents, window.dropped)
 
 
 def _faulty(windows: Sequence[StoredWindow]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
+from itertools import accumulate
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,7 +28,7 @@ from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import packed, recordset
 from judge_gym.store.calls import answer_columns
-from judge_gym.store.ledger import CLOSED
+from judge_gym.store.ledger import CLOSED, NOTED
 from judge_gym.store.spending import Scope, calls_of
 
 _OPEN = t.Batch.status.in_(t.OPEN_BATCHES)
@@ -94,23 +95,81 @@ def plan(engine: sa.Engine, provider: str, model: str, call_ids: Sequence[int]) 
     )
     with engine.begin() as connection:
         linked = connection.scalars(free).all()
-        if not linked:
-            return None
-        batch_id = connection.execute(
-            sa.insert(t.Batch)
-            .values(
-                key=uuid.uuid4().hex,
-                provider=provider,
-                model=model,
-                status="planned",
-                calls=len(linked),
-            )
-            .returning(t.Batch.id)
-        ).scalar_one()
-        connection.execute(
-            sa.update(t.Call).where(t.Call.id.in_(linked)).values(batch_id=batch_id, route="batch")
+        return _added(connection, provider, model, linked) if linked else None
+
+
+def _added(
+    connection: sa.Connection,
+    provider: str,
+    model: str,
+    call_ids: Sequence[int],
+    why: str | None = None,
+) -> int:
+    """Write a planned batch of these calls; returns its id."""
+    batch_id = connection.execute(
+        sa.insert(t.Batch)
+        .values(
+            key=uuid.uuid4().hex,
+            provider=provider,
+            model=model,
+            status="planned",
+            calls=len(call_ids),
+            error=why,
         )
+        .returning(t.Batch.id)
+    ).scalar_one()
+    connection.execute(
+        sa.update(t.Call)
+        .where(t.Call.id.in_(call_ids))
+        .values(batch_id=batch_id, route="batch", status="planned")
+    )
     return int(batch_id)
+
+
+def replaced(engine: sa.Engine, batch: StoredBatch, sizes: Sequence[int], why: str) -> list[int]:
+    """End a batch of which its provider has executed nothing, and plan its calls in new ones.
+
+    `sizes` are those of the new batches, in the order of the calls. Calls beyond them are as if
+    they had never been in a batch. Returns the ids of the new batches.
+    """
+    calls = sa.select(t.Call.id).where(t.Call.batch_id == batch.id).order_by(t.Call.id)
+    with engine.begin() as connection:
+        now = connection.scalar(sa.select(sa.func.now()))
+        ended = _change(
+            batch.id, status="failed", ended_at=now, polled_at=now, failed=batch.calls, error=why
+        )
+        if not connection.execute(ended).rowcount:
+            return []
+        ids = connection.scalars(calls.with_for_update()).all()
+        if batch.submitted_at is not None:  # they were sent
+            records = ({"id": one, "errors": [attempt_error("unanswered", why)]} for one in ids)
+            connection.execute(NOTED, packed(records))
+        released = {"batch_id": None, "route": "direct", "status": "planned"}
+        connection.execute(sa.update(t.Call).where(t.Call.id.in_(ids)).values(released))
+        starts = accumulate(sizes, initial=0)
+        return [
+            _added(connection, batch.provider, batch.model, ids[start : start + size], why)
+            for start, size in zip(starts, sizes, strict=False)
+        ]
+
+
+def others_at_work(engine: sa.Engine, batch: StoredBatch) -> bool:
+    """Whether the provider works on another batch of the same model."""
+    others = sa.select(t.Batch.id).where(
+        t.Batch.provider == batch.provider,
+        t.Batch.model == batch.model,
+        t.Batch.id != batch.id,
+        t.Batch.status.in_(("submitted", "cancelling")),
+    )
+    with engine.connect() as connection:
+        return bool(connection.scalar(sa.select(others.exists())))
+
+
+def sent_before(engine: sa.Engine, batch: StoredBatch) -> bool:
+    """Whether calls of a planned batch were sent in a batch that was not executed."""
+    sent = sa.select(t.Call.id).where(t.Call.batch_id == batch.id, t.Call.attempts > 0)
+    with engine.connect() as connection:
+        return bool(connection.scalar(sa.select(sent.exists())))
 
 
 @contextmanager

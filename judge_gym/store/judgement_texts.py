@@ -74,6 +74,7 @@ class StoredWindow:
     collected_at: datetime | None = None
     shareable: bool = True
     licence: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ def windows_of_experiments(session: Session, experiment_ids: Sequence[int]) -> l
             collected_at=window.collected_at,
             shareable=window.shareable,
             licence=window.licence,
+            key=window.key,
         )
         for window in windows
     ]

@@ -193,7 +193,7 @@ class Ledger:
                 connection.execute(CLOSED, packed(map(_outcome, closings)))
             for notes in _each_call_once(noted):
                 connection.execute(
-                    _NOTED, packed({"id": one.call_id, "errors": one.errors} for one in notes)
+                    NOTED, packed({"id": one.call_id, "errors": one.errors} for one in notes)
                 )
             for (table, columns), values in _by_table(changes).items():
                 # The natural key decides: a row that exists is kept.
@@ -309,7 +309,7 @@ _SENT = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied", "at_most_usd")}
     | {"status": "sent", "attempts": CallRow.attempts + 1}
 )
-_NOTED = _CHANGE.values({"errors": CallRow.errors.op("||")(_GIVEN.c.errors)})
+NOTED = _CHANGE.values({"errors": CallRow.errors.op("||")(_GIVEN.c.errors)})
 CLOSED = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("status", *ANSWER_COLUMNS, "finished_at")}
     | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}

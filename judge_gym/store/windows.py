@@ -1,5 +1,6 @@
 """Windows, their documents and the views of those documents."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -158,6 +159,8 @@ def save_collected(
             "published": document.published,
             "text": document.text,
             "cut_from": document.cut_from,
+            "origin": document.origin,
+            "doubt": document.doubt,
             "truth_value": document.truth if isinstance(document.truth, float) else None,
             "truth_label": document.truth if isinstance(document.truth, str) else None,
             "category": document.category,
@@ -229,6 +232,41 @@ def collected_documents(session: Session, window_keys: Collection[str]) -> dict[
         .group_by(t.Window.key)
     )
     return dict(rows.tuples().all())
+
+
+@dataclass(frozen=True)
+class MarkedDocument:
+    """A document that was cut, or that is doubtful as evidence."""
+
+    origin: str
+    title: str
+    characters: int
+    cut_from: int | None
+    doubt: str
+
+
+def marked_documents(
+    session: Session, window_keys: Collection[str]
+) -> dict[str, list[MarkedDocument]]:
+    """Return window key → its documents that were cut or are doubtful, in order."""
+    columns = (
+        t.Document.origin,
+        t.Document.title,
+        sa.func.length(t.Document.text),
+        t.Document.cut_from,
+        t.Document.doubt,
+    )
+    rows = session.execute(
+        sa.select(t.Window.key, *columns)
+        .join(t.Window, t.Window.id == t.Document.window_id)
+        .where(t.Window.key.in_(window_keys))
+        .where(t.Document.cut_from.is_not(None) | (t.Document.doubt != ""))
+        .order_by(t.Document.position)
+    )
+    found: dict[str, list[MarkedDocument]] = defaultdict(list)
+    for key, *values in rows:
+        found[key].append(MarkedDocument(*values))
+    return found
 
 
 def count_views(session: Session, window_key: str, view: str, recipes: Collection[str]) -> int:
@@ -382,6 +420,9 @@ class DocumentLine:
     characters: int
     views: str
     simulated: bool
+    cut_from: int | None
+    """Characters before it was cut; None when it is whole."""
+    doubt: str
 
 
 def window_lines(session: Session, experiment_ids: Sequence[int] | None = None) -> list[WindowLine]:
@@ -444,6 +485,8 @@ def document_lines(session: Session, window_id: int) -> list[DocumentLine]:
             characters,
             views or "",
             document.simulated,
+            document.cut_from,
+            document.doubt,
         )
         for document, characters, views in rows
     ]

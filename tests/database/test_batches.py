@@ -1,7 +1,7 @@
 """The batch route against the simulator: whatever becomes of a batch, the rows are the same."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.engine import cancel_batch, collect_batches
-from judge_gym.llm.batches.submitting import BatchError
+from judge_gym.llm.batches import submitting
+from judge_gym.llm.batches.submitting import BatchError, BatchRefusedError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
@@ -108,7 +109,7 @@ FATES = {
     "expired half way": (fault("batch_expired"),),
     "expired at once": (fault("batch_expired", done=0),),
     "vanished": (fault("batch_vanished"),),
-    "failed validation": (fault("batch_failed"),),
+    "failed validation": (fault("batch_failed", code="invalid_json_line"),),
     "empty and cut answers": (
         fault("empty", routes=["line"], max_count=3),
         fault("length", routes=["line"], max_count=3),
@@ -130,7 +131,6 @@ FATES = {
         fault("slow_first_byte", seconds=0.2, routes=["files", "batches"], max_count=3),
         fault("stall", seconds=0.2, routes=["files", "batches"]),
     ),
-    "no batch API": (fault("context_too_long", routes=["files", "batches"], **ONCE),),
 }
 
 
@@ -139,15 +139,20 @@ STATUSES = {
     "expired at once": "expired",
     "vanished": "vanished",
     "failed validation": "failed",
-    "no batch API": "failed",
 }
 """How a batch ends, where it is not completed."""
 
 
 @pytest.mark.parametrize("fate", rest_slow(FATES, 5))
 def test_a_batch_gives_the_same_rows_as_direct_calls(
-    database: str, faulty: str, articles: Path, directly: Direct, fate: str
+    database: str,
+    faulty: str,
+    articles: Path,
+    directly: Direct,
+    fate: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(submitting, "PATIENCE", timedelta(0))
     provider, model = directly.provider, f"{directly.provider}/calm-1"
     known = {batch["id"] for batch in batches_at(faulty, provider)}
 
@@ -160,6 +165,10 @@ def test_a_batch_gives_the_same_rows_as_direct_calls(
                 past = past_answers(session, [model])[model, "scorer", None]
             return outcomes(runtime.engine), study.all(sa.select(t.Batch)), calls(study), past
 
+    if fate == "failed validation" and provider == ANTHROPIC:
+        with pytest.raises(BatchRefusedError):  # at once: nothing goes at the direct price unasked
+            run(work())
+        return
     rows, [batch], ledger, past = run(work())
     assert rows == directly.rows
     assert {call.status for call in ledger} == {"succeeded"}
@@ -170,10 +179,7 @@ def test_a_batch_gives_the_same_rows_as_direct_calls(
         assert f"{CALLS // 2} failed: " in batch.error
     made = {one["id"] for one in batches_at(faulty, provider)} - known
     # One batch at most, and it is the one in the database.
-    lost = fate in ("vanished", "no batch API")
-    if fate == "failed validation" and provider == ANTHROPIC:
-        lost = True  # it is refused at once
-    assert made == (set() if lost else {batch.provider_batch_id})
+    assert made == (set() if fate == "vanished" else {batch.provider_batch_id})
     for call in ledger:
         assert call.batch_id == batch.id
         # Sent in the batch, and again directly when that did not answer it.

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from judge_gym.errors import EvidenceError
 from judge_gym.lab import evidence
+from judge_gym.lab.evidence_notes import evidence_notes
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
@@ -43,6 +44,76 @@ def with_script(database: str, tmp_path: Path, *script: Step, **settings: Any) -
         run(whole())
 
     return decorate
+
+
+ARTICLE = (
+    "The assembly of Valmora passed the budget on Thursday after the speaker shortened the debate "
+    "from ten days to four. Members of the opposition left the chamber before the vote. The court "
+    "will hear their complaint in March, and two newspapers printed the text of the law. "
+)
+
+
+def test_cut_and_doubtful_texts_are_named_before_and_after_collecting(
+    database: str, tmp_path: Path
+) -> None:
+    path = corpus(tmp_path, 1)
+    texts = {
+        "Long": " ".join(f"Sentence {number} of a long report." for number in range(200)),
+        "First": ARTICLE,
+        "Copy": f"{ARTICLE}Originally published by the Courier.",
+        "Banner": "We use cookies. Accept all cookies. Change your cookie settings. " * 9,
+    }
+    rows = [{"title": title, "date": "2026-01-03", "text": text} for title, text in texts.items()]
+    path.write_text(path.read_text() + "\n".join(map(json.dumps, rows)))
+
+    async def work() -> None:
+        async with runtime_at(database, "", max_document_characters=1000) as runtime:
+            study = Study(runtime, window(path))
+            with runtime.session() as session:
+                before = evidence_notes(session, [study.window], runtime.settings)
+            assert (await study.collect())["kept"] == 5
+            path.unlink()
+            with runtime.session() as session:
+                after = evidence_notes(session, [study.window], runtime.settings)
+            assert before == after
+            cut, doubtful = after
+            whole = len(texts["Long"])
+            [kept] = study.all(
+                sa.select(sa.func.length(t.Document.text)).where(t.Document.title == "Long")
+            )
+            for said in (
+                "1 of 5 texts is cut at max_document_characters",
+                f"{path.name} line 2: {kept} of {whole:,} characters kept ({kept / whole:.0%})",
+            ):
+                assert said in cut
+            assert f"{path.name} line 4: near duplicate" in doubtful
+            assert f"{path.name} line 5: not article" in doubtful
+            assert "2 of 5 texts" in doubtful
+
+    run(work())
+
+
+def test_where_rows_have_no_date_the_message_names_the_key_of_its_column(
+    database: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "undated.jsonl"
+    rows = [{"title": "t", "released": "2026-01-03", "text": f"Day {n}. {ARTICLE}"} for n in (1, 2)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    dated = {"start": "2026-01-01", "end": "2026-01-31"}
+
+    async def work() -> None:
+        async with runtime_at(database, "") as runtime:
+            study = Study(runtime, window(path, **dated))
+            with pytest.raises(EvidenceError, match=r"fields: \{date: COLUMN\}"):
+                await study.collect()
+            some = [*rows, rows[0] | {"date": "2026-01-04", "text": ARTICLE}]
+            path.write_text("\n".join(map(json.dumps, some)))
+            partly = window(path, **dated)
+            found = evidence.preview(partly, runtime.settings)
+            assert found is not None
+            assert "fields: {date: COLUMN}" in evidence.losses(partly, found)
+
+    run(work())
 
 
 def test_a_window_is_collected_once_with_the_reasons_for_what_it_left(

@@ -43,6 +43,27 @@ def test_documents_that_a_file_has_are_planned_and_lost_ones_reported(
     assert "line 3" in plan
 
 
+def test_cut_and_doubtful_texts_are_warned_of_by_plan_run_and_report(command: CommandLine) -> None:
+    article = "The court heard two newspapers. " * 9
+    file = write_corpus(
+        command,
+        {"text": " ".join(f"Sentence {number} is here." for number in range(2_000))},
+        {"text": f"First. {article}"},
+        {"text": "We use cookies. Accept all cookies. Change your cookie settings. " * 9},
+    )
+    cut = "Window valmora: 1 of 3 texts is cut at max_document_characters. corpus.jsonl line 1: "
+    doubtful = "corpus.jsonl line 3: not article"
+    plan = " ".join(command("sweep", "plan", file).fine().output.split())
+    assert cut in plan
+    assert doubtful in plan
+    ran = " ".join(command("sweep", "run", file).fine().output.split())
+    assert ran.count(cut) == 2  # at its beginning, and under "Be careful"
+    assert ran.count(doubtful) == 2
+    shown = " ".join(command("evidence", "show", "valmora").fine().output.split())
+    assert "of 44,889" in shown
+    assert cut in shown
+
+
 def test_a_window_that_keeps_no_document_is_refused_by_the_plan_as_by_the_run(
     command: CommandLine,
 ) -> None:

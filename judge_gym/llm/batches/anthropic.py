@@ -12,7 +12,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from copy import deepcopy
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from httpx import Response
@@ -24,8 +24,9 @@ from judge_gym.llm.batches.clients import (
     Connection,
     Outcome,
     answer_in_batch,
+    not_understood,
 )
-from judge_gym.llm.failures import classified, failure_of
+from judge_gym.llm.failures import failure_of
 from judge_gym.llm.keys import answer_without_key
 from judge_gym.llm.providers import Provider
 from judge_gym.llm.sdk import (
@@ -33,7 +34,6 @@ from judge_gym.llm.sdk import (
     AnthropicConfig,
     LlmProviders,
     ModelResponse,
-    get_async_httpx_client,
     get_optional_params,
     update_request_with_filtered_beta,
 )
@@ -50,16 +50,30 @@ _CHAT = AnthropicConfig()
 class AnthropicBatches(Connection):
     """A `BatchClient` of a provider with Anthropic's API."""
 
-    def __init__(self, provider: Provider, key: str, timeout_s: float) -> None:
-        super().__init__(provider, key, timeout_s)
-        self._url = _CONFIG.get_complete_batch_url(
-            api_base=provider.address() or None,
-            api_key=key,
+    litellm_name = LlmProviders.ANTHROPIC
+
+    def _url(self, path: str) -> str:
+        base: str = _CONFIG.get_complete_batch_url(
+            api_base=self._provider.address() or None,
+            api_key=self._key,
             model="",
             optional_params={},
             litellm_params={},
             data={},
         )
+        return base + path
+
+    def _headers(self, own: Mapping[str, str]) -> dict[str, str]:
+        headers: dict[str, str] = _CONFIG.validate_environment(
+            headers=dict(own),
+            model="",
+            messages=[],
+            optional_params={},
+            litellm_params={},
+            api_key=self._key,
+            api_base=self._url(""),
+        )
+        return headers
 
     async def create(
         self, batch: StoredBatch, calls: Sequence[BatchCall], announce: Announce
@@ -68,7 +82,8 @@ class AnthropicBatches(Connection):
         await announce(bodies, None)
         named = {_name(batch, call_id): body for call_id, body in bodies.items()}
         requests = [{"custom_id": name, "params": body} for name, body in named.items()]
-        made = await self._json("POST", "", json={"requests": requests}, betas=betas)
+        features = {_BETA: ",".join(sorted(betas))} if betas else {}
+        made = await self._json("POST", "", features, json={"requests": requests})
         return _read(made)[0]
 
     async def find(self, batch: StoredBatch, others: Collection[str]) -> ProviderBatch | None:
@@ -78,7 +93,7 @@ class AnthropicBatches(Connection):
             if batch.provider_batch_id is not None:
                 if theirs.id == batch.provider_batch_id:
                     return theirs
-            elif theirs.id in others or size != batch.calls:
+            elif theirs.id in others or size not in (None, batch.calls):
                 continue
             elif theirs.status in ("submitted", "cancelling"):
                 undecided = theirs.id
@@ -98,11 +113,13 @@ class AnthropicBatches(Connection):
     async def cancel(self, batch_id: str) -> ProviderBatch:
         return _read(await self._json("POST", f"/{batch_id}/cancel"))[0]
 
-    async def outcomes(self, batch: StoredBatch, theirs: ProviderBatch) -> AsyncIterator[Outcome]:
+    async def outcomes(
+        self, batch: StoredBatch, theirs: ProviderBatch
+    ) -> AsyncIterator[Outcome | None]:
         async with aclosing(self._results(theirs.id)) as results:
             async for headers, raw in results:
-                if outcome := read_result(self._provider, batch, headers, raw, self._secret):
-                    yield outcome
+                if raw.strip():
+                    yield read_result(self._provider, batch, headers, raw, self._secret)
 
     async def _holds(self, theirs: ProviderBatch, batch: StoredBatch) -> bool:
         """Whether the first result of a batch that can be read names a call of ours."""
@@ -116,7 +133,7 @@ class AnthropicBatches(Connection):
                 raise
         return False
 
-    async def _listed(self, since: datetime) -> AsyncIterator[tuple[ProviderBatch, int]]:
+    async def _listed(self, since: datetime) -> AsyncIterator[tuple[ProviderBatch, int | None]]:
         """Yield the provider's batches since then, the newest first, with their sizes."""
         query: dict[str, Any] = {"limit": _PAGE}
         while True:
@@ -124,67 +141,19 @@ class AnthropicBatches(Connection):
             batches = page.get("data") or []
             for one in batches:
                 theirs, size, created_at = _read(one)
-                if created_at < since:
+                if created_at is not None and created_at < since:
                     return
                 yield theirs, size
             if not batches or not page.get("has_more"):
                 return
             query["after_id"] = batches[-1]["id"]
 
-    async def _results(self, batch_id: str) -> AsyncGenerator[tuple[Mapping[str, str], bytes]]:
-        """Yield the lines of the results as they arrive, each with the headers of the response.
+    def _results(self, batch_id: str) -> AsyncGenerator[tuple[Mapping[str, str], bytes]]:
+        """Yield the lines of the results, each with the headers of the response.
 
         The address is made here: the one in the batch might have the key sent elsewhere.
         """
-        response = await self._answered("GET", f"/{batch_id}/results", stream=True)
-        try:
-            async for line in self._lines_of(response.aiter_bytes()):
-                yield response.headers, line
-        finally:
-            await response.aclose()
-
-    async def _json(self, method: str, path: str, **request: Any) -> dict[str, Any]:
-        response = await self._answered(method, path, **request)
-        try:
-            body = response.json()
-        except ValueError as error:
-            raise classified(error, self._secret) from None
-        if not isinstance(body, dict):
-            raise ProviderError("unreadable", "The answer is no JSON object.")
-        return body
-
-    async def _answered(
-        self,
-        method: str,
-        path: str,
-        *,
-        betas: Iterable[str] = (),
-        stream: bool = False,
-        **request: Any,
-    ) -> Response:
-        headers = {_BETA: ",".join(sorted(betas))} if betas else {}
-        headers = _CONFIG.validate_environment(
-            headers=headers,
-            model="",
-            messages=[],
-            optional_params={},
-            litellm_params={},
-            api_key=self._key,
-            api_base=self._url,
-        )
-        client = get_async_httpx_client(llm_provider=LlmProviders.ANTHROPIC).client
-        built = client.build_request(
-            method, self._url + path, headers=headers, timeout=self._timeout_s, **request
-        )
-
-        async def answered() -> Response:
-            response: Response = await client.send(built, stream=stream)
-            if not response.is_success:
-                await response.aread()  # what it says of the failure
-                response.raise_for_status()
-            return response
-
-        return await self._done(answered())
+        return self._lines_at(f"/{batch_id}/results")
 
     def _requests(self, model: str, calls: Iterable[BatchCall]) -> tuple[Bodies, set[str]]:
         """Return the bodies of the calls, and the beta features that any of them needs."""
@@ -237,8 +206,7 @@ def read_result(
 ) -> Outcome | None:
     """Return what a line of the results says of a call, with `secret` masked.
 
-    None when it cannot be read, is of another batch, or about a request that was cancelled or
-    expired before it was executed.
+    None when it cannot be read or is of another batch.
     """
     named = _named(raw)
     if named is None:
@@ -248,14 +216,18 @@ def read_result(
         return None
     call_id, result = int(number), named[1]
     try:
-        if result.get("type") == "succeeded":
-            answer = _answer_of(provider, batch.model, headers, result.get("message"))
-            return call_id, answer_without_key(answer, secret)
-        if result.get("type") == "errored":
-            raise failure_of(200, result.get("error"), {}, secret)
+        match result.get("type"):
+            case "succeeded":
+                answer = _answer_of(provider, batch.model, headers, result.get("message"))
+                return call_id, answer_without_key(answer, secret)
+            case "errored":
+                raise failure_of(200, result.get("error"), {}, secret)
+            case "canceled" | "cancelled" | "expired":
+                return call_id, None
+            case other:
+                raise ProviderError("unreadable", f"The result is of an unknown type: {other!r}.")
     except ProviderError as error:
         return call_id, Failure(error.kind, str(error))
-    return None
 
 
 def _named(raw: bytes) -> tuple[str, Mapping[str, Any]] | None:
@@ -287,27 +259,46 @@ def _answer_of(provider: Provider, model: str, headers: Mapping[str, str], messa
     return answer_in_batch(provider, model, read, message)
 
 
-def _status(batch: Mapping[str, Any]) -> ProviderStatus:
-    """Return the status of a batch; one that has ended has results of all its requests."""
-    counts = batch["request_counts"]
-    match batch["processing_status"]:
-        case "in_progress":
-            return "submitted"
-        case "canceling":
-            return "cancelling"
-        case "ended":
-            if counts.get("canceled"):
-                return "cancelled"
-            return "expired" if counts.get("expired") else "completed"
-    raise ValueError(batch["processing_status"])
+def _status(batch: Mapping[str, Any]) -> tuple[ProviderStatus, str]:
+    """Return the status of a batch, and what is not understood of it.
+
+    One that has ended has results of all its requests. One in a state of another name is at work,
+    unless it says when it ended.
+    """
+    given = batch.get("processing_status")
+    if given == "ended" or batch.get("ended_at"):
+        counts = _counts(batch)
+        if counts.get("canceled"):
+            return "cancelled", ""
+        return ("expired" if counts.get("expired") else "completed"), ""
+    if given in ("canceling", "cancelling"):
+        return "cancelling", ""
+    return "submitted", "" if given == "in_progress" else not_understood(given)
 
 
-def _read(batch: Any) -> tuple[ProviderBatch, int, datetime]:
-    """Return a batch, its number of requests, and when it was created."""
+def _counts(batch: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many requests had which fate; without what is no count."""
+    given = batch.get("request_counts")
+    counts = given if isinstance(given, dict) else {}
+    return {fate: count for fate, count in counts.items() if isinstance(count, int)}
+
+
+def _read(batch: Any) -> tuple[ProviderBatch, int | None, datetime | None]:
+    """Return a batch, its number of requests, and when it was created; None for what is missing.
+
+    Nothing but its id is needed: a batch that exists is paid for.
+    """
+    if not isinstance(batch, dict) or not batch.get("id"):
+        raise ProviderError("unreadable", f"This is no batch: it has no id: {batch!s:.200}")
+    status, note = _status(batch)
+    # Each request is counted once, whatever became of it.
+    size = sum(_counts(batch).values()) or None
+    return ProviderBatch(id=str(batch["id"]), status=status, note=note), size, _created(batch)
+
+
+def _created(batch: Mapping[str, Any]) -> datetime | None:
     try:
-        # Each request is counted once, whatever became of it.
-        size = sum(batch["request_counts"].values())
-        theirs = ProviderBatch(id=str(batch["id"]), status=_status(batch))
-        return theirs, size, datetime.fromisoformat(batch["created_at"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ProviderError("unreadable", f"This is no batch: {error!r}") from None
+        moment = datetime.fromisoformat(batch["created_at"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC)

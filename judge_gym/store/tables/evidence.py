@@ -51,6 +51,10 @@ class Document(Base):
     truth_label: Mapped[str | None]
     category: Mapped[str] = mapped_column(server_default="")
     simulated: Mapped[bool] = simulated_mark()
+    origin: Mapped[str] = mapped_column(server_default="")
+    """Its file and line; empty in rows of judge-gym before this was recorded."""
+    doubt: Mapped[str] = mapped_column(server_default="")
+    """What makes it doubtful as evidence; empty when nothing does, and as above."""
     __table_args__ = (
         UniqueConstraint("window_id", "key"),
         UniqueConstraint("window_id", "position"),

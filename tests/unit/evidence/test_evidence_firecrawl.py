@@ -1,6 +1,7 @@
 """The Firecrawl source through the real SDK, against a loopback server that speaks its v2 API."""
 
 import asyncio
+import itertools
 import re
 from contextlib import asynccontextmanager
 from datetime import date, datetime
@@ -100,9 +101,9 @@ def gather(fake, wanted=None, **access):
     return asyncio.run(run())
 
 
-def failure(fake, **access):
+def failure(fake, wanted=None, **access):
     with pytest.raises(EvidenceError) as error:
-        gather(fake, **access)
+        gather(fake, wanted, **access)
     assert KEY not in str(error.value)
     return str(error.value)
 
@@ -416,3 +417,66 @@ def test_a_news_window_from_search_to_documents():
 
 def test_the_key_is_not_shown():
     assert KEY not in repr(FirecrawlNews(FirecrawlAccess(api_key=SecretStr(KEY))))
+
+
+class Quota(FakeFirecrawl):
+    """A service that answers so many scrapes, then refuses some, and so on."""
+
+    def __init__(self, count, answered, refusals, headers=None, words="Rate limit exceeded."):
+        super().__init__(found(*(news(str(number), date="Nov 5, 2026") for number in range(count))))
+        self.turns = itertools.cycle([True] * answered + [False] * refusals)
+        self.headers_of_refusal, self.words = headers, words
+        self.refused = 0
+
+    async def on_scrape(self, request):
+        if next(self.turns):
+            return await super().on_scrape(request)
+        self.refused += 1
+        return web.json_response(
+            {"success": False, "error": self.words}, status=429, headers=self.headers_of_refusal
+        )
+
+
+def test_pages_beyond_the_limit_a_minute_are_waited_for_and_none_is_dropped(monkeypatch):
+    waits = []
+
+    async def waited(self):
+        waits.append(self.waits)
+        self.until = 0.0  # the pause is over
+
+    monkeypatch.setattr(firecrawl._RateLimit, "turn", waited)
+    fake = Quota(25, 10, 6, words="Rate limit exceeded. Please retry after 34s, resets at noon")
+    results = gather(fake, window(most=25))
+    assert len(results) == 25
+    assert all(isinstance(one, RawDocument) for one in results)
+    assert fake.refused >= 6
+    assert max(waits) > 0
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [({"Retry-After": "3600"}, "Rate limit exceeded."), (None, "Please retry after 2000s")],
+)
+def test_a_limit_that_lasts_too_long_leaves_the_window_open(headers, words):
+    fake = Quota(6, 3, 1000, headers, words)
+    assert "Rerun later to collect the window" in failure(fake, wanted=window(most=6))
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Rate limit exceeded. Consumed (req/min): 11. Please retry after 34s, resets at", 34),
+        ("try again in 1500 ms", 1.5),
+        ("Try again in 10 minutes", 600),
+        ("retry after 7", 7),
+        ("Too many requests", None),
+    ],
+)
+def test_the_pause_that_a_message_names(message, seconds):
+    assert firecrawl._named_wait(message) == seconds
+
+
+def test_a_limit_in_the_words_of_an_answer_with_status_200_is_waited_for():
+    refusal = {"success": False, "error": "Rate limit exceeded, retry after 0s"}
+    fake = FakeFirecrawl(found(news("a")), {"https://news.example.org/a": [refusal, page()]})
+    assert [one.text for one in gather(fake)] == [BODY]

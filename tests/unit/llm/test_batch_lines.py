@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge_gym.llm.batches.clients import price_in_batch
+from judge_gym.llm.batches.clients import limit_met, price_in_batch
 from judge_gym.llm.batches.openai import chat_body, read_line, request_bodies, request_file
 from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.client import Client, listed_price
@@ -130,9 +130,78 @@ def test_the_key_is_masked_in_what_a_line_says() -> None:
         {},
         a_line(completion(), custom_id="another"),
         a_line(completion(), custom_id=None),
-        {"custom_id": "17"},
-        {"custom_id": "17", "response": None, "error": {"code": "batch_expired", "message": "m"}},
     ],
 )
 def test_a_line_of_nobody_is_left_out(line: Any) -> None:
     assert read(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"custom_id": "17"},
+        {"custom_id": "17", "response": None, "error": {"code": "batch_expired", "message": "m"}},
+        {"custom_id": 17, "response": None, "error": {"code": "batch_cancelled"}},
+    ],
+)
+def test_a_line_about_a_request_that_was_not_executed_names_its_call(line: Any) -> None:
+    assert read(line) == (17, None)
+
+
+def test_a_line_with_an_error_instead_of_a_response_says_why() -> None:
+    error = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
+    _, failure = read({"custom_id": "17", "response": None, "error": error})
+    assert failure.message == "You exceeded your current quota"
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"status_code": "200", "body": completion("yes")},
+        {"body": completion("yes")},
+        {"status_code": 200, "body": json.dumps(completion("yes"))},
+        completion("yes"),
+    ],
+)
+def test_an_answer_in_another_wrapping_is_not_bought_again(response: Any) -> None:
+    _, answer = read({"custom_id": 17, "response": response})
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.prompt_tokens) == ("yes", 7)
+
+
+def test_a_failure_of_a_line_is_known_by_a_status_in_words_too() -> None:
+    _, failure = read(a_line({"error": {"message": "slow down"}}, "429"))
+    assert failure.kind == "rate_limit"
+
+
+@pytest.mark.parametrize("usage", [None, {}, ..., {"prompt_tokens": None}])
+def test_an_answer_without_token_counts_has_an_unknown_cost(usage: Any) -> None:
+    _, answer = read(a_line(completion("yes", usage=usage)))
+    assert (answer.text, answer.cost_usd) == ("yes", None)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "limit"),
+    [
+        (413, "", "size"),
+        (400, "File is too large. Maximum size is 209715200 bytes.", "size"),
+        (
+            400,
+            "The number of requests in the input file exceeds the maximum",
+            "size",
+        ),
+        (400, "The file size exceeds the limit of 200 MB", "size"),
+        (
+            429,
+            "Enqueued token limit reached for gpt-4.1 in organization o. Limit: 90,000 enqueued "
+            "tokens. Please try again once some in_progress batches have been completed.",
+            "queue",
+        ),
+        (None, "token_limit_exceeded None", "queue"),
+        (400, "Invalid 'seed': integer above maximum", None),
+        (404, "No such File object", None),
+        (429, "Rate limit reached for requests", None),
+    ],
+)
+def test_the_limits_of_batches(status: int | None, said: str, limit: str | None) -> None:
+    assert limit_met(status, said) == limit

@@ -263,6 +263,8 @@ def test_an_errored_request_fails_as_a_direct_call_does(
         ({"type": "succeeded"}, "unreadable"),
         ({"type": "succeeded", "message": {"content": [{"type": "text"}]}}, "unreadable"),
         ({"type": "succeeded", "message": "text"}, "unreadable"),
+        ({"type": "of tomorrow"}, "unreadable"),
+        ({}, "unreadable"),
     ],
 )
 def test_a_result_without_an_answer_is_a_failure(result: Any, kind: str) -> None:
@@ -281,9 +283,6 @@ def test_a_result_without_an_answer_is_a_failure(result: Any, kind: str) -> None
         b"[" * 100_000,
         [],
         {},
-        a_line({"type": "canceled"}),
-        a_line({"type": "expired"}),
-        a_line({}),
         a_line(None),
         # A call of this number in another batch, and of none.
         a_line({"type": "succeeded", "message": message()}, "0" * 32 + "-17"),
@@ -294,6 +293,11 @@ def test_a_result_without_an_answer_is_a_failure(result: Any, kind: str) -> None
 )
 def test_a_line_that_says_nothing_of_a_call_is_left_out(line: Any) -> None:
     assert read(line) is None
+
+
+@pytest.mark.parametrize("kind", ["canceled", "expired"])
+def test_a_result_of_a_request_that_was_not_executed_names_its_call(kind: str) -> None:
+    assert read(a_line({"type": kind})) == (17, None)
 
 
 @pytest.fixture(scope="module")
@@ -359,7 +363,29 @@ def test_a_long_list_is_searched_to_its_end(quick: str, monkeypatch: pytest.Monk
     assert found(quick, stored(key="d" * 32)) == (ProviderBatch(first, "completed"))
 
 
-@pytest.mark.parametrize("body", [{}, [], "text", {"id": "b", "processing_status": "later"}])
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"processing_status": "later"}, "submitted"),
+        ({"request_counts": None, "created_at": None}, "submitted"),
+        ({"processing_status": "cancelling", "request_counts": {"canceled": None}}, "cancelling"),
+        ({"processing_status": "ended"}, "completed"),
+        ({"processing_status": "archived", "ended_at": "2026-11-26T12:00:00Z"}, "completed"),
+        ({"processing_status": "ended", "request_counts": {"expired": 1}}, "expired"),
+    ],
+)
+def test_a_batch_that_exists_is_known_by_its_id_alone(body: Any, status: str) -> None:
+    async def made() -> ProviderBatch:
+        async with misbehaving(replies(200, {"id": "b", **body})) as server:
+            client = AnthropicBatches(shipped(server.base_url), "k", 60)
+            return await client.create(stored(), [], nothing)
+
+    made_batch = asyncio.run(made())
+    assert (made_batch.id, made_batch.status) == ("b", status)
+    assert ("later" in made_batch.note) == (body.get("processing_status") == "later")
+
+
+@pytest.mark.parametrize("body", [{}, [], "text", {"id": "", "processing_status": "ended"}])
 def test_what_is_no_batch_is_unreadable(body: Any) -> None:
     async def made() -> None:
         async with misbehaving(replies(200, body)) as server:
