@@ -36,15 +36,16 @@ def show(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
 ) -> None:
     """Show the documents of a window and those dropped, with the reason."""
-    from judge_gym.lab.evidence_notes import evidence_notes
-    from judge_gym.settings import settings
+    from collections import Counter
+
+    from judge_gym.lab.evidence_notes import notes_on
     from judge_gym.store.judgement_texts import dropped_documents
     from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
         number = window_id(session, window)
         stored = load_window(session, number)
-        notes = evidence_notes(session, [stored], settings()) if stored.name else []
+        documents = document_lines(session, number)
         kept: list[tuple[object, ...]] = [
             (
                 document.id,
@@ -57,7 +58,7 @@ def show(
                 document.views,
                 document.doubt,
             )
-            for document in document_lines(session, number)
+            for document in documents
         ]
         out = [(row.reason, row.title, row.detail) for row in dropped_documents(session, number)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
@@ -65,7 +66,8 @@ def show(
     if not any(row[-1] for row in kept):
         columns, kept = columns[:-1], [row[:-1] for row in kept]
     show_table("Documents", columns, kept)
-    for note in notes:
+    dropped = Counter(str(reason) for reason, _, _ in out)
+    for note in notes_on(stored.name or window, documents, len(documents), dropped):
         console.print(f"Warning: {note}", markup=False, soft_wrap=True)
     show_table("Dropped", ("reason", "title", "why"), out)
 

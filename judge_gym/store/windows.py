@@ -423,6 +423,7 @@ class DocumentLine:
     cut_from: int | None
     """Characters before it was cut; None when it is whole."""
     doubt: str
+    origin: str
 
 
 def window_lines(session: Session, experiment_ids: Sequence[int] | None = None) -> list[WindowLine]:
@@ -487,6 +488,7 @@ def document_lines(session: Session, window_id: int) -> list[DocumentLine]:
             document.simulated,
             document.cut_from,
             document.doubt,
+            document.origin,
         )
         for document, characters, views in rows
     ]
