@@ -71,8 +71,6 @@ class Derived:
     readings: list[Recorded] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     """Scores that have no mapping → why."""
-    notes: list[str] = field(default_factory=list)
-    """What was read as what, where the format does not say it, and how to say otherwise."""
     weighted: int = 0
     """Preferences between 1 and 2, which are read as the side that they are on."""
     notes: list[str] = field(default_factory=list)

@@ -754,6 +754,10 @@ def test_mt_bench_is_read_by_system_in_its_own_scores(tmp_path: Path) -> None:
     assert re.search(r"good gpt-4 0\.78 \[[^]]*\] 8\.00 \[[^]]*\] 4 ", shown)
     assert re.search(r"poor gpt-4 0\.22 \[[^]]*\] 3\.00 \[[^]]*\] 3 ", shown)
     assert "'-1'" in shown
+    single.write_text(single.read_text().replace('"score": 9', '"score": 9.5'))
+    shown = " ".join(command("audit", single).fine().output.split())
+    # (8 + 9.5 + 7 + 8)/4 and (2 + 3 + 4)/3, as written.
+    assert re.search(r"good gpt-4 8\.12 \[[^]]*\] 4 poor gpt-4 3\.00 ", shown)
     pairs = tmp_path / "gpt-4_pair.jsonl"
     winners = ("model_1", "model_2", "tie", "error")
     pairs.write_text(
