@@ -65,7 +65,6 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str) -> Readings
     kind, files = load_files(paths, chosen)
     found = derived(files, kind, options)
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
-    notes += found.notes
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes
     if found.weighted:

@@ -459,6 +459,7 @@ def test_accuracy_of_systems_comes_before_that_of_all(command: CommandLine) -> N
              for system, every in (("x", 4), ("y", 2))]  # fmt: skip
     (command.folder / "table.csv").write_text("\n".join(["item,system,judge,score,label", *lines]))
     shown = command("audit", "table.csv").fine().output
+    assert shown.count("The known answers are the column label") == 1
     apart, pooled = shown.split("Audit of recorded judgements")
     assert re.search(r"x +j +0\.75 \[.*\n *y +j +0\.50 \[", apart)
     assert "0.62 [" in pooled
