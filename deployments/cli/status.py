@@ -16,8 +16,7 @@ from rich.text import Text
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, command, console, fail, kept
-from judge_gym.costs import cost_in_words
-from judge_gym.counting import counted
+from judge_gym.counting import cost_in_words, counted
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
-from judge_gym.costs import cost_in_words
-from judge_gym.counting import counted
+from judge_gym.counting import cost_in_words, counted
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean

@@ -8,8 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.costs import cost_in_words
-from judge_gym.counting import counted
+from judge_gym.counting import cost_in_words, counted
 from judge_gym.records.attempts import AT_MOST
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
