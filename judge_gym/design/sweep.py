@@ -237,13 +237,13 @@ class Sweep:
         return fields
 
 
-def load_sweep(path: Path) -> Sweep:
+def load_sweep(path: str | Path) -> Sweep:
     """Read a sweep file; raises one `ConfigError` with file, line, key, value and what is legal.
 
     Paths of corpora and rubrics are relative to the sweep file. Corpora are digested, so the same
     file with other evidence describes other experiments.
     """
-    return read_sweep(read_tree(path))
+    return read_sweep(read_tree(Path(path)))
 
 
 def given_sweep(definition: Mapping[str, Any]) -> Sweep:

@@ -19,11 +19,12 @@ class _File(Frozen):
     gym: AnyGym
 
 
-def load_gym(path: Path) -> AnyGym:
+def load_gym(path: str | Path) -> AnyGym:
     """Read a gym, its paths found from where its file is; `kind` says which.
 
     Raises `ConfigError` naming file, line, key and value.
     """
+    path = Path(path)
     node = read_tree(path)
     gym: AnyGym = _beside(path.parent, read_model(_File, Node({"gym": node}, node.place)).gym)
     for candidate, entry in zip(gym.candidates, node.items["candidates"].entries, strict=True):

@@ -362,11 +362,12 @@ def values_of(row: Annotation) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != ""}
 
 
-def write_labels(path: Path, rows: Iterable[Annotation]) -> None:
+def write_labels(path: str | Path, rows: Iterable[Annotation]) -> None:
     """Write rows as CSV or JSONL, by the name of the file, in place of what it held.
 
     `read_labels` reads the same rows again. A reader sees the old file or the new one.
     """
+    path = Path(path)
     suffix = path.suffix.lower()
     text = io.StringIO(newline="")
     if suffix == ".csv":

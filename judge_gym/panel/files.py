@@ -36,12 +36,13 @@ class PanelFile(Frozen):
     """When the remaining raters are asked; without it all are."""
 
 
-def load_panel(path: Path, depth: int = 0) -> Panel:
+def load_panel(path: str | Path, depth: int = 0) -> Panel:
     """Read a panel, with the rubric and rater files it names, relative to it.
 
     `depth` is how many files above it name it, as in `judges.files.judge_in`. Raises `ConfigError`
     naming file, line, key and what is allowed.
     """
+    path = Path(path)
     tree = read_tree(path)
     file, folder = read_model(PanelFile, tree), path.parent
     nodes = [read_tree(folder / rater_file) for rater_file in file.raters]

@@ -1,13 +1,19 @@
-"""Every command of README.md and of the pages in docs/, typed as it is written."""
+"""Every command and every Python snippet of README.md and of the pages in docs/, as written."""
 
+import csv
+import json
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 
 import pytest
 
 from support.command_line import REPOSITORY, CommandLine
-from support.documents import shell_commands
+from support.documents import shell_commands, shell_lines, snippets
 from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
@@ -73,7 +79,8 @@ def command(
 
 def documented() -> list[str]:
     """Return each command once, in the order in which the pages have it."""
-    return list(dict.fromkeys(shlex.join(one) for page in PAGES for one in shell_commands(page)))
+    found = (shlex.join(one) for page in PAGES for one in shell_commands(page, run=True))
+    return list(dict.fromkeys(found))
 
 
 def elsewhere(line: str) -> list[str]:
@@ -89,3 +96,77 @@ def test_every_exception_is_documented_and_run_by_its_test() -> None:
     for start, path in ELSEWHERE.items():
         assert any(f"{one} ".startswith(f"{start} ") for one in documented()), start
         assert (REPOSITORY / "tests" / path).exists(), path
+
+
+def of_prefect() -> list[tuple[str, ...]]:
+    """Return the commands of Prefect that pages have, once each."""
+    lines = [line for page in PAGES for line in shell_lines(page) if line.startswith("prefect ")]
+    return list(dict.fromkeys(tuple(shlex.split(line, comments=True)[1:]) for line in lines))
+
+
+@pytest.mark.parametrize("words", of_prefect(), ids=" ".join)
+def test_a_command_of_prefect_has_its_options(words: tuple[str, ...]) -> None:
+    """These need a server; test_up.py and test_workers.py run such."""
+    options = {word for word in words if word.startswith("--")}
+    path = list(takewhile(lambda word: not word.startswith("-") and "/" not in word, words))
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", *path, "--help"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {option for option in options if option not in done.stdout} == set()
+
+
+WITH_PYTHON = [page for page in PAGES if snippets(page, "python")]
+OF_PAGES = {
+    "docs/how-to/labels.md": {
+        "judge.yaml": "judges/notes.yaml",
+        "items.csv": "judges/notes.jsonl",
+        "labels.csv": "judges/notes-labels.csv",
+    },
+    "docs/how-to/product-judges.md": {"judge.yaml": "judges/notes.yaml"},
+    "docs/how-to/gate.md": {
+        "judge.yaml": "calibrations/good.yaml",
+        "notes.jsonl": "calibrations/notes.jsonl",
+    },
+}
+"""The files that snippets of a page name, and the examples that stand for them."""
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON)
+def test_the_python_of_a_page_runs(page: str, command: CommandLine, tmp_path: Path) -> None:
+    """The page's files with a name are written, and its snippets run in order, as one program."""
+    (tmp_path / "deployments").symlink_to(REPOSITORY / "deployments")
+    for name, example in OF_PAGES.get(page, {}).items():
+        write_example(REPOSITORY / "deployments" / example, tmp_path / name)
+    found = snippets(page, "python")
+    for snippet in found:
+        if snippet.title:
+            (tmp_path / snippet.title).write_text(snippet.body)
+    program = "\n".join(snippet.body for snippet in found if not snippet.title)
+    tested = "def test_" in program
+    file = tmp_path / ("test_snippet.py" if tested else "snippet.py")
+    file.write_text(program)
+    done = subprocess.run(
+        [
+            sys.executable,
+            *(["-m", "pytest", "-p", "no:cacheprovider"] if tested else []),
+            file.name,
+        ],
+        cwd=tmp_path,
+        env=command.variables() | {"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def write_example(example: Path, file: Path) -> None:
+    """Copy an example; items in JSON become the CSV file that the page names."""
+    if example.suffix == ".jsonl" and file.suffix == ".csv":
+        rows = [json.loads(line) for line in example.read_text().splitlines()]
+        with file.open("w", newline="") as written:
+            table = csv.DictWriter(written, sorted({key for row in rows for key in row}))
+            table.writeheader()
+            table.writerows(rows)
+    else:
+        shutil.copy(example, file)

@@ -3,10 +3,12 @@
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from support.command_line import REPOSITORY
 
-_FENCE = re.compile(r"```(\w*)[^\n]*\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(\w*)([^\n]*)\n(.*?)```", re.DOTALL)
+_TITLE = re.compile(r' title="([^"]+)"')
 _STEP = re.compile(r'```(?:sh|\w+ title="([^",]+)(, at its end)?")\n(.*?)```', re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -17,9 +19,44 @@ def text_of(document: str) -> str:
     return (REPOSITORY / document).read_text()
 
 
+@dataclass(frozen=True)
+class Snippet:
+    """A fenced block. Its title names a file (`judge.yaml`, or `judge.yaml, in part`), or what
+    commands need that tests do not have (`needs Docker`); readers of the site see it."""
+
+    language: str
+    title: str
+    body: str
+
+    @property
+    def file(self) -> str:
+        """The file that the block is, or is a part of."""
+        return self.title.partition(",")[0]
+
+    @property
+    def in_part(self) -> bool:
+        return self.title.endswith(", in part")
+
+    @property
+    def is_run(self) -> bool:
+        """Whether its commands can run here."""
+        return not self.title.startswith("needs ")
+
+
+def snippets(document: str, *languages: str) -> list[Snippet]:
+    """The fenced blocks of some languages, in order."""
+    found = []
+    for language, information, body in _FENCE.findall(text_of(document)):
+        title = _TITLE.fullmatch(information)
+        assert title or not information, f"{document}: {information!r} is no title"
+        if language in languages:
+            found.append(Snippet(language, title[1] if title else "", body))
+    return found
+
+
 def blocks(document: str, language: str) -> list[str]:
-    """The fenced blocks of a language, in order."""
-    return [body for kind, body in _FENCE.findall(text_of(document)) if kind == language]
+    """The texts of the fenced blocks of a language, in order."""
+    return [snippet.body for snippet in snippets(document, language)]
 
 
 def script(document: str) -> str:
@@ -39,11 +76,19 @@ def typed(document: str) -> list[list[str]]:
     return [one[1:] for one in words if one]
 
 
-def shell_commands(document: str) -> list[list[str]]:
-    """The arguments of every judge-gym command in shell blocks, also between other programs."""
-    lines = [
-        line for block in blocks(document, "sh") for line in block.replace("\\\n", " ").splitlines()
+def shell_lines(document: str, *, run: bool | None = None) -> list[str]:
+    """The lines of shell blocks, continued ones as one; with `run` those that can, or cannot."""
+    return [
+        line
+        for snippet in snippets(document, "sh")
+        if run is None or snippet.is_run is run
+        for line in snippet.body.replace("\\\n", " ").splitlines()
     ]
+
+
+def shell_commands(document: str, *, run: bool | None = None) -> list[list[str]]:
+    """The arguments of every judge-gym command in shell blocks, also between other programs."""
+    lines = shell_lines(document, run=run)
     ends = [line[match.end() :] for line in lines if (match := _PROGRAM.search(line))]
     return [shlex.split(re.split(r"[;&|]", end)[0], comments=True) for end in ends]
 

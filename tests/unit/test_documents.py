@@ -3,6 +3,7 @@
 import importlib
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,16 @@ import typer
 
 from deployments.cli.app import app
 from support.command_line import REPOSITORY
-from support.documents import anchors, links, shell_commands, spans, text_of, typed
+from support.documents import (
+    anchors,
+    links,
+    shell_commands,
+    shell_lines,
+    snippets,
+    spans,
+    text_of,
+    typed,
+)
 
 ROOT = typer.main.get_command(app)
 DOCUMENTS = tuple(
@@ -87,6 +97,50 @@ def test_there_are_documents() -> None:
 def test_every_command_that_a_document_names_exists(document: str) -> None:
     for words in (*named(document), *shell_commands(document)):
         check([word for word in words if word != "COMMAND"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_shell_blocks_are_shell(document: str) -> None:
+    for snippet in snippets(document, "sh"):
+        done = subprocess.run(["bash", "-n"], input=snippet.body, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), snippet.body
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_block_that_cannot_run_here_says_what_it_needs(document: str) -> None:
+    """Its title does, which readers see; others have only programs that tests run or prepare."""
+    for snippet in snippets(document, "sh"):
+        assert not snippet.title or not snippet.is_run, f"{document}: {snippet.title}"
+    if "tutorials" not in document:  # these run as scripts
+        assert set(map(program_of, shell_lines(document, run=True))) <= RUN_OR_PREPARED
+    for snippet in snippets(document, ""):
+        for line in snippet.body.splitlines():
+            assert line.split()[:1] not in MARKED_AS_SHELL, line
+
+
+MARKED_AS_SHELL = [["judge-gym"], ["prefect"], ["pip"], ["docker"], ["export"], ["python"]]
+RUN_OR_PREPARED = {"judge-gym", "make", "export", "cp", "python", "until", ""}
+"""`make` and `export` are checked by name, `cp` is prepared; the rest runs in tests/slow."""
+
+
+def program_of(line: str) -> str:
+    """Return the program of a line, without its folder; empty for a comment."""
+    words = shlex.split(line, comments=True) if line.strip() else []
+    words = [word for word in words if not word.partition("=")[0].isupper()]
+    return words[0].rpartition("/")[2] if words else ""
+
+
+def test_every_target_of_make_exists() -> None:
+    targets = set(re.findall(r"^([a-z -]+):", text_of("Makefile"), re.MULTILINE))
+    targets = {name for line in targets for name in line.split()}
+    typed_targets = {
+        words[1]
+        for document in DOCUMENTS
+        for words in (line.split() for line in shell_lines(document))
+        if words[:1] == ["make"]
+    }
+    assert typed_targets <= targets
+    assert "demo" in typed_targets
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
