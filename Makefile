@@ -16,7 +16,7 @@ PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() +
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -85,6 +85,9 @@ bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside
 # The variable silences a notice about the theme's successor.
 docs: $(READY) ## Build the documentation site in site/; broken links and anchors fail
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+references: $(READY) ## Write the reference pages anew from the code
+	@$(BIN)/python -m docs.references
 
 house: $(READY) ## Print how the code is built: rings, drivers, sizes, long functions
 	@$(BIN)/python -m bench.house
