@@ -104,6 +104,8 @@ class PartialFailure(JudgeGymError):
     def __init__(self, causes: Iterable[JudgeGymError]) -> None:
         self.causes = tuple({str(cause): cause for cause in causes}.values())
         """Most important first; each once."""
+        self.analysis_run: int | None = None
+        """The analysis run that holds the figures of the rest, if the flow made them."""
         super().__init__(
             " ".join(cause.message for cause in self.causes),
             (remedy for cause in self.causes for remedy in cause.remedies),

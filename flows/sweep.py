@@ -1,5 +1,6 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
+import shlex
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -160,7 +161,7 @@ async def _run_parts(
         stored = failed_work(session, run.name, only)
     if failures or stored:
         await tag_as_partial()
-    return _end(failures, stored, run_id, only)
+    return _end(run.name, failures, stored, run_id, only)
 
 
 @contextmanager
@@ -182,7 +183,15 @@ def loaded_sweep(file: Path | None, definition: Mapping[str, Any] | None) -> Swe
     return load_sweep(file)
 
 
+def _the_rest(sweep: str, run_id: int) -> str:
+    return (
+        f"Analysis run {run_id} holds the figures of the rest: `judge-gym analyse figures "
+        f"{shlex.quote(sweep)}` writes their report."
+    )
+
+
 def _end(
+    sweep: str,
     failures: Sequence[PartialFailure],
     stored: str,
     run_id: int | None,
@@ -193,7 +202,9 @@ def _end(
     `stored` lists the work that is stored as failed.
     """
     if failures:
-        return combined(failures).state(f" Analysis run {run_id} holds the rest." if run_id else "")
+        failure = combined(failures)
+        failure.analysis_run = run_id
+        return failure.state(f" {_the_rest(sweep, run_id)}" if run_id else "")
     failed = f"Finished with failures: {stored}. {RETRY}. " if stored else ""
     if run_id is None:
         return Completed(message=f"{failed}{', '.join(only or ())} ended.")

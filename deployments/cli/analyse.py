@@ -105,6 +105,7 @@ def list_experiments(
     model: Annotated[str | None, typer.Option(help="Only of this judge.")] = None,
 ) -> None:
     """List experiments with their progress in each workflow."""
+    from judge_gym.report.scopes import task_in_words
     from judge_gym.store.experiments import experiment_lines, experiments_by_id, sweep_tags
     from judge_gym.store.progress import experiment_progress
 
@@ -130,7 +131,7 @@ def list_experiments(
         [
             line.id,
             line.tag,
-            line.task_type,
+            task_in_words(line.task_type),
             line.concept,
             line.model,
             ", ".join(varying[line.id]),
@@ -142,7 +143,8 @@ def list_experiments(
     if not any(varying.values()):
         _drop_columns(columns, rows, "settings that vary")
     if len(subjects) == 1:
-        title += f" ({', '.join(*subjects)})"
+        [(task, about)] = subjects
+        title += f" ({task_in_words(task)}, {about})"
         _drop_columns(columns, rows, "task", "concept")
     show_table(title, columns, rows, unbroken=("tag",))
 

@@ -124,6 +124,7 @@ app = group(
         "database": group(
             {
                 "roles": "database:roles",
+                "serve": "database:serve",
                 "backup": "database:backup",
                 "restore": "database:restore",
                 "init": "database:init",

@@ -1,7 +1,9 @@
 """`judge-gym database`: set up, back up and clean the database."""
 
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +33,25 @@ def roles() -> None:
     for sentence in warnings:
         errors.print(f"Warning: {sentence}", markup=False, soft_wrap=True)
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
+
+
+def serve() -> None:
+    """Keep the embedded database running for SQL clients until Ctrl-C.
+
+    Prints how to connect. Your own server (JUDGE_GYM_DATABASE_URL) runs by itself.
+    """
+    from deployments.cli.results import psql_command
+    from judge_gym.settings import settings
+
+    with database_engine() as engine:
+        url = engine.url.render_as_string(hide_password=False)
+        console.print(psql_command(url), markup=False, soft_wrap=True)
+        if settings().database_url:
+            console.print("This server runs by itself.")
+            return
+        console.print("Views are in the schema analysis; \\d+ lists them. Stop with Ctrl-C.")
+        with suppress(KeyboardInterrupt):
+            Event().wait()
 
 
 OfPrefect = Annotated[

@@ -104,10 +104,15 @@ def _total(costs: Iterable[float | None]) -> float | None:
 
 def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
     """Yield what will keep the whole sweep from running within its budget."""
-    cost = sum(line.whole.cost_usd or 0 for line in plan.lines if not _is_simulated(line))
+    paid = [line for line in plan.lines if not _is_simulated(line)]
+    cost, left = (
+        sum(used.cost_usd or 0 for used in of)
+        for of in ([line.whole for line in paid], [line.left for line in paid])
+    )
     if budget.max_cost_usd is not None and cost > budget.max_cost_usd:
         yield (
-            f"Warning: the sweep may cost up to {dollars(cost)} USD, more than max_cost_usd "
+            f"Warning: the sweep may cost up to {dollars(cost)} USD ({dollars(left)} USD are "
+            "expected for what is left), more than max_cost_usd "
             f"{budget.max_cost_usd:g}. It stops when the budget is used up."
         )
     calls = sum(line.at_most for line in plan.lines)

@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, errors, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.design.sweep import Sweep
@@ -148,7 +149,7 @@ def _show_power(rows: Sequence["Row"]) -> None:
         kind = "primary" if comparison.primary else "not primary"
         title = (
             f"{IN_WORDS[question.hypothesis]} ({question.hypothesis}), {about}: "
-            f"{design.items} items x {design.replicates} replicates"
+            f"{_items(comparison, design)} x {design.replicates} replicates"
             f" of {comparison.who}, {_calls(comparison, design)} calls; "
             f"level {question.level:.2g}, {kind}"
         )
@@ -199,7 +200,7 @@ def _sentence(row: "Row", about: str) -> str:
     if answer.now.rate.share is None:
         return f"{question.hypothesis}, {about}: {answer.now.reason}."
     power_now = (
-        f"With {design.items} items and {design.replicates} replicates a true value of "
+        f"With {_items(comparison, design)} and {design.replicates} replicates a true value of "
         f"{question.value:.3g} ({UNITS[question.hypothesis]}) is found in "
         f"{answer.now.rate.share:.0%} of runs"
     )
@@ -228,6 +229,11 @@ def _decision(row: "Row") -> str:
     now = [setting.design.items], [setting.design.replicates]
     advice = decision_study(answer.components, costs, comparison.judgements, *now).advice
     return f"For the difference of two judges' mean scores: {advice}."
+
+
+def _items(comparison: "Comparison", design: "StudyDesign") -> str:
+    assumed = " (assumed: max_documents)" if comparison.items_assumed else ""
+    return f"{counted(design.items, 'item')}{assumed}"
 
 
 def _calls(comparison: "Comparison", design: "StudyDesign") -> str:
@@ -269,6 +275,7 @@ def power_row(row: "Row", seeds: int) -> dict[str, object]:
         "scope": dict(comparison.scope),
         "primary": comparison.primary,
         "margin": comparison.margin,
+        "items_assumed": comparison.items_assumed,
         "true_value": question.value,
         "level": question.level,
         "noise": setting.noise,

@@ -180,8 +180,8 @@ def _where(session: "Session") -> str:
     from judge_gym.settings import settings
 
     url = session.get_bind().engine.url.render_as_string(hide_password=False)
-    note = "" if settings().database_url else "  (embedded: up while a judge-gym command runs)"
-    return psql_command(url) + note
+    serve = f"  (embedded: `{command()} database serve` keeps it running)"
+    return psql_command(url) + ("" if settings().database_url else serve)
 
 
 def psql_command(url: str) -> str:

@@ -6,7 +6,7 @@ import shlex
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from judge_gym.analysis.finished import Finished
     from judge_gym.design.sweep import Sweep
+    from judge_gym.errors import JudgeGymError
     from judge_gym.llm.providers import Provider
     from judge_gym.store.experiments import Leaving
 
@@ -437,6 +438,8 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson
     with database() as session:
         planned = plan_sweep(session, sweep, providers, keep_templates=keep_templates)
         left = leaving_of(session, sweep)
+        frozen = frozen_notes(session, sweep)
+    planned = replace(planned, warnings=[*planned.warnings, *frozen])
     if as_json:
         lines = [asdict(line) | {"to_do": line.to_do} for line in planned.lines]
         found = asdict(planned) | {"lines": lines, "leaving": None if left is None else str(left)}
@@ -481,27 +484,51 @@ def run(
     """
     from deployments.cli.results import show_results
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.errors import ConfigError, did_you_mean
+    from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 
     if unknown := set(only or ()) - set(PARTS):
         raise ConfigError(
             f"A sweep has no part {', '.join(sorted(unknown))}.",
             f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
+    failure = None
     with notes_on_stderr(as_json):
-        run_id = run_sweep(
-            file,
-            retry_failed=retry_failed,
-            verbose=verbose,
-            only=only,
-            yes=yes,
-            keep_templates=keep_templates,
-            approved_by=approved_by,
-            processes=processes,
-        )
+        try:
+            run_id = run_sweep(
+                file,
+                retry_failed=retry_failed,
+                verbose=verbose,
+                only=only,
+                yes=yes,
+                keep_templates=keep_templates,
+                approved_by=approved_by,
+                processes=processes,
+            )
+        except JudgeGymError as error:
+            failure, run_id = error, getattr(error, "analysis_run", None)
+            if run_id is None:
+                raise
     if run_id is not None:
         show_results(run_id, next_file=file, everything=everything, as_json=as_json)
+    if failure is not None:
+        raise _with_report(failure, file)
     check_failed_work(load_sweep(file).name, only)
+
+
+def _with_report(failure: "JudgeGymError", file: Path) -> "JudgeGymError":
+    """Return what failed in a run whose report is written, with advice that a freeze allows."""
+    from judge_gym.design.frozen import frozen_file
+    from judge_gym.errors import JudgeGymError
+
+    remedies: Sequence[str] = failure.remedies
+    if frozen_file(file).exists():
+        remedies = (
+            f"{file.name} is frozen, so leave it as it is: its report counts these answers as "
+            "missing and says so. To change a model, max_tokens or a prompt, copy the file under "
+            "another name and freeze that. In the copy:",
+            *remedies,
+        )
+    return JudgeGymError(f"{failure.message} The report of the rest is written.", remedies)
 
 
 def create(

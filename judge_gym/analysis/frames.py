@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NAMES = """
-    agent arm axis category concept country domain evidence_view experiment experiment_a
+    actors agent arm axis category concept country domain evidence_view experiment experiment_a
     experiment_b family family_a family_b finish_reason judge metric model model_a model_b
     owner_family owner_model pair probe_window prompt_order provider rival route rubric
     rubric_family rubric_owner scoring_method source status sweep task_type template tier unit

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import UnionType
@@ -25,7 +26,7 @@ DEFINITION = Path("definition")
 CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv")
 COMPRESSED = ".gz"
 """May follow a suffix of a corpus file: the file is decompressed while it is read."""
-_SHOWN_NAMES = 12
+_SHOWN_NAMES = 3
 
 
 def read_text(path: Path) -> str:
@@ -52,9 +53,13 @@ def what_exists(path: Path) -> str:
     while not folder.is_dir():
         folder = folder.parent
     names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
     where = "This folder" if folder == Path() else folder
-    return f"{where} has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}."
+    if len(names) <= _SHOWN_NAMES:
+        return f"{where} has {', '.join(names) or 'no files'}."
+    missing = path.relative_to(folder).parts[0]
+    close = get_close_matches(missing, names, n=_SHOWN_NAMES, cutoff=0.5)
+    closest = f"; the closest: {', '.join(close)}" if close else ""
+    return f"{where} has {len(names)} files and folders{closest}."
 
 
 def corpus_suffix(path: Path) -> str:

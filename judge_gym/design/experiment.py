@@ -125,6 +125,9 @@ class RubricSource(Frozen):
     """The model whose rubric all judges use (`shared`)."""
     rubric: Rubric | None = None
     """The rubric itself (`provided`)."""
+    name: str = Field(default="", exclude=True)
+    """The file that a provided rubric was read from, as the sweep writes it, or the last part of an
+    absolute path. It is in no dump, so it is part of no identity; `stored_config` adds it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -387,6 +390,13 @@ class Experiment(Frozen):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def stored_config(self) -> dict[str, Any]:
+        """Return all fields as the database keeps them, with the file of a provided rubric."""
+        config = self.model_dump(mode="json")
+        if self.rubric.name:
+            config["rubric"]["name"] = self.rubric.name
+        return config
 
     @property
     def expertise(self) -> Expertise:

@@ -24,6 +24,9 @@ MOMENT = "%Y-%m-%d %H:%M:%S UTC"
 _MOST_CHANGES = 5
 _LONGEST_VALUE = 80
 _DIGEST = "_sha256"
+_FILES, _POINTS = ("rubrics", "actors"), "experiments_sha256"
+"""What files of rubrics and actors hold, which says what changed where the points did: a file may
+be renamed. Plans frozen by earlier versions lack it."""
 
 
 class FrozenPlan(Frozen):
@@ -139,7 +142,12 @@ def changes(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
 
     A digest says nothing to a reader: of one there is a sentence where nothing else differs.
     """
-    before, after = dict(_leaves(frozen)), dict(_leaves(now))
+    unchanged = frozen.get(_POINTS) == now.get(_POINTS)
+    left_out = {name for name in _FILES if unchanged or name not in frozen}
+    before, after = (
+        dict(_leaves({name: value for name, value in of.items() if name not in left_out}))
+        for of in (frozen, now)
+    )
     differing = [
         name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)
     ]

@@ -190,7 +190,9 @@ def _rubric(node: Node) -> RubricSource:
         return RubricSource(kind="shared", model=child.value)
     path = node.place.file.parent / Path(child.value)
     try:
-        return RubricSource(kind="provided", rubric=load_rubric(path))
+        given = Path(child.value)
+        name = given.name if given.is_absolute() else given.as_posix()
+        return RubricSource(kind="provided", rubric=load_rubric(path), name=name)
     except ConfigError as error:
         what = f"cannot be used: {error.message.rstrip('.')}"
         raise child.place.problem(what, error.remedy) from error

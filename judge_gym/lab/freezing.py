@@ -1,7 +1,7 @@
 """Freezing a sweep: what its design is, and whether it is still what was frozen."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -39,6 +39,8 @@ def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
         "concepts": sorted({experiment.concept for experiment in experiments}),
         "tasks": sorted({experiment.task_type for experiment in experiments}),
         "axes": _levels(experiments),
+        "rubrics": dict(_rubrics(experiments)),
+        "actors": dict(_actors(experiments)),
         "replicates": sorted({experiment.replicates for experiment in experiments}),
         "experiments": len(experiments),
         "experiments_sha256": sha256("points", points),
@@ -59,6 +61,24 @@ def _levels(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
         if found != [axis.default] and axis.name != "replicates":
             levels[axis.name] = found
     return levels
+
+
+def _rubrics(experiments: Sequence[Experiment]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the file of each provided rubric with its stages."""
+    for experiment in experiments:
+        if (rubric := experiment.rubric.rubric) and experiment.rubric.name:
+            stages = enumerate(rubric.stages, 1)
+            yield (
+                experiment.rubric.name,
+                {f"stages.{number}": stage.model_dump(mode="json") for number, stage in stages},
+            )
+
+
+def _actors(experiments: Sequence[Experiment]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each mapping of actors with its pairs."""
+    for experiment in experiments:
+        if mapping := experiment.actors.mapping:
+            yield mapping.name, mapping.model_dump(mode="json", exclude={"name"})
 
 
 def _written(level: Any) -> str:

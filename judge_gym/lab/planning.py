@@ -1,5 +1,6 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +55,7 @@ from judge_gym.lab.sweeps import (
 from judge_gym.lab.texts import Texts
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.hourly import bound_warnings
+from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import Settings, settings
@@ -185,6 +187,7 @@ def plan_sweep(
             *evidence_notes(session, [one.window for one in experiments], configured, previews),
             *replicate_warnings(sweep),
             *model_warnings(providers, models_used(configured, sweep, experiments)),
+            *_missing_keys(providers, models_used(configured, sweep, experiments)),
             *unwritten_rivals(sweep),
             *renamed_windows(session, sweep),
             *_hourly_warnings(session, providers, lines),
@@ -225,6 +228,17 @@ def _hourly_warnings(
     real = [line for line in lines if not is_simulated_provider(line.provider)]
     calls = sum(line.to_do for line in real)
     return bound_warnings(session, providers, calls, sum(line.left.cost_usd or 0 for line in real))
+
+
+def _missing_keys(providers: Providers, models: Collection[str]) -> Iterator[str]:
+    """Yield the keys that a run needs and that the environment lacks."""
+    variables = {providers.of(model).key_env: providers.of(model).name for model in models}
+    for variable, provider in sorted(variables.items()):
+        if variable and not os.environ.get(variable):
+            yield (
+                f"The key for provider {provider} is not in the environment: a run needs "
+                f"{variable}, or the Prefect Secret block {kept_name(variable)}."
+            )
 
 
 def _assumptions(

@@ -1,6 +1,6 @@
 """How far a sweep is: what people, `--json` and other programs are told, from one place."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.names import PROBE
+from judge_gym.design.names import CRITIC, PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
 from judge_gym.llm.providers import load_providers
@@ -28,12 +28,16 @@ from judge_gym.store.progress import (
     Refusal,
     SentCall,
     activity,
+    experiment_progress,
     lowered_limits,
+    paces,
     refusals,
     sent_calls,
+    summed_progress,
     sweep_progress,
 )
 from judge_gym.store.results import is_analysed
+from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, calls_of, has_cancelled_calls, spending_scope, spent
 from judge_gym.store.sweep_runs import LastRun, last_run
@@ -42,7 +46,8 @@ from judge_gym.store.windows import WindowLine, window_lines
 ENOUGH = 10
 """Calls that must have ended lately before their rate says when the rest will have."""
 HOW_ESTIMATED = (
-    f"what is left, one call each, at the rate of the last {RECENT // timedelta(minutes=1)} minutes"
+    "what is left of each workflow, one call each, at the rate of its slowest provider over "
+    f"{RECENT // timedelta(minutes=1)} minutes"
 )
 
 
@@ -151,10 +156,10 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     now = now or datetime.now(UTC)
     experiments = experiments_of_sweep(session, sweep)
     scope = spending_scope(session, sweep)
-    progress = sweep_progress(session, list(experiments), sweep)
+    by_experiment = experiment_progress(session, list(experiments), sweep)
+    progress = summed_progress(session, by_experiment, sweep)
     in_batches = waiting(session, scope)
     lately = activity(session, scope, now)
-    models = {experiment.model for experiment in experiments.values()}
     selection = Selection(list(experiments), sweep=sweep)
     kept = kept_failures(session, selection)
     refused = refusals(session, scope)
@@ -164,7 +169,11 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     if not at_work:  # calls of a killed run are still stored as sent
         lately = [replace(part, in_flight=0) for part in lately if part.ended]
     usage = spent(session, scope)
-    end = expected(progress, lately, sum(in_batches.values()), now)
+    critic = critic_of_sweep(session, sweep)
+    models = {key: experiment.model for key, experiment in experiments.items()}
+    left = _left_by_provider(by_experiment, models, critic.model if critic else "")
+    at = paces(session, scope, now)
+    end = expected(progress, left, at, lately, sum(in_batches.values()), now)
     if not at_work and end.at is not None:
         end = replace(end, at=None, why="no run is in progress")
     return Status(
@@ -172,7 +181,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         at=now,
         in_progress=at_work,
         cancelled=has_cancelled_calls(session, scope),
-        simulated=all(map(is_simulated_model, models)) or usage.simulated,
+        simulated=all(map(is_simulated_model, models.values())) or usage.simulated,
         experiments=len(experiments),
         windows=window_lines(session, experiment_ids=list(experiments)),
         workflows=_workflows(
@@ -250,13 +259,36 @@ def progress_of(engine: Engine, sweep: str) -> dict[str, Progress] | None:
         return sweep_progress(session, list(experiments), sweep)
 
 
+Left = Mapping[str, Mapping[str, int]]
+"""Workflow → provider → calls left."""
+
+
+def _left_by_provider(
+    by_experiment: Mapping[int, Mapping[str, Progress]], models: Mapping[int, str], critic: str
+) -> Left:
+    """Return what is left of W3 to W6; the model of the critic makes all of W6."""
+    left: dict[str, Counter[str]] = defaultdict(Counter)
+    for experiment, parts in by_experiment.items():
+        for workflow, part in parts.items():
+            model = critic if workflow == CRITIC else models[experiment]
+            missing = max(0, (part.total or 0) - part.done)
+            left[workflow][model.partition("/")[0]] += missing
+    return left
+
+
 def expected(
     progress: Mapping[str, Progress],
+    by_provider: Left,
+    paces: Mapping[str, float],
     lately: Sequence[Activity],
     in_batches: int,
     now: datetime,
 ) -> Expected:
-    """Return when the work will be done, if it goes on as in the last minutes."""
+    """Return when the work will be done, if it goes on at the pace of the last minutes.
+
+    Providers work at once and workflows one after the other, so the slowest provider decides how
+    long a workflow takes. `paces` are calls a minute.
+    """
     left = sum(max(0, (part.total or 0) - part.done) for part in progress.values())
     at_least = any(
         not _is_over(part.state) for name, part in progress.items() if name != PROBE
@@ -267,7 +299,17 @@ def expected(
         return Expected(None, left, at_least, f"in batches: {counted(in_batches, 'call')}")
     if sum(rate.ended for rate in lately) < ENOUGH:
         return Expected(None, left, at_least, "too few calls ended lately to tell")
-    minutes = left / sum(rate.per_minute for rate in lately)
+    minutes = 0.0
+    for workflow, part in progress.items():
+        missing = by_provider.get(workflow)
+        if missing is None:  # evidence and rubrics, which are few, by whatever provider
+            missing_here = max(0, (part.total or 0) - part.done)
+            minutes += missing_here / sum(rate.per_minute for rate in lately)
+            continue
+        if unknown := [name for name, calls in missing.items() if calls and name not in paces]:
+            few = f"too few calls to {' and '.join(sorted(unknown))} ended to tell"
+            return Expected(None, left, at_least, few)
+        minutes += max((calls / paces[name] for name, calls in missing.items() if calls), default=0)
     return Expected(now + timedelta(minutes=minutes), left, at_least, HOW_ESTIMATED)
 
 

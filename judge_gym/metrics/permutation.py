@@ -53,8 +53,13 @@ def permutation_null(
     rng: np.random.Generator,
     permutations: int,
     weight: FloatArray | None = None,
+    *,
+    steady: bool = False,
 ) -> PermutationNull:
     """Return the null of `statistic`: `permutations` means over items, and the mean of each item.
+
+    With `steady`, few items are permuted more often, up to 100,000 times together: the standard
+    error of the null's centre is then that of many items.
 
     Every item of `verdicts` has a sample of every judge. `statistic` maps pignistic distributions
     (permutations, judges, stages) to (permutations). `weight` holds the weight of each item in the
@@ -66,7 +71,8 @@ def permutation_null(
     items, starts = np.unique(verdicts.item[order], return_index=True)
     weight = np.full(len(items), 1 / len(items)) if weight is None else weight
     per_item, means = np.empty(len(items)), np.zeros(permutations)
-    per_group = permutations_per_group(len(items), permutations)
+    most = SHARED_PERMUTATIONS if steady else permutations
+    per_group = permutations_per_group(len(items), most)
     for layout, chosen in by_layout(verdicts.sizes()[:, items].T):
         group_codes = code[starts[chosen][:, None] + np.arange(layout.sum())]
         weights = _packed(distinct, verdicts.n_stages, int(layout.max()))
@@ -120,7 +126,9 @@ def sampled_sums(
     total, rows = np.zeros(permutations), max(1, CHOICES // permutations)
     for first in range(0, len(values), rows):
         part = values[first : first + rows]
-        if part.shape[1] < permutations:
+        if part.shape[1] > permutations:
+            part = part[:, :permutations]
+        elif part.shape[1] < permutations:
             chosen = rng.integers(0, part.shape[1], size=(len(part), permutations), dtype=np.uint32)
             part = np.take_along_axis(part, chosen, axis=1)
         total += weight[first : first + rows] @ part

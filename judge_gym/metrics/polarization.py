@@ -181,9 +181,12 @@ def measure_polarization(
     *,
     divergence: Divergence = Divergence.JENSEN_SHANNON,
     family: IntArray | None = None,
-    permutations: int = PERMUTATIONS,
+    permutations: int | None = None,
 ) -> Polarization:
     """Return the polarization of the judges over the items that all of them scored.
+
+    By default p has 1,000 permutations, and the floor as many as leave its second decimal place
+    alone: 100,000 over all items. With `permutations` both have so many.
 
     Per item the divergence among pignistic distributions, then the mean over items. `family`
     (an integer per judge) averages the distributions of a family first, so that two sizes of
@@ -204,7 +207,10 @@ def measure_polarization(
 
     p, _ = pignistic(verdicts)
     per_item = apart(p[:, common].swapaxes(0, 1))
-    return _report(divergence, kept, per_item, permutation_null(kept, apart, rng, permutations))
+    null = permutation_null(
+        kept, apart, rng, permutations or PERMUTATIONS, steady=permutations is None
+    )
+    return _report(divergence, kept, per_item, null)
 
 
 def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None) -> Estimate:

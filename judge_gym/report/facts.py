@@ -19,7 +19,7 @@ from judge_gym.lab.evidence_notes import notes_on
 from judge_gym.llm.capabilities import as_text
 from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.report.remarks import remark_text
-from judge_gym.report.scopes import rubric_phrase, setting_of
+from judge_gym.report.scopes import rubric_phrase, setting_of, task_in_words
 from judge_gym.report.table import Row, Table
 from judge_gym.store.experiments import (
     experiments_of_sweep,
@@ -175,7 +175,7 @@ def _experiments(
             Row(
                 (
                     experiment.concept,
-                    experiment.task_type,
+                    task_in_words(experiment.task_type),
                     experiment.model,
                     experiment.family,
                     rubric_phrase(str(experiment.rubric)),

@@ -264,47 +264,68 @@ def claimed(finding: FindingRow) -> str:
 
 @dataclass(frozen=True)
 class Settings:
-    """How far changes of one axis move verdicts, the largest first."""
+    """How far changes of one axis move verdicts, the largest first.
+
+    Those that cannot be estimated come last.
+    """
 
     effects: Sequence[ResultRow] = ()
     question = _SETTINGS_QUESTION
 
+    def shown(self, most: int = _SINGLE) -> Sequence[ResultRow]:
+        """Return the largest effect of every varied axis, and others up to `most`."""
+        first: dict[str, ResultRow] = {}
+        for row in self.effects:
+            first.setdefault(str(row.scope.get("axis", "")), row)
+        named = set(map(id, first.values()))
+        rest = [row for row in self.effects if id(row) not in named]
+        named |= set(map(id, rest[: max(0, most - len(first))]))
+        return [row for row in self.effects if id(row) in named]
+
     def note(self, most: int = _SINGLE) -> str:
         """What the figures are, and how many of them are shown."""
-        total = len(self.effects)
-        shown = f"; the {most} largest of {total}" if total > most else ""
-        return f"change on the 0-1 scale; no claim{shown}"
+        total, shown = len(self.effects), len(self.shown(most))
+        left_out = f"; the largest of each axis, {shown} of {total}" if total > shown else ""
+        return f"change on the 0-1 scale; no claim{left_out}"
 
     def rows(self, most: int = _SINGLE) -> list[Row]:
-        """Return the largest effects, each with what changes, its figure and whether it moved.
+        """Return the effects shown, each with what changes, its figure and whether it moved.
 
-        With `most` 0 it is one line that names the largest.
+        With `most` 0 and one axis it is one line that names the largest.
         """
-        if self.effects and not most:
+        if len(self.shown(0)) == 1 and not most:
             [change], largest = changes([self.effects[0].scope]), figure(self.effects[0])
             said = f"{self.question}  {self.counts}; the largest: {change} {largest}"
             return [Row((), heading=said)]
         heading = f"{self.question}  {self.note(most)}"
+        shown = self.shown(most)
         return [
             Row((change, figure(row), _moved(row)), heading=heading)
-            for row in self.effects[:most]
-            for change in changes([row.scope])
+            for row, change in zip(shown, changes([row.scope for row in shown]), strict=True)
         ]
 
     @property
     def counts(self) -> str:
         """How many moved verdicts, and how many did not."""
-        return _counted(map(_moved, self.effects), ("moved", "not shown"))
+        return _counted(map(_moved, self.effects), ("moved", _NOT_SHOWN, _UNTESTED))
+
+
+_NOT_SHOWN = "no move shown"
+"""Of an effect whose interval holds 0."""
 
 
 def _moved(row: ResultRow) -> str:
-    return "moved" if stands(row) else "not shown"
+    if row.estimate is None:
+        return _UNTESTED
+    return "moved" if stands(row) else _NOT_SHOWN
 
 
 def largest_settings(rows: Sequence[ResultRow]) -> Settings:
     """Return the effects of changed axes among these figures."""
-    effects = [row for row in rows if row.metric == "axis_effect" and row.estimate is not None]
-    return Settings(sorted(effects, key=lambda row: -abs(row.estimate or 0.0)))
+    effects = [row for row in rows if row.metric == "axis_effect"]
+    return Settings(
+        sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
+    )
 
 
 def headline_table(
@@ -335,7 +356,10 @@ def _heading(row: Headline) -> str:
 
 
 def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> Table:
-    """Return the headlines as a table of one row per claim, without figures."""
+    """Return the headlines as a table of one row per claim, without figures, and one per axis.
+
+    The largest effect of a varied axis has its figure and interval.
+    """
     whole = [
         _headline([finding for row in of for finding in row.findings], question, is_check=is_check)
         for (question, is_check), of in groupby(rows, key=lambda row: (row.question, row.is_check))
@@ -348,8 +372,10 @@ def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> 
         ]
         for is_check in (False, True)
     )
-    if settings.effects:
-        claims.append(Row((_SETTINGS_QUESTION, settings.counts), heading="Claims"))
+    claims += [
+        Row((row.cells[0], f"{row.cells[1]}, {row.cells[2]}"), heading=row.heading)
+        for row in settings.rows(1)
+    ]
     return _table(rows, ("about", "conclusion"), [*claims, *checks])
 
 

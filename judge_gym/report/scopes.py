@@ -16,6 +16,8 @@ _PLACES = ("window", "country", "task_type")
 _BEHIND = ("judge", "pair", "concept")
 """Parts of a scope that tell which judgements are behind a figure."""
 _CODED = ("rule", "regression", "term")
+_TASKS = {"ecc": "contested concept (ecc)"}
+_REGRESSIONS = {"ecc": "contested concepts (ecc)", "ablation": "all tasks (ablation)"}
 _CONTRAST = ("axis", "from", "to")
 _NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
 _DISPLAY = {
@@ -142,9 +144,8 @@ def short_label(scope: Scope) -> str:
     if not scope:
         return "the sweep"
     if "regression" in scope:
-        return ", ".join(
-            _term(str(scope[name])) for name in ("regression", "term") if name in scope
-        )
+        names = (name for name in ("regression", "term") if name in scope)
+        return ", ".join(_term(text) for name in names for text in _texts([scope], name))
     subject = str(scope.get("judge") or scope.get("pair") or "all judges")
     return f"{subject} on {scope['concept']}" if "concept" in scope else subject
 
@@ -159,7 +160,14 @@ def _varying(scopes: Sequence[Scope]) -> Iterator[list[str]]:
 
 
 def _texts(scopes: Sequence[Scope], name: str) -> list[str]:
-    return [str(scope.get(name, "")) for scope in scopes]
+    texts = [str(scope.get(name, "")) for scope in scopes]
+    words = {"task_type": _TASKS, "regression": _REGRESSIONS}.get(name, {})
+    return [words.get(text, text) for text in texts]
+
+
+def task_in_words(task: str) -> str:
+    """Return a task type as tables name it: `ecc` is short for an essentially contested concept."""
+    return _TASKS.get(task, task)
 
 
 def _term(text: str) -> str:

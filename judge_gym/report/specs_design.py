@@ -81,8 +81,8 @@ DESIGN = (
         ),
         formulas=(
             "x = β₀ + β(judge) + β(concept) + β(level of each axis) + error",
-            "ecc: contested concepts alone, with the quality of the rubric as a term",
-            "ablation: all tasks",
+            "contested concepts (ecc): those alone, with the quality of the rubric as a term",
+            "all tasks (ablation): every task",
             "uncertainty_gap: |A|/S of subset verdicts (0 for one stage) in the place of x",
             "ordered logit: log odds of a higher stage; mixed model: items and owners random",
         ),

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
-from judge_gym.formats import visible
+from judge_gym.counting import counted
+from judge_gym.formats import ABSENT, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -177,8 +179,34 @@ class TerminalTable:
             side: Literal["left", "right"] = "left" if place < self.table.words else "right"
             grid.add_column(justify=side, width=width, overflow="fold")
         for cells in rows:
-            grid.add_row(*(Text(cell, style=style) for cell in cells))
+            grid.add_row(
+                *(Text(self._hung(cell, place, widths[place]), style=style)
+                  for place, cell in enumerate(cells))
+            )  # fmt: skip
         return Padding(grid, (0, 0, 0, indent), expand=False)
+
+    def _hung(self, cell: str, place: int, width: int) -> str:
+        """Return a label with its further lines indented: none of them reads as another row."""
+        from rich.cells import cell_len
+
+        fits = cell_len(cell) <= width or cell_len(cell) != len(cell)
+        if fits or place >= self.table.words or self._longest_word(place) > width - GAP:
+            return cell
+        return "\n".join(wrap(cell, width, subsequent_indent=" " * GAP, break_on_hyphens=False))
+
+
+def without_empty_rows(table: Table) -> Table:
+    """Return a table without the rows in which every number is missing; a note counts them."""
+    kept = tuple(
+        row
+        for row in table.rows
+        if not row.cells or any(cell not in ("", ABSENT) for cell in row.cells[table.words :])
+    )
+    empty = len(table.rows) - len(kept)
+    if not empty or table.words == len(table.columns):
+        return table
+    note = f"{counted(empty, 'row')} without a figure {'is' if empty == 1 else 'are'} left out."
+    return replace(table, rows=kept, notes=(*table.notes, note))
 
 
 _READ_AS_MARKUP = re.compile(r"([\\`*_\[\]<>&~|#$!])")

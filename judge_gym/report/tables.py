@@ -24,7 +24,7 @@ from judge_gym.report.specs_design import DESIGN, RUBRICS
 from judge_gym.report.specs_judges import JUDGES
 from judge_gym.report.specs_people import PEOPLE
 from judge_gym.report.specs_robustness import ROBUSTNESS
-from judge_gym.report.table import Row, Table
+from judge_gym.report.table import Row, Table, without_empty_rows
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -93,7 +93,7 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     tables += [_table(own_rubrics_spec(spec), mixed) for spec in SPECS if spec.across]
     tables += [_table(spec, plain) for spec in SPECS if not spec.across]
     tables += [_others(plain), _reasons(rows)]
-    return [table for table in tables if table.rows]
+    return [table for table in map(without_empty_rows, tables) if table.rows]
 
 
 def _mixes(row: ResultRow) -> bool:

@@ -1,5 +1,7 @@
 """A bundle: a folder with the rows of chosen experiments, as CSV and as Parquet, and a manifest.
 
+A codebook (`store.codebook`) says what each column means.
+
 The CSV files are what PostgreSQL writes and reads, cell by cell: they are what an import reads,
 so nothing in them is changed for the sake of a spreadsheet, which would take a text that begins
 with = + - or @ for a formula. The Parquet files hold the same rows with types and no such danger.
@@ -20,6 +22,7 @@ from judge_gym.errors import StoreError
 from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import Columns, begin_copying, columns_of, copy_out, open_csv
+from judge_gym.store.codebook import CODEBOOK, codebook, write_codebook
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.redaction import public_columns
 
@@ -226,6 +229,8 @@ def export(
             shown = public_columns(name, columns, experiments.values()) if public else sql.SQL("*")
             query = _query(name, shown, list(experiments), sweep)
             written[name] = _write(connection, folder, name, columns, query)
+        types = {name: table.columns for name, (table, _) in written.items()}
+        write_codebook(folder / CODEBOOK, codebook(connection, TABLES, types))
     current, _ = migrate.revisions(engine)
     manifest = Manifest(
         judge_gym=version("judge-gym"),

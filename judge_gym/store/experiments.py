@@ -60,7 +60,7 @@ def register_experiment(
         "family": experiment.family,
         "scale_size": experiment.scale_size,
         "replicates": experiment.replicates,
-        "config": experiment.model_dump(mode="json"),
+        "config": experiment.stored_config(),
     }
     session.execute(insert(t.Experiment).values(values).on_conflict_do_nothing())
     stored = session.scalars(

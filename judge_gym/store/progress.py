@@ -69,6 +69,14 @@ def sweep_progress(
     `sweep` limits it to the replicates that its file declares, and adds W6 if it has a critic.
     """
     by_experiment = experiment_progress(session, experiment_ids, sweep)
+    return summed_progress(session, by_experiment, sweep)
+
+
+def summed_progress(
+    session: Session, by_experiment: Mapping[int, Mapping[str, Progress]], sweep: str | None
+) -> dict[str, Progress]:
+    """Return `sweep_progress` of experiments whose own progress is known."""
+    experiment_ids = list(by_experiment)
     summed: dict[str, Progress] = {
         "w1-evidence": _evidence(session, experiment_ids),
         "w2-rubric": _rubrics(session, experiment_ids),
@@ -367,6 +375,10 @@ SHORTEST = timedelta(seconds=10)
 """The shortest span for a rate; over less, the first burst would inflate it."""
 
 
+FEWEST_OF_A_PROVIDER = 3
+"""Calls to a provider that must have ended for a pace of it."""
+
+
 @dataclass(frozen=True)
 class Activity:
     """A provider's calls for a sweep in the last `RECENT`."""
@@ -436,6 +448,36 @@ def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
         for provider, ended, first, sent in rows
         if ended or sent
     ]
+
+
+def paces(session: Session, scope: Scope, now: datetime) -> dict[str, float]:
+    """Return provider → calls ended a minute in the last `RECENT` that it was at work.
+
+    A provider without a call in flight was at work until its last call ended. Those of which too
+    few calls ended then are left out.
+    """
+    last = sa.func.max(t.Call.finished_at).over(partition_by=t.Call.provider)
+    waits = sa.func.bool_or(t.Call.status == "sent").over(partition_by=t.Call.provider)
+    until = sa.case((waits, now), else_=last)
+    rows = (
+        sa.select(t.Call.provider, t.Call.status, t.Call.sent_at, t.Call.finished_at,
+                  until.label("until"))
+        .where(calls_of(scope), t.Call.route == "direct", t.Call.batch_id.is_(None))
+        .subquery()
+    )  # fmt: skip
+    ended = session.execute(
+        sa.select(rows.c.provider, sa.func.count(), sa.func.min(rows.c.sent_at), rows.c.until)
+        .where(
+            rows.c.status.in_(("succeeded", "failed")),
+            rows.c.finished_at > rows.c.until - RECENT,
+        )
+        .group_by(rows.c.provider, rows.c.until)
+    )
+    return {
+        provider: _per_minute(count, first, until)
+        for provider, count, first, until in ended
+        if count >= FEWEST_OF_A_PROVIDER
+    }
 
 
 def sent_calls(session: Session, scope: Scope, *, again: bool) -> list[SentCall]:

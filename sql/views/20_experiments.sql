@@ -24,6 +24,8 @@ SELECT
     (x.config ->> 'bundle_size')::integer AS bundle_size,
     CASE x.config #>> '{rubric,kind}'
         WHEN 'shared' THEN 'shared by ' || (x.config #>> '{rubric,model}')
+        WHEN 'provided' THEN
+            'provided' || coalesce(' ' || (x.config #>> '{rubric,name}'), '')
         ELSE x.config #>> '{rubric,kind}'
     END AS rubric,
     x.replicates,
@@ -46,7 +48,7 @@ SELECT
     -- experiments of older versions lack are at their default there.
     md5((
         '{"reasoning_effort": "default", "logprobs": false, "actors": {"kind": "as_found", "mapping": null}, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": ""}'::jsonb
-        || (x.config - '{tag,window,model,family,replicates}'::text[])
+        || ((x.config #- '{rubric,name}') - '{tag,window,model,family,replicates}'::text[])
     )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,
     x.created_at
@@ -75,7 +77,7 @@ COMMENT ON COLUMN analysis.experiments.prompt_order IS 'Axis: rubric_first or ev
 COMMENT ON COLUMN analysis.experiments.abstain IS 'Axis: whether the judge may abstain.';
 COMMENT ON COLUMN analysis.experiments.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.experiments.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
-COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided.';
+COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
 COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
 COMMENT ON COLUMN analysis.experiments.temperature IS 'Axis: sampling temperature, 0 to 2.';
 COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: top_p, above 0 to 1.';

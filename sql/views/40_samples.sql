@@ -29,6 +29,8 @@ SELECT
     x.logprobs,
     x.wording,
     x.rubric_draw,
+    x.actors,
+    x.replicates,
     x.setting,
     s.item_id,
     i.item_key,
@@ -108,7 +110,7 @@ COMMENT ON COLUMN analysis.samples.prompt_order IS 'Axis: rubric_first or eviden
 COMMENT ON COLUMN analysis.samples.abstain IS 'Axis: whether the judge may abstain.';
 COMMENT ON COLUMN analysis.samples.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.samples.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
-COMMENT ON COLUMN analysis.samples.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided.';
+COMMENT ON COLUMN analysis.samples.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
 COMMENT ON COLUMN analysis.samples.temperature IS 'Axis: sampling temperature, 0 to 2.';
 COMMENT ON COLUMN analysis.samples.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.samples.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
@@ -163,3 +165,5 @@ COMMENT ON COLUMN analysis.samples.latency_ms IS 'Time from sending to the answe
 COMMENT ON COLUMN analysis.samples.created_at IS 'When the sample was stored.';
 COMMENT ON COLUMN analysis.samples.imported IS 'Whether the judgement was imported.';
 COMMENT ON COLUMN analysis.samples.simulated IS 'Whether the verdict, its probes, its rubric or the text came from the simulator.';
+COMMENT ON COLUMN analysis.samples.actors IS 'Axis: whose names the evidence shows, as_found or swapped with the name of the mapping.';
+COMMENT ON COLUMN analysis.samples.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';

@@ -16,6 +16,24 @@ SELECT
     d.stage,
     d.n,
     d.weight,
+    x.scoring_method,
+    x.randomize_labels,
+    x.shuffle_order,
+    x.evidence_view,
+    x.actors,
+    x.prompt_order,
+    x.abstain,
+    x.probe_window,
+    x.bundle_size,
+    x.rubric,
+    x.replicates,
+    x.temperature,
+    x.top_p,
+    x.max_tokens,
+    x.reasoning_effort,
+    x.logprobs,
+    x.wording,
+    x.rubric_draw,
     d.simulated,
     d.imported,
     d.cumulative_weight
@@ -85,3 +103,21 @@ COMMENT ON COLUMN analysis.distributions.weight IS 'Share of the verdicts for th
 COMMENT ON COLUMN analysis.distributions.simulated IS 'Whether the simulator gave any of the verdicts.';
 COMMENT ON COLUMN analysis.distributions.imported IS 'Whether it rests on imported judgements.';
 COMMENT ON COLUMN analysis.distributions.cumulative_weight IS 'Share of the verdicts for this stage or a lower one, 0 to 1.';
+COMMENT ON COLUMN analysis.distributions.scoring_method IS 'Axis: single (one stage), subset (every supported stage) or structured_json.';
+COMMENT ON COLUMN analysis.distributions.randomize_labels IS 'Axis: whether stages get random letters in each sample.';
+COMMENT ON COLUMN analysis.distributions.shuffle_order IS 'Axis: whether stages are listed in random order in each sample.';
+COMMENT ON COLUMN analysis.distributions.evidence_view IS 'Axis: the text the judge reads: raw, cleaned, neutralized or abstracted.';
+COMMENT ON COLUMN analysis.distributions.actors IS 'Axis: whose names the evidence shows, as_found or swapped with the name of the mapping.';
+COMMENT ON COLUMN analysis.distributions.prompt_order IS 'Axis: rubric_first or evidence_first.';
+COMMENT ON COLUMN analysis.distributions.abstain IS 'Axis: whether the judge may abstain.';
+COMMENT ON COLUMN analysis.distributions.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
+COMMENT ON COLUMN analysis.distributions.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.distributions.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
+COMMENT ON COLUMN analysis.distributions.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
+COMMENT ON COLUMN analysis.distributions.temperature IS 'Axis: sampling temperature, 0 to 2.';
+COMMENT ON COLUMN analysis.distributions.top_p IS 'Axis: top_p, above 0 to 1.';
+COMMENT ON COLUMN analysis.distributions.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
+COMMENT ON COLUMN analysis.distributions.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
+COMMENT ON COLUMN analysis.distributions.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
+COMMENT ON COLUMN analysis.distributions.wording IS 'Axis: the paraphrase of the judging prompt.';
+COMMENT ON COLUMN analysis.distributions.rubric_draw IS 'Axis: the draw of the rubric among those that its owner wrote from the same prompt; 0 is the first.';

@@ -4,7 +4,26 @@ CREATE VIEW analysis.swap_pairs AS
 SELECT
     paired.*,
     other_probability - own_probability AS probability_difference,
-    other_score - own_score AS score_difference
+    other_score - own_score AS score_difference,
+    x.scoring_method,
+    x.scale_size,
+    x.randomize_labels,
+    x.shuffle_order,
+    x.evidence_view,
+    x.actors,
+    x.prompt_order,
+    x.abstain,
+    x.probe_window,
+    x.bundle_size,
+    x.rubric,
+    x.replicates,
+    x.temperature,
+    x.top_p,
+    x.max_tokens,
+    x.reasoning_effort,
+    x.logprobs,
+    x.wording,
+    x.rubric_draw
 FROM (
     SELECT
         d.sweep,
@@ -43,6 +62,7 @@ FROM (
         d.sweep, other.experiment_id, s.experiment, s.concept, s.model, s.family, other.arm,
         r.owner_model, other.id, s.item_id
 ) AS paired
+JOIN analysis.experiments AS x ON x.experiment_id = paired.experiment_id
 WHERE own_n > 0 AND other_n > 0;
 
 COMMENT ON VIEW analysis.swap_pairs IS 'One row per sweep, judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap is informative only beyond the sham.';
@@ -66,3 +86,22 @@ COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether any of it came from 
 COMMENT ON COLUMN analysis.swap_pairs.imported IS 'Whether it rests on imported judgements.';
 COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other minus own probability, -1 to 1; below 0: less confident under the other rubric.';
 COMMENT ON COLUMN analysis.swap_pairs.score_difference IS 'Other minus own verdict on the 0-1 scale, -1 to 1.';
+COMMENT ON COLUMN analysis.swap_pairs.scoring_method IS 'Axis: single (one stage), subset (every supported stage) or structured_json.';
+COMMENT ON COLUMN analysis.swap_pairs.scale_size IS 'Axis: number of stages S on the scale, 2 to 10.';
+COMMENT ON COLUMN analysis.swap_pairs.randomize_labels IS 'Axis: whether stages get random letters in each sample.';
+COMMENT ON COLUMN analysis.swap_pairs.shuffle_order IS 'Axis: whether stages are listed in random order in each sample.';
+COMMENT ON COLUMN analysis.swap_pairs.evidence_view IS 'Axis: the text the judge reads: raw, cleaned, neutralized or abstracted.';
+COMMENT ON COLUMN analysis.swap_pairs.actors IS 'Axis: whose names the evidence shows, as_found or swapped with the name of the mapping.';
+COMMENT ON COLUMN analysis.swap_pairs.prompt_order IS 'Axis: rubric_first or evidence_first.';
+COMMENT ON COLUMN analysis.swap_pairs.abstain IS 'Axis: whether the judge may abstain.';
+COMMENT ON COLUMN analysis.swap_pairs.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
+COMMENT ON COLUMN analysis.swap_pairs.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.swap_pairs.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
+COMMENT ON COLUMN analysis.swap_pairs.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
+COMMENT ON COLUMN analysis.swap_pairs.temperature IS 'Axis: sampling temperature, 0 to 2.';
+COMMENT ON COLUMN analysis.swap_pairs.top_p IS 'Axis: top_p, above 0 to 1.';
+COMMENT ON COLUMN analysis.swap_pairs.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
+COMMENT ON COLUMN analysis.swap_pairs.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
+COMMENT ON COLUMN analysis.swap_pairs.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
+COMMENT ON COLUMN analysis.swap_pairs.wording IS 'Axis: the paraphrase of the judging prompt.';
+COMMENT ON COLUMN analysis.swap_pairs.rubric_draw IS 'Axis: the draw of the rubric among those that its owner wrote from the same prompt; 0 is the first.';

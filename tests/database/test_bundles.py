@@ -245,6 +245,25 @@ def test_equal_rows_make_equal_bundles_and_parquet_holds_them_typed(
     assert sorted(len(row["held_out_items"]) for row in arms) == [0, 0, 0, 1]
 
 
+def test_a_codebook_says_what_every_column_means(lab: Lab, tmp_path: Path) -> None:
+    manifest = export(lab.engine, tmp_path / "bundle", sweep=SWEEP)
+    book = pd.read_csv(tmp_path / "bundle" / "codebook.csv", keep_default_na=False)
+    listed = set(zip(book["table"], book["column"], strict=True))
+    assert listed == {
+        (name, column) for name, table in manifest.tables.items() for column in table.columns
+    }
+    assert not list(book[book["meaning"] == ""]["column"])
+    entry = book.set_index(["table", "column"]).loc
+    stages = entry["samples", "stages"]
+    assert (stages["unit"], stages["view"]) == ("bit set", "analysis.samples.stage_bits")
+    assert "bit s-1" in stages["meaning"]
+    assert entry["samples", "status"]["values"] == (
+        "scored, abstained, unparseable, refused, failed"
+    )
+    assert entry["llm_calls", "cost_usd"]["unit"] == "US dollars"
+    assert entry["probes", "probability"]["view"] == "analysis.probes.probability"
+
+
 def test_single_experiments_come_without_sweeps_and_without_the_others(
     lab: Lab, elsewhere: sa.Engine, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from judge_gym.errors import StoreError
 from judge_gym.store import embedded, embedded_account
+from support.command_line import CommandLine
 
 JOIN_AND_WAIT = """
 import sys
@@ -462,3 +463,22 @@ def test_the_log_does_not_grow_for_ever(place: Path) -> None:
     embedded.start(place / "data")
     assert server.log_file.stat().st_size < 1024 * 1024
     assert server.log_file.with_name("server.log.1").stat().st_size == 9 * 1024 * 1024
+
+
+def test_serve_keeps_the_database_running_until_it_is_stopped(place: Path) -> None:
+    command = CommandLine(place, {})
+    served = command.start("database", "serve")
+    try:
+        assert served.stdout is not None
+        assert any(line.startswith("psql ") for line in served.stdout)
+        folder = command.data / "postgres"
+        server = embedded.status(folder)
+        assert server is not None
+        own = command("database", "serve", JUDGE_GYM_DATABASE_URL=server.url).fine()
+        assert own.output.endswith("This server runs by itself.\n")
+        served.send_signal(signal.SIGINT)
+        assert served.wait(60) == 0
+        assert embedded.status(folder) is None
+    finally:
+        served.kill()
+        served.communicate()

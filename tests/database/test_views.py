@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.axes import axes
+from judge_gym.design.experiment import Experiment
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import Answer, Request
 from judge_gym.store import migrate, views
@@ -144,12 +145,68 @@ def test_every_axis_is_a_column_with_the_value_of_the_experiment(lab: Lab) -> No
     assert (row["window_name"], row["model"], row["family"]) == ("spring", ALPHA, "alpha")
 
 
+NOT_OF_ONE_POINT = {"answers", "calls", "declared_replicates", "failures", "sweeps"}
+"""Views with rows of W1 and W2, of no experiment, or whose own columns have the names of axes."""
+
+
+def test_every_view_of_judgements_has_every_axis_as_a_column(database: str) -> None:
+    """So that no grouping of its rows pools what a study varies, however many axes there are."""
+    columns: dict[str, set[str]] = {}
+    for view, column in query(
+        database,
+        "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid "
+        "AND a.attnum > 0 WHERE c.relnamespace = 'analysis'::regnamespace",
+    ):
+        columns.setdefault(view, set()).add(column)
+    of_experiments = {
+        view for view, names in columns.items() if names & {"experiment_id", "experiment_id_a"}
+    } - NOT_OF_ONE_POINT
+    assert {"experiments", "samples", "probes", "distributions"} <= of_experiments
+    lacking = {
+        view: sorted({axis.name for axis in axes()} - columns[view]) for view in of_experiments
+    }
+    assert not {view: names for view, names in lacking.items() if names}
+
+
+def test_a_study_of_actors_is_told_apart_in_every_view(lab: Lab) -> None:
+    swapped = {"swapped": {"name": "rivals", "swap": [["Freedonia", "Sylvania"]]}}
+    lab.documents([None])
+    for model in (ALPHA, BETA):
+        lab.own(model, [[1, 2]], probes=[[0.5]], **COMMON)
+        lab.own(model, [[3, 3]], probes=[[0.9]], actors=swapped, **COMMON)
+    for view in ("samples", "probes", "distributions", "item_pairs"):
+        levels = values(lab, f"SELECT DISTINCT actors FROM analysis.{view} ORDER BY 1")  # noqa: S608
+        assert levels == ["as_found", "swapped rivals"], view
+
+
+def test_two_provided_rubrics_are_two_levels_of_the_axis(lab: Lab) -> None:
+    lab.documents([None])
+    for file in ("strict.yaml", "mild.yaml"):
+        names = [f"{file} {label}" for label in labels(4)]
+        source = {"kind": "provided", "rubric": rubric(*names), "name": file}
+        lab.own(ALPHA, [[1]], rubric=source)
+    found = values(lab, "SELECT DISTINCT rubric FROM analysis.samples ORDER BY 1")
+    assert found == ["provided mild.yaml", "provided strict.yaml"]
+
+
+def test_the_file_of_a_rubric_is_no_part_of_an_identity(lab: Lab) -> None:
+    given = rubric(*labels(4))
+    keys = {
+        (experiment := Experiment(concept="order", window=lab.window, model=ALPHA,
+                                  rubric={"kind": "provided", "rubric": given, "name": name})).key
+        for name in ("", "a.yaml", "b/a.yaml")
+    }  # fmt: skip
+    assert len(keys) == 1
+    assert experiment.stored_config()["rubric"]["name"] == "b/a.yaml"
+
+
 def test_judges_in_the_same_setting_share_its_digest_and_no_others(lab: Lab) -> None:
     lab.documents([None])
+    named = {"kind": "provided", "rubric": rubric(*labels(4)), "name": "a.yaml"}
     for model, more in (
-        (ALPHA, {"tag": "a", "replicates": 2}),
-        (BETA, {}),
-        (BETA, {"top_p": 0.5}),
+        (ALPHA, {"tag": "a", "replicates": 2, "rubric": named}),
+        (BETA, COMMON),
+        (BETA, {"top_p": 0.5, **COMMON}),
     ):
         lab.judge(model, **more)
     with lab.engine.connect() as connection:

@@ -10,9 +10,11 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.frozen import FrozenPlan, frozen_file, load_frozen
 from judge_gym.design.plans import Standing
+from judge_gym.design.rubric import load_rubric
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
-from judge_gym.lab.sweeps import register
+from judge_gym.lab.freezing import design_of
+from judge_gym.lab.sweeps import recipes_of, register
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from judge_gym.store.results import planned
@@ -151,6 +153,70 @@ def test_an_edited_sweep_is_not_planned_and_says_what_changed(
     assert "margin" in run(database, sweep_file).reason
     (sweep_file.parent / "plan.yaml").write_text(PLAN)
     assert run(database, sweep_file).frozen == frozen.sha256
+
+
+RUBRIC = (SWEEPS / "rubrics" / "backsliding.yaml").read_text()
+PROVIDED = SWEEP.replace("{shared: sim/calm-1}", "{provided: rubrics/mine.yaml}")
+ACTORS = "name: rivals\nswap: [[Valmora, Sylvania]]\n"
+
+
+def frozen_by_hand(database: str, file: Path) -> None:
+    """Write the frozen plan of a sweep without the power, which takes seconds."""
+    sweep = load_sweep(file)
+    recipes = recipes_of(Settings(), sweep, list(sweep.experiments()))
+    plan = FrozenPlan(
+        sweep=sweep.name, frozen_at=datetime.now(UTC), judge_gym="0", judgements_before=0,
+        design=json.loads(json.dumps(design_of(sweep, recipes))), estimands=(), exclusions=(),
+        stopping=(), power=(),
+    )  # fmt: skip
+    frozen_file(file).write_text(plan.sealed().text())
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("rubrics/mine.yaml", None, None, "rubrics.rubrics/mine.yaml.stages.2.label"),
+        ("actors.yaml", "Sylvania", "Ruritania", "actors.rivals.swap"),
+        ("corpus.jsonl", "three", "3", "windows.week.source.digest"),
+    ],
+)
+def test_a_file_that_was_changed_after_freezing_is_named_by_plan_freeze_and_run(
+    typed: CommandLine, database: str, sweep_file: Path, file: str, old: str, new: str, told: str
+) -> None:
+    folder = sweep_file.parent
+    (folder / "rubrics").mkdir()
+    (folder / "rubrics" / "mine.yaml").write_text(RUBRIC)
+    (folder / "actors.yaml").write_text(ACTORS)
+    sweep_file.write_text(f"{PROVIDED}".replace(
+        "    replicates: 5", "    actors: {swapped: actors.yaml}\n    replicates: 5"))  # fmt: skip
+    frozen_by_hand(database, sweep_file)
+    assert "frozen on" not in typed("sweep", "plan", str(sweep_file)).fine().output
+    text = (folder / file).read_text()
+    if old is None:
+        label = load_rubric(folder / file).stages[1].label
+        text = text.replace(label, f"{label} now")
+    elif old in text:
+        text = text.replace(old, new)
+    else:
+        text += '{"title": "One more", "text": "' + "The court sat again. " * 20 + '"}\n'
+    (folder / file).write_text(text)
+    said = " ".join(typed("sweep", "plan", str(sweep_file)).fine().output.split())
+    assert told in said
+    assert told in " ".join(typed("sweep", "freeze", str(sweep_file)).errors.split())
+    assert told in run(database, sweep_file).reason
+
+
+def test_a_rubric_file_may_be_renamed_after_freezing(
+    typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    folder = sweep_file.parent / "rubrics"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text(RUBRIC)
+    sweep_file.write_text(PROVIDED)
+    frozen_by_hand(database, sweep_file)
+    (folder / "mine.yaml").rename(folder / "ours.yaml")
+    sweep_file.write_text(PROVIDED.replace("mine.yaml", "ours.yaml"))
+    assert "frozen on" not in typed("sweep", "plan", str(sweep_file)).fine().output
 
 
 def test_a_plan_frozen_after_data_is_not_planned(

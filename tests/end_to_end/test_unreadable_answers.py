@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
-from support.command_line import CommandLine
+from support.command_line import CommandLine, sweep_text
 
 RECORDED = Path(__file__).parents[2] / "deployments" / "recorded"
 MAPPING = f"""\
@@ -17,6 +18,12 @@ judge_column: judge
 item: {{key: pair}}
 verdicts: [{{column: said}}]
 decisions: {{A: 1, tie: 2, B: 3}}
+"""
+UNREADABLE = """
+UPDATE samples SET status = 'unparseable', failure = 'no_verdict: none', stages = NULL,
+verdict_text = NULL, span_start = NULL, span_end = NULL
+FROM arms AS a JOIN experiments AS x ON x.id = a.experiment_id
+WHERE a.id = samples.arm_id AND x.model = 'sim/low-1'
 """
 CALIBRATION = """
 name: away
@@ -50,6 +57,33 @@ def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_
     page = command.data / "reports" / "calibration-away.html"
     assert str(page) in ended.output.replace("\n", "")
     assert "Do not use away" in page.read_text()
+
+
+@pytest.mark.slow
+def test_the_report_comes_though_one_judge_of_three_is_unreadable_at_every_rerun(
+    command: CommandLine, database: str
+) -> None:
+    file = command.folder / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    command("sweep", "run", file).fine()
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text(UNREADABLE))
+    report = command.data / "reports" / "report-quick.html"
+    for attempt in range(2):
+        if attempt:
+            (command.folder / "quick.frozen.json").write_text("{}")
+        report.unlink()
+        ended = command("sweep", "run", file)
+        assert ended.code == 1
+        assert report.exists()
+        assert "sim/low-1" in report.read_text()
+        assert str(report) in ended.output.replace("\n", "")
+        said = " ".join(ended.errors.split())
+        assert "Fewer than half the answers are readable. sim/low-1: " in said
+        assert "The report of the rest is written." in said
+        # A frozen file is not to be edited.
+        assert ("copy the file under another name" in said) == bool(attempt)
 
 
 def test_an_import_that_can_hardly_be_read_needs_an_option(

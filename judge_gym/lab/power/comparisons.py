@@ -1,10 +1,11 @@
 """The comparisons that a sweep plans, each with its design and its price in calls.
 
-Derived from the sweep file alone: no calls are made and no database is read.
+Derived from the sweep file and the files of its evidence: no calls are made and no database is
+read.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -13,7 +14,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
-from judge_gym.lab.evidence import views_needed
+from judge_gym.lab.evidence import preview, views_needed
 from judge_gym.lab.power.study import PLANTABLE
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS, Hypothesis
 from judge_gym.metrics.polarization import MIN_REPLICATES
@@ -56,6 +57,8 @@ class Comparison:
     item_calls: int
     judgements: int
     primary: bool
+    items_assumed: bool
+    """Whether the number of items is `max_documents`, as nobody has seen the evidence."""
 
     @property
     def about(self) -> str:
@@ -84,11 +87,12 @@ def comparisons(sweep: Sweep) -> list[Comparison]:
     plan = sweep.plan
     planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
     experiments = list(sweep.experiments())
+    documents = _documents(sweep)
     simulable = [hypothesis for hypothesis in planned if hypothesis.key in PLANTABLE]
     compared = [
         comparison
         for hypothesis in simulable
-        for comparison in _of_hypothesis(sweep, hypothesis, experiments)
+        for comparison in _of_hypothesis(sweep, hypothesis, experiments, documents)
         if plan is None or comparison.primary
     ]
     if not compared:
@@ -106,7 +110,7 @@ def outcomes_without_figure(sweep: Sweep) -> list[str]:
 
     Of the hypotheses whose power can be simulated.
     """
-    plan, experiments = sweep.plan, list(sweep.experiments())
+    plan, experiments, documents = sweep.plan, list(sweep.experiments()), _documents(sweep)
     lost: list[str] = []
     if plan is None:
         return lost
@@ -114,7 +118,7 @@ def outcomes_without_figure(sweep: Sweep) -> list[str]:
         hypothesis = _BY_KEY[one.hypothesis]
         if hypothesis.key not in PLANTABLE or hypothesis.key not in plan.confirmatory:
             continue
-        found = _of_hypothesis(sweep, hypothesis, experiments)
+        found = _of_hypothesis(sweep, hypothesis, experiments, documents)
         if not any(one.matches(dict(comparison.primary_scope)) for comparison in found):
             scope = ", ".join(f"{name}: {value}" for name, value in one.scope.items())
             about = f" of {scope}" if scope else ""
@@ -162,16 +166,29 @@ def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) 
     return alpha / members if comparison.primary else alpha
 
 
+_Documents = Mapping[str, int | None]
+"""Key of a window → its documents; None where nobody has seen them."""
+
+
+def _documents(sweep: Sweep) -> _Documents:
+    """Count the documents of windows on files, as a run keeps them."""
+    previews = {window.key: preview(window, settings()) for window in sweep.windows.values()}
+    return {key: len(found.documents) if found else None for key, found in previews.items()}
+
+
 def _of_hypothesis(
-    sweep: Sweep, hypothesis: Hypothesis, experiments: Sequence[Experiment]
+    sweep: Sweep,
+    hypothesis: Hypothesis,
+    experiments: Sequence[Experiment],
+    documents: _Documents,
 ) -> Iterator[Comparison]:
     # The simulated verdicts are single stages.
     single = [experiment for experiment in experiments if experiment.scoring_method != "subset"]
     for group in _peers(hypothesis, single):
         if hypothesis.key == "H3":
-            yield from _swaps(sweep, hypothesis, group)
+            yield from _swaps(sweep, hypothesis, group, documents)
         else:
-            yield from _across(sweep, hypothesis, group)
+            yield from _across(sweep, hypothesis, group, documents)
 
 
 def _peers(hypothesis: Hypothesis, experiments: Sequence[Experiment]) -> Iterable[list[Experiment]]:
@@ -190,21 +207,21 @@ def _families(group: Sequence[Experiment]) -> list[str]:
 
 
 def _across(
-    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment]
+    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment], documents: _Documents
 ) -> Iterator[Comparison]:
     names = sorted({experiment.family for experiment in group})
     by_judge = hypothesis.key == "H2"
     if group[0].rubric.kind == "own" or len(group if by_judge else names) < 2:
         return
     yield _comparison(
-        sweep, hypothesis, group, {"concept": group[0].concept},
+        sweep, hypothesis, group, documents, {"concept": group[0].concept},
         families=tuple(names.index(experiment.family) for experiment in group),
         figures=len(group) if by_judge else 1, judgements=len(group),
     )  # fmt: skip
 
 
 def _swaps(
-    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment]
+    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment], documents: _Documents
 ) -> Iterator[Comparison]:
     """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
     plan = sweep.swap
@@ -213,7 +230,8 @@ def _swaps(
     concept = group[0].concept
     if isinstance(plan.pairs, MostDivergent):
         yield _comparison(
-            sweep, hypothesis, group, {"concept": concept, "judge": "each of the most divergent"},
+            sweep, hypothesis, group, documents,
+            {"concept": concept, "judge": "each of the most divergent"},
             families=(0, 1), figures=plan.pairs.most_divergent, judgements=3,
             kept=1 - plan.pairs.held_out,
         )  # fmt: skip
@@ -225,7 +243,7 @@ def _swaps(
             if judge is not rival and (plan.pairs == "all" or names & set(plan.pairs)):
                 scope = {"concept": concept, "judge": judge.model, "rival": rival.model}
                 yield _comparison(
-                    sweep, hypothesis, [judge], scope,
+                    sweep, hypothesis, [judge], documents, scope,
                     families=(0, 1), figures=1, judgements=3,
                 )  # fmt: skip
 
@@ -239,6 +257,7 @@ def _comparison(
     sweep: Sweep,
     hypothesis: Hypothesis,
     group: Sequence[Experiment],
+    documents: _Documents,
     scope: dict[str, str],
     *,
     families: tuple[int, ...],
@@ -249,7 +268,9 @@ def _comparison(
     first, plan = group[0], sweep.plan
     by_library = ["cleaned"] if settings().cleaner == "library" else []
     views = [view for view in views_needed(group) if view not in by_library]
-    items = int(first.window.max_documents // first.bundle_size * kept)
+    counted_documents = documents.get(first.window.key)
+    available = first.window.max_documents if counted_documents is None else counted_documents
+    items = int(available // first.bundle_size * kept)
     design = StudyDesign(
         max(1, items), min(experiment.replicates for experiment in group), first.scale_size
     )
@@ -261,4 +282,5 @@ def _comparison(
         figures,
         item_calls=len(views) * first.bundle_size, judgements=judgements,
         primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
+        items_assumed=counted_documents is None,
     )  # fmt: skip

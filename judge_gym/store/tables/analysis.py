@@ -18,8 +18,11 @@ class AnalysisPlan(Base):
     id: Mapped[int] = new_id()
     sweep_id: Mapped[int] = reference("sweeps.id")
     sha256: Mapped[str]
+    """64 hex digits over the content."""
     content: Mapped[dict[str, Any]]
+    """The plan: margins, primary outcomes and the confirmatory family."""
     stored_at: Mapped[datetime] = created()
+    """When this plan was first stored with the sweep."""
     __table_args__ = (UniqueConstraint("sweep_id", "sha256"),)
 
 
@@ -30,6 +33,7 @@ class AnalysisRun(Base):
     id: Mapped[int] = new_id()
     sweep_id: Mapped[int] = reference("sweeps.id", index=True)
     version: Mapped[str]
+    """Version of judge-gym that computed the figures."""
     simulated: Mapped[bool]
     data_digest: Mapped[str] = mapped_column(server_default="")
     """Of the data behind the figures; empty for runs that did not store it."""
@@ -67,6 +71,7 @@ class AnalysisResult(Base):
     metric: Mapped[str]
     scope: Mapped[dict[str, Any]]
     scope_key: Mapped[str]
+    """The scope as canonical JSON."""
     estimate: Mapped[float | None]
     lower: Mapped[float | None]
     upper: Mapped[float | None]
@@ -107,6 +112,7 @@ class AnalysisFinding(Base):
     estimand: Mapped[str]
     scope: Mapped[dict[str, Any]]
     scope_key: Mapped[str]
+    """The scope as canonical JSON."""
     direction: Mapped[str]
     margin: Mapped[float]
     reference: Mapped[float]

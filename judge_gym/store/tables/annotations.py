@@ -16,6 +16,7 @@ class AnnotationSet(Base):
     id: Mapped[int] = new_id()
     name: Mapped[str] = mapped_column(unique=True)
     source: Mapped[str]
+    """Where the labels come from, as the mapping file says."""
     described: Mapped[dict[str, Any]]
     """The `annotations.AnnotationSet`: score, epsilon, labels."""
     rubric_id: Mapped[int | None] = reference("rubrics.id", index=True)

@@ -77,6 +77,7 @@ class Call(Base):
         BigInteger, ForeignKey("experiments.id", ondelete="SET NULL"), index=True
     )
     messages: Mapped[list[Any]]
+    """The prompt as sent: role and content of each message."""
     template: Mapped[str]
     template_hash: Mapped[str]
     parameters: Mapped[dict[str, Any]]
@@ -92,7 +93,9 @@ class Call(Base):
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")
     answer: Mapped[str | None]
+    """The text of the answer; NULL without one."""
     reasoning: Mapped[str | None]
+    """The thinking that came with the answer, where the provider returns it."""
     logprobs: Mapped[list[Any] | None]
     """The tokens of the answer with their log probabilities and those of others in their place."""
     served_model: Mapped[str | None]

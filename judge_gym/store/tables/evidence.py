@@ -17,17 +17,24 @@ class Window(Base):
     key: Mapped[str] = mapped_column(unique=True)
     name: Mapped[str]
     query: Mapped[str]
+    """The search query, or the subject of a file."""
     country: Mapped[str]
+    """The country or setting that prompts name."""
     start_date: Mapped[date | None]
+    """First day, inclusive; NULL without one."""
     end_date: Mapped[date | None]
+    """Last day, inclusive; NULL without one."""
     max_documents: Mapped[int] = mapped_column(Integer)
+    """Maximum number of documents."""
     source: Mapped[dict[str, Any]]
+    """Where its documents come from: kind, file, columns and digest."""
     shareable: Mapped[bool] = mapped_column(server_default="true")
     """Whether a replication package may hold its texts."""
     licence: Mapped[str] = mapped_column(server_default="")
     """The licence of its texts, as its file says."""
     created_at: Mapped[datetime] = created()
     collected_at: Mapped[datetime | None]
+    """When it was collected; NULL before."""
 
 
 class Document(Base):
@@ -40,12 +47,14 @@ class Document(Base):
     key: Mapped[str]
     url: Mapped[str]
     canonical_url: Mapped[str]
+    """Identity within its window; `corpus:` and a digest without an address."""
     domain: Mapped[str]
     tier: Mapped[str]
     tier_weight: Mapped[float]
     title: Mapped[str]
     published: Mapped[date | None]
     text: Mapped[str]
+    """The raw view: the text as collected and screened."""
     cut_from: Mapped[int | None] = mapped_column(Integer)
     truth_value: Mapped[float | None]
     truth_label: Mapped[str | None]
@@ -81,15 +90,22 @@ class View(Base):
     __tablename__ = "views"
     document_id: Mapped[int] = reference("documents.id", primary_key=True)
     view: Mapped[str] = mapped_column(primary_key=True)
+    """Which view of the document it is; each is made from the one before."""
     recipe: Mapped[str] = mapped_column(primary_key=True, server_default="")
     """Digest of the templates, models and settings that made it and the views before it; empty in
     rows of judge-gym before this was recorded."""
     status: Mapped[str]
+    """Whether there is a text."""
     text: Mapped[str | None]
+    """The text of the view; NULL if it failed."""
     words: Mapped[int | None] = mapped_column(Integer)
+    """Words of what the model wrote, before a cut to the limit."""
     over_limit: Mapped[bool] = mapped_column(server_default="false")
+    """Whether the text was cut to the limit of summary_words."""
     method: Mapped[str]
+    """Who made it: a model, `library`, or `none`."""
     failure: Mapped[str | None]
+    """Why there is no text, as `kind: detail`."""
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     __table_args__ = (

@@ -41,6 +41,8 @@ class Rubric(Base):
     recipe: Mapped[str] = mapped_column(server_default="")
     """Digest of the templates and models that made it; empty for the first ones here."""
     stages: Mapped[list[Any] | None]
+    """The stages in order, the weakest signal first, each with label and criteria; NULL if it
+    failed."""
     reasoning: Mapped[str] = mapped_column(server_default="")
     observability: Mapped[float | None]
     discriminability: Mapped[float | None]
@@ -80,6 +82,7 @@ class Experiment(Base):
     point: Mapped[str | None]
     """The key of the point; NULL for its first experiment."""
     tag: Mapped[str] = mapped_column(unique=True)
+    """Name of the experiment, the same in every database."""
     task_type: Mapped[str]
     concept: Mapped[str]
     country: Mapped[str]
@@ -122,6 +125,7 @@ class ItemDocument(Base):
     __tablename__ = "item_documents"
     item_id: Mapped[int] = reference("items.id", primary_key=True)
     position: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    """Place among the documents of the item, from 0."""
     document_id: Mapped[int] = reference("documents.id", index=True)
 
 
@@ -132,6 +136,7 @@ class ExperimentItem(Base):
     experiment_id: Mapped[int] = reference("experiments.id", primary_key=True)
     item_id: Mapped[int] = reference("items.id", primary_key=True, index=True)
     position: Mapped[int] = mapped_column(Integer)
+    """Place among the items of the experiment, from 0."""
 
 
 class Arm(Base):
@@ -181,8 +186,11 @@ class Sample(Base):
     status: Mapped[str]
     stages: Mapped[int | None] = mapped_column(Integer)
     verdict_text: Mapped[str | None]
+    """The verdict as it stands in the answer."""
     span_start: Mapped[int | None] = mapped_column(Integer)
+    """Where the verdict begins in the answer, in characters from 0."""
     span_end: Mapped[int | None] = mapped_column(Integer)
+    """Where the verdict ends in the answer, in characters from 0."""
     failure: Mapped[str | None]
     letter_probability: Mapped[float | None]
     """Of the verdict's letter, by the probabilities of the answer's tokens."""

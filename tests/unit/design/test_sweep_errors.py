@@ -391,6 +391,16 @@ def test_a_missing_sweep_file_says_what_is_there(tmp_path: Path) -> None:
     )
 
 
+def test_a_missing_file_in_a_full_folder_names_the_closest_ones(tmp_path: Path) -> None:
+    names = [f"other-{number}.jsonl" for number in range(12)]
+    for name in ("corpus-2024.jsonl", "corpus-2025.jsonl", "corpus.csv", "corpora.jsonl", *names):
+        (tmp_path / name).write_text("")
+    said = told(tmp_path / "corpus-2023.jsonl")
+    assert "FOLDER has 16 files and folders; the closest: corpus-202" in said
+    assert said.count(".jsonl") == 1 + 3
+    assert "other-" not in said
+
+
 def told(path: Path) -> str:
     """Return the error of loading `path`, without the name of the temporary folder."""
     with pytest.raises(ConfigError) as caught:

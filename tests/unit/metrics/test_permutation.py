@@ -8,7 +8,7 @@ import pytest
 
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.permutation import MIN_PER_GROUP, permutation_null, sampled_sums, shuffles
-from judge_gym.metrics.polarization import mean_jensen_shannon
+from judge_gym.metrics.polarization import mean_jensen_shannon, measure_polarization
 
 
 def verdicts_of(cells):
@@ -118,3 +118,18 @@ def test_one_of_each_takes_a_deal_of_every_group(rng):
     assert set(sums.tolist()) == {0, 1, 10, 11}
     # as many permutations as permutations: those themselves
     assert sampled_sums(values, np.array([1.0, 2.0]), 2, rng).tolist() == [0, 21]
+
+
+def test_the_floor_of_few_items_is_steady_in_its_second_decimal_place(build_verdicts) -> None:
+    """Of 40 seeds, the floors of 4 items spread by less than 0.001; of 1,000 permutations more."""
+    stages = np.random.default_rng(1).integers(1, 5, size=(3, 4, 5))
+    verdicts = build_verdicts(stages.tolist())
+
+    def spread(**given: int) -> float:
+        floors = [
+            measure_polarization(verdicts, np.random.default_rng(seed), **given).estimate.floor
+            for seed in range(40)
+        ]
+        return float(np.std(floors))
+
+    assert spread() < 0.001 < 4 * spread(permutations=1000)

@@ -111,10 +111,41 @@ def test_settings_that_changed_are_named_with_their_effect_largest_first(make_ro
     )
     assert [row.cells[1:] for row in headline_table([], effects).rows] == [
         ("-0.30 [-0.40, -0.20]", "moved"),
-        ("0.20 [-0.10, 0.50]", "not shown"),
-        ("0.05 [-0.05, 0.15]", "not shown"),
+        ("0.20 [-0.10, 0.50]", "no move shown"),
+        ("0.05 [-0.05, 0.15]", "no move shown"),
     ]
-    assert shorter_table([], effects).rows[0].cells[1] == "1 moved, 3 not shown"
+
+
+def test_every_axis_that_varies_has_its_figure_however_short_the_table(make_row) -> None:
+    """Five axes with two changes each: the larger one of each stands in every table."""
+    names = ("evidence_view", "abstain", "prompt_order", "temperature", "actors")
+    rows = [
+        make_row("axis_effect", value, (value - 0.1, value + 0.1),
+                 scope={"axis": name, "from": "a", "to": to})
+        for place, name in enumerate(names)
+        for to, value in (("b", 0.01 * place), ("c", -0.3 + 0.01 * place))
+    ]  # fmt: skip
+    lost = make_row("axis_effect", None, (None, None), scope={"axis": "top_p", "from": 1, "to": 2})
+    effects = largest_settings([lost, *rows])
+    named = [f"{name.replace('_', ' ')}: a → c" for name in names]
+    for table in (
+        headline_table([], effects),
+        headline_table([], effects, most=1),
+        headline_table([], effects, most=0),
+        shorter_table([], effects),
+    ):
+        assert [row.cells[0] for row in table.rows] == [*named, "top p: 1 → 2"]
+        assert "-0.30 [-0.40, -0.20]" in table.rows[0].cells[1]
+    assert headline_table([], effects).rows[-1].cells[1:] == ("–", "not testable")
+
+
+def test_one_axis_alone_has_its_figure_in_the_shortest_table(make_row) -> None:
+    scope = {"axis": "abstain", "from": False, "to": True}
+    effects = largest_settings([make_row("axis_effect", 0.02, (-0.1, 0.14), scope=scope)])
+    [row] = headline_table([], effects, most=0).rows
+    assert "abstain: off → on 0.02 [-0.10, 0.14]" in row.heading
+    [row] = shorter_table([], effects).rows
+    assert row.cells == ("abstain: off → on", "0.02 [-0.10, 0.14], no move shown")
 
 
 def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make_finding) -> None:

@@ -264,7 +264,7 @@ def test_a_regression_says_what_its_coefficients_are_compared_with(make_row) -> 
     [table] = result_tables(
         [make_row("regression", 0.1, scope=scope, method="least squares", remarks=(levels,))]
     )
-    assert table.rows[0].cells[:3] == ("ecc", "evidence view: raw", "0.10")
+    assert table.rows[0].cells[:3] == ("contested concepts (ecc)", "evidence view: raw", "0.10")
     assert "ecc: compared with evidence_view cleaned, model a/a-1." in table.notes
     assert table.methods == ("regression: least squares",)
 

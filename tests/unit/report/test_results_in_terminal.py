@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from deployments.cli import results
-from judge_gym.report.table import Row, Table, TerminalTable, plain_table
+from judge_gym.report.table import Row, Table, TerminalTable, plain_table, without_empty_rows
 from support.command_line import SWEEPS
 
 TABLE = Table(
@@ -51,6 +51,28 @@ def test_names_fold_and_numbers_stay_whole_in_a_narrow_terminal() -> None:
     assert all(len(line) <= 50 for line in lines)
     assert any(line.endswith("0.50 [0.40, 0.60]") for line in lines)
     assert "".join(line[:31].strip() for line in lines[3:-1]) == name
+
+
+def test_a_label_that_wraps_does_not_read_as_another_row() -> None:
+    label = "all judges on democratic backsliding, evidence first, cleaned evidence"
+    rows = tuple(Row((label, "0.28 [0.15, 0.41]"), heading="H1") for _ in range(2))
+    lines = printed(Table("T", "", ("about", "figure"), rows), width=60)
+    [*_, first, rest, second, other, _] = lines
+    assert first.startswith("  all judges on")
+    assert first == second
+    assert rest == other
+    assert rest.startswith("    ")
+    assert not rest.startswith("     ")
+    assert " ".join((first[:40].strip(), rest.strip())) == label
+
+
+def test_rows_without_a_figure_are_counted_and_left_out() -> None:
+    rows = (Row(("a", "0.5", "–")), Row(("b", "–", "–")), Row(("c", "–", "")), Row((), "heading"))
+    table = without_empty_rows(Table("T", "", ("judge", "P", "items"), rows, ("A note.",)))
+    assert [row.cells[:1] for row in table.rows] == [("a",), ()]
+    assert table.notes == ("A note.", "2 rows without a figure are left out.")
+    words = plain_table("T", ("judge",), [["–"]])
+    assert without_empty_rows(words) == words
 
 
 def test_brackets_in_names_are_no_markup() -> None:
