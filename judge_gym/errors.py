@@ -6,6 +6,7 @@ exception is a bug of judge-gym and keeps its traceback.
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -37,6 +38,8 @@ class JudgeGymError(Exception):
         self.remedies = tuple(dict.fromkeys(masked(one) for one in given if one))
         """What to do next, in its parts: an error that combines several names each part once."""
         self.remedy = " ".join(self.remedies)
+        self.done: Counter[str] = Counter()
+        """What had ended before it was raised, by status, where several things were asked."""
         super().__init__(f"{self.message} {self.remedy}".strip())
 
 
@@ -67,6 +70,13 @@ class DataFileError(EvidenceError):
 
 class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
+
+
+class OutageError(StoreError):
+    """A server is away; the work resumes when it is back."""
+
+    waited = False
+    """Whether whoever raised it has waited for the server as long as anyone should."""
 
 
 _MOST_LISTED = 12

@@ -99,6 +99,7 @@ async def _opened(configured: Settings, keys_elsewhere: KeySource | None) -> Run
         keys=keys,
         attempts=configured.call_attempts,
         timeout_s=configured.call_timeout_s,
+        outage_patience_s=configured.outage_patience_s,
         reuse_answers=configured.reuse_answers,
     )
     return Runtime(configured, engine, providers, gateway, keys)

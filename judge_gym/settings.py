@@ -71,6 +71,9 @@ class Settings(BaseSettings):
     """Longest time one LLM call may take, in seconds."""
     call_attempts: int = Field(default=4, ge=1, le=10)
     """How often a call is tried when the failure may pass (rate limit, server, connection)."""
+    outage_patience_s: float = Field(default=90, ge=0)
+    """How long a provider that fails every request is tried, one request at a time, in seconds.
+    Then no more calls to the model are made in that run."""
     panel_call_timeout_s: float = Field(default=30, gt=0)
     """Longest time one question to a rater or arbiter of a panel may take in all, in seconds."""
     panel_parallel: bool = False

@@ -1,7 +1,6 @@
 """Budgets: check prices before work begins, and check what was spent while it goes on."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +31,6 @@ class BudgetExceededError(JudgeGymError):
 
     def __init__(self, message: str, remedy: str | Iterable[str] = "") -> None:
         super().__init__(message, remedy)
-        self.done: Counter[str] = Counter()
-        """What had ended before, by status."""
         self.spender: Spender | None = None
         """Who used up its budget, unless the error combines several."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from judge_gym.asking.budgeting import BudgetExceededError, Spender, check_priced, remaining
+from judge_gym.asking.budgeting import Spender, check_priced, remaining
 from judge_gym.asking.questions import End, Interruption, Outcome, Question, Turn, Turns
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.batches.policy import policy_of, split
@@ -64,14 +64,13 @@ async def ask_all(
         runtime.providers.check(set(budget.models))
         check_priced(runtime.providers, budget)
     run: _Run[V] = _Run(runtime, budget, at_once, in_batches)
-    ends: list[End[V] | None] = []
     try:
         async for chunk in run.chunks(iter(questions)):
-            ends += await run.ask(chunk)
-    except BudgetExceededError as error:
-        error.done = Outcomes(tuple(ends)).counts
+            await run.ask(chunk)
+    except JudgeGymError as error:
+        error.done = Outcomes(tuple(run.ends)).counts
         raise
-    return Outcomes(tuple(ends))
+    return Outcomes(tuple(run.ends))
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
@@ -200,6 +199,8 @@ class _Run(Generic[V]):
     at_once: int | None
     in_batches: bool
     waiting: int = 0
+    ends: list[End[V] | None] = field(default_factory=list)
+    """How the questions of finished chunks, and of one that was cut short, ended."""
 
     def batches(self, question: Question[V]) -> bool:
         """Whether the first call of a question may go in a batch."""
@@ -246,9 +247,18 @@ class _Run(Generic[V]):
         )
         return max(1, min(size, left))
 
-    async def ask(self, questions: Sequence[Question[V]]) -> list[End[V] | None]:
-        """Ask a chunk of questions; returns how each ended."""
+    async def ask(self, questions: Sequence[Question[V]]) -> None:
+        """Ask a chunk of questions, and add how each ended to `ends`."""
         conversations = [_Conversation(question) for question in questions]
+        try:
+            await self._ask_all(conversations)
+        except BaseException:
+            self.ends += [one.end for one in conversations if one.end is not None]
+            raise
+        self.ends += [conversation.end for conversation in conversations]
+        self.waiting += sum(conversation.end is None for conversation in conversations)
+
+    async def _ask_all(self, conversations: Sequence[_Conversation[V]]) -> None:
         await self._replay(conversations)
         if self.in_batches and await self._submit(conversations):
             # A provider may have refused a batch.
@@ -261,9 +271,6 @@ class _Run(Generic[V]):
         slots = nullcontext() if self.at_once is None else asyncio.Semaphore(self.at_once)
         async with self.runtime.gateway.chunk([call for _, call in _next_calls(direct)]):
             await all_of(self._ask_to_end(conversation, slots) for conversation in direct)
-        ends = [conversation.end for conversation in conversations]
-        self.waiting += sum(end is None for end in ends)
-        return ends
 
     async def _replay(self, conversations: Sequence[_Conversation[V]]) -> None:
         """Open the next calls of conversations, and use the answers that the ledger has."""

@@ -1,11 +1,14 @@
 """The early stop: after failures alike without a success, no more calls to a model begin.
 
+Calls count that have failed, and attempts of a provider that fails all of them for long.
+
 It belongs to one run in one process: the next run starts afresh, and so does each of several
 worker processes of one sweep.
 """
 
 import logging
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +17,14 @@ from judge_gym.answers.readability import remedy_of, shortened
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
 from judge_gym.records.attempts import discarded, in_place_of_text
-from judge_gym.records.calls import PASSING, Answer, Call, Failure, Row
+from judge_gym.records.calls import PASSING, Answer, Call, Failure, FailureKind, Row
 
 ENOUGH_ALIKE = 5
 """Failures alike after which a model is not asked any more."""
+ENOUGH_ATTEMPTS = 8
+"""Attempts in vain that a provider's outage takes at least."""
+OF_AN_OUTAGE: frozenset[FailureKind] = frozenset({"server", "connection"})
+"""Failures of an attempt that a provider's outage gives."""
 _log = logging.getLogger(__name__)
 
 
@@ -36,19 +43,24 @@ class _Seen:
     has_succeeded: bool = False
     alike: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """Keys of the calls that have failed since the last success, those alike together."""
+    attempts: int = 0
+    """Attempts of an outage since the last success."""
+    failing_since: float = 0.0
     stopped: ModelStoppedError | None = None
 
 
 class Breaker:
-    """Counts how calls end, by model."""
+    """Counts how calls and their attempts end, by model."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
         self._seen: dict[str, _Seen] = {}
 
     def check(self, model: str) -> None:
         """Raise `ModelStoppedError` when no call to the model may begin."""
-        if (seen := self._seen.get(model)) and seen.stopped:
-            raise seen.stopped
+        if (seen := self._seen.get(model)) and (stopped := seen.stopped):
+            # Each is raised once: whoever is stopped counts in it what was done before.
+            raise ModelStoppedError(stopped.model, stopped.message, stopped.remedies)
 
     def check_all(self, models: set[str]) -> None:
         """Raise it when a call to none of these models may begin."""
@@ -63,6 +75,18 @@ class Breaker:
         """Count an answer that is to be asked for once more, if there is nothing in it to read."""
         if not answer.text.strip() and (failure := _failure(answer, ())):
             self._failed(call.model, call.key, *failure, at_once=bool(in_place_of_text(answer)))
+
+    def attempt_failed(self, call: Call, kind: FailureKind, message: str) -> None:
+        """Count an attempt of a provider that seems to be away; for long enough, it is."""
+        seen, now = self._seen.setdefault(call.model, _Seen()), time.monotonic()
+        if not seen.attempts:
+            seen.failing_since = now
+        seen.attempts += 1
+        enough = seen.attempts >= ENOUGH_ATTEMPTS
+        if enough and now - seen.failing_since > self._patience_s and not seen.stopped:
+            lasted = f"{seen.attempts} attempts in a row over {now - seen.failing_since:.0f} s"
+            seen.stopped = _stopped(call.model, lasted, kind, message)
+            _log.warning("%s", seen.stopped.message)
 
     def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[Row]) -> None:
         """Count the end of a call, and the rows that it gave.
@@ -105,7 +129,8 @@ class Breaker:
         enough = 1 if at_once and not seen.has_succeeded else ENOUGH_ALIKE
         alike = len(seen.alike[kind, said])
         if may_stop and not seen.stopped and alike >= enough:
-            seen.stopped = _stopped(model, kind, message, alike)
+            failures = f"{counted(alike, 'failure')}{' alike' if alike > 1 else ''}"
+            seen.stopped = _stopped(model, failures, kind, message)
             _log.warning("%s", seen.stopped.message)
 
 
@@ -124,10 +149,10 @@ def _failure(outcome: Answer | Failure, rows: Sequence[Row]) -> tuple[str, str] 
     return unusable["kind"], unusable["message"]
 
 
-def _stopped(model: str, kind: str, message: str, alike: int) -> ModelStoppedError:
+def _stopped(model: str, failures: str, kind: str, message: str) -> ModelStoppedError:
     return ModelStoppedError(
         model,
-        f"No more calls to {model} were made after {counted(alike, 'failure')}"
-        f"{' alike' if alike > 1 else ''} without a success: {shortened(f'{kind}: {message}')}.",
+        f"No more calls to {model} were made after {failures} without a "
+        f"success: {shortened(f'{kind}: {message}')}.",
         (remedy_of(kind), "What was not asked is missing: the next run asks it."),
     )

@@ -5,7 +5,8 @@ them that its chunks have of the provider's task slots (Prefect's tag limit hand
 a chunk), so that nobody has to ask anybody before a request.
 
 Concurrency adapts: a rate limit halves it, successes raise it one step a round trip, and a
-server error only pauses the raising. Rates are kept for any minute, bursts included.
+server error only pauses the raising. While a provider fails every request, one at a time tries it,
+after pauses that double. Rates are kept for any minute, bursts included.
 """
 
 import asyncio
@@ -19,6 +20,10 @@ from judge_gym.records.calls import RECOVERED
 
 BURST_S = 5.0
 """Seconds' worth of a rate that may be used at once after a lull."""
+DOWN_AFTER = 5
+"""Requests in a row that the provider failed, after which one at a time tries it."""
+LONGEST_PAUSE = 10
+"""Longest pause before such a try, in first pauses."""
 CALM_S = 10.0
 """After a server error the concurrency is not raised for this long."""
 
@@ -68,6 +73,7 @@ class Gate:
         self._factor = 1.0
         """What adapting leaves of this process's share of the concurrency, in (0, 1]."""
         self._open_at = self._lowered_until = self._calm_until = 0.0
+        self._failed_in_a_row = self._pauses = 0
         self._requests = Pace(provider.requests_per_minute)
         self._tokens = Pace(provider.tokens_per_minute)
 
@@ -126,10 +132,15 @@ class Gate:
     @property
     def bound(self) -> int:
         """How many requests this process may have in flight now; at least one."""
+        if self._failed_in_a_row >= DOWN_AFTER:
+            return 1
         return max(1, int(self._provider.concurrency * self.share * self._factor))
 
     def succeeded(self) -> None:
         """A request went through: raise the bound by one a round trip, unless it is calm time."""
+        was_down, self._failed_in_a_row, self._pauses = self.bound == 1, 0, 0
+        if was_down:
+            self._wake()
         if self._factor < 1.0 and _now() >= max(self._calm_until, self._lowered_until):
             ceiling = self._provider.concurrency * self.share
             self._factor = min(1.0, self._factor + 1 / (ceiling * self.bound))
@@ -137,9 +148,16 @@ class Gate:
                 self._tell(RECOVERED)
             self._wake()
 
-    def server_failed(self) -> None:
-        """The provider has trouble of its own: leave the bound where it is for a while."""
+    def server_failed(self, pause_s: float) -> None:
+        """The provider has trouble of its own: leave the bound where it is for a while.
+
+        When it fails every request, pause for `pause_s` seconds, and twice as long each time after.
+        """
         self._calm_until = _now() + CALM_S
+        self._failed_in_a_row += 1
+        if self._failed_in_a_row >= DOWN_AFTER and _now() >= self._open_at:
+            self._open_at = _now() + pause_s * min(2**self._pauses, LONGEST_PAUSE)
+            self._pauses += 1
 
     def rate_limited(self, pause_s: float) -> None:
         """Let nobody through for `pause_s` and halve the bound, once for all that is in flight."""

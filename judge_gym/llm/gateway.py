@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.breaker import ENOUGH_ALIKE, Breaker, ModelStoppedError
+from judge_gym.llm.breaker import ENOUGH_ALIKE, OF_AN_OUTAGE, Breaker, ModelStoppedError
 from judge_gym.llm.call_log import log_end
 from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
 from judge_gym.llm.client import Client
@@ -88,6 +88,7 @@ class Gateway:
         *,
         attempts: int,
         timeout_s: float,
+        outage_patience_s: float = 90.0,
         reuse_answers: bool = False,
         keys: Keys | None = None,
     ) -> None:
@@ -102,7 +103,8 @@ class Gateway:
         self._refused: dict[str, tuple[str, str]] = {}
         self._taken: dict[str, Capability] = {}
         """What models take; their refusals teach it for the rest of the run."""
-        self._breaker = Breaker()
+        self._patience_s = outage_patience_s
+        self._breaker = Breaker(outage_patience_s)
         self.hourly = Hourly(engine, providers)
         self._in_flight: dict[int, float | None] = {}
         """Requests that are out, by call, with the most that each costs."""
@@ -194,7 +196,7 @@ class Gateway:
     def forget_refusals(self) -> None:
         """Ask refused models again: a process that stays outlives what was wrong with them."""
         self._refused.clear()
-        self._breaker = Breaker()
+        self._breaker = Breaker(self._patience_s)
 
     async def close(self) -> None:
         """Close the sockets, once all that is to be written is."""
@@ -343,8 +345,9 @@ class Gateway:
             if (pause := _pause(error)) >= _LONG_S:
                 _log.warning("%s asks to wait %.0f s before more calls.", provider.name, pause)
             gate.rate_limited(pause)
-        elif error.kind == "server":
-            gate.server_failed()
+        elif error.kind in OF_AN_OUTAGE:
+            gate.server_failed(FIRST_WAIT_S)
+            self._breaker.attempt_failed(call, error.kind, str(error))
 
     def _fitted(self, call: Call) -> Request:
         if call.model not in self._taken:

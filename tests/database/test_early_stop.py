@@ -11,7 +11,7 @@ from judge_gym.asking.engine import collect_batches
 from judge_gym.judges import Item, RubricJudge
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.rubric_judge import Criterion
-from judge_gym.llm.breaker import ENOUGH_ALIKE, Breaker, ModelStoppedError
+from judge_gym.llm.breaker import ENOUGH_ALIKE, ENOUGH_ATTEMPTS, Breaker, ModelStoppedError
 from judge_gym.records.calls import Answer, Failure
 from judge_gym.simulator.launch import running
 from judge_gym.store.batches import batches as stored_batches
@@ -27,14 +27,17 @@ OVERLOADED = refuses(503, "overloaded")
 
 
 def ask_in_turn(
-    database: str, script: Sequence[Step], count: int, **given: Any
+    database: str, script: Sequence[Step], count: int, attempts: int = 2, **given: Any
 ) -> tuple[list[Any], int, dict[str, str]]:
     """How each of so many calls ended, the requests that arrived, and each call's ledger status."""
 
     async def work() -> tuple[list[Any], int, dict[str, str]]:
         async with (
             misbehaving(*script) as provider,
-            gateway_at(database, provider.base_url, attempts=2, **given) as (gateway, engine),
+            gateway_at(database, provider.base_url, attempts=attempts, **given) as (
+                gateway,
+                engine,
+            ),
         ):
             opened = await gateway.open([a_call(f"k{n}") for n in range(count)])
             ends = await asyncio.gather(
@@ -79,6 +82,23 @@ def test_what_is_in_flight_ends(database: str) -> None:
     assert ENOUGH_ALIKE <= len(asked) < ENOUGH_ALIKE + 8
     assert requests == len(asked)
     assert sum(status == "failed" for status in statuses.values()) == len(asked)
+
+
+def test_a_provider_that_fails_every_request_is_tried_by_one_at_a_time(database: str) -> None:
+    """So few requests arrive, though no call of so many has used up its attempts."""
+    ends, requests, _ = ask_in_turn(
+        database, [OVERLOADED], 200, attempts=4, concurrency=20, outage_patience_s=0
+    )
+    assert ENOUGH_ATTEMPTS <= requests < 20 + ENOUGH_ATTEMPTS
+    assert all(isinstance(end, ModelStoppedError) for end in ends)
+    assert "attempts in a row" in ends[0].message
+
+
+def test_an_outage_that_patience_outlasts_costs_no_call(database: str) -> None:
+    down = [answers(), *[OVERLOADED] * 70, answers()]
+    ends, requests, statuses = ask_in_turn(database, down, 60, attempts=4, concurrency=20)
+    assert set(statuses.values()) == {"succeeded"}, ends
+    assert requests == 60 + 70
 
 
 def test_a_success_begins_the_count_anew_and_faults_of_single_prompts_stop_nothing_after_it(
@@ -217,6 +237,6 @@ def test_a_batch_that_says_little_of_direct_calls_stops_nothing(
 
 def test_refused_requests_of_a_batch_stop_nothing() -> None:
     """They are sent again directly, without the parameter that the model does not take."""
-    breaker = Breaker()
+    breaker = Breaker(90)
     breaker.batch_ended("m", {str(n): Failure("bad_request", "top_p?") for n in range(10)})
     breaker.check("m")

@@ -164,6 +164,7 @@ async def gateway_at(
     attempts: int = 3,
     timeout_s: float = 5,
     concurrency: int = 8,
+    outage_patience_s: float = 90,
     reuse_answers: bool = False,
     prices: Prices | None = None,
 ) -> AsyncIterator[tuple[Gateway, sa.Engine]]:
@@ -174,6 +175,7 @@ async def gateway_at(
         providers_at(base_url, concurrency, prices=prices),
         attempts=attempts,
         timeout_s=timeout_s,
+        outage_patience_s=outage_patience_s,
         reuse_answers=reuse_answers,
     )
     try:

@@ -219,7 +219,7 @@ def test_a_server_error_lowers_nothing_and_only_pauses_the_raising() -> None:
         gate = a_gate(concurrency=16)
         gate.rate_limited(1.0)
         await asyncio.sleep(1)
-        gate.server_failed()
+        gate.server_failed(1.0)
         seen = [gate.bound]
         for _ in range(300):
             gate.succeeded()
