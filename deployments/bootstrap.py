@@ -21,21 +21,26 @@ from prefect.workers.process import ProcessWorker
 from pydantic import SecretStr
 from ruamel.yaml import YAML
 
+from flows.outages import CLIENT_SETTINGS
+from flows.resume import RESUME
 from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
 from judge_gym.shipped import DEPLOYMENTS
 from tasks.policy import limits_of
 from tasks.runtime import VARIABLE, secret_block
+from tasks.slots import Taken, free_stale_slots, limits_of_deployments, taken_slots
 
 WORK_POOL = "judge-gym"
 LOST_RUNS_FILE = DEPLOYMENTS / "automations" / "lost-runs.yaml"
 RESUME_FILE = DEPLOYMENTS / "automations" / "resume.yaml"
-RESUME = "resume/default"
-"""The deployment that resumes crashed runs."""
-ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")
+ENVIRONMENT = (
+    "OPENBLAS_NUM_THREADS",
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY",
+    *CLIENT_SETTINGS,
+)
 """Environment variables that a run on the work pool may set; the others come from its worker."""
-Outcome = Literal["created", "changed", "unchanged", "kept"]
+Outcome = Literal["created", "changed", "unchanged", "kept", "freed"]
 """`kept`: edited on the server, and different from what judge-gym would create."""
 
 
@@ -48,9 +53,15 @@ class Step:
 
 
 async def bootstrap(
-    providers: Providers, *, secrets: bool = False, overwrite: bool = False
+    providers: Providers,
+    task_timeout_s: float,
+    *,
+    secrets: bool = False,
+    overwrite: bool = False,
 ) -> list[Step]:
     """Create what deployments need; returns a step for each object, created or not.
+
+    Slots of limits that no run holds are freed (`task_timeout_s` as in `taken_slots`).
 
     With `secrets`, keys in the environment are stored as Secret blocks, which flow runs on any
     machine can read. No step contains their values. With `overwrite`, an edited job template of
@@ -59,11 +70,21 @@ async def bootstrap(
     async with get_client() as client:
         steps = [await _work_pool(client, overwrite=overwrite)]
         steps += [step async for step in _limits(client, providers)]
+        limits = {*limits_of(providers), *await limits_of_deployments(client)}
+        freed = await free_stale_slots(task_timeout_s, limits)
+        steps += [Step(str(one), "freed") for one in freed]
         steps += [step async for step in _automations(client)]
     steps.append(await _variable())
     if secrets:
         steps += [step async for step in _secrets(providers)]
     return steps
+
+
+async def our_taken_slots(providers: Providers, task_timeout_s: float) -> list[Taken]:
+    """Return the limits of providers and of our deployments of which slots are taken."""
+    async with get_client() as client:
+        names = {*limits_of(providers), *await limits_of_deployments(client)}
+        return await taken_slots(client, task_timeout_s, names)
 
 
 def outcome(before: Any, after: Any) -> Outcome:
@@ -92,8 +113,12 @@ def restricted(template: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_restricted(template: dict[str, Any]) -> bool:
+    """Whether runs cannot choose their command; fewer variables may be allowed than now."""
     try:
-        return template == restricted(template)
+        now = restricted(template)
+        for each in (now, allowed := deepcopy(template)):
+            names = each["variables"]["properties"]["env"].pop("properties")
+        return now == allowed and names.keys() <= set(ENVIRONMENT)
     except KeyError:  # one without variables
         return False
 
@@ -117,10 +142,12 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
     if pool.type != ProcessWorker.type:
         return Step(name, "unchanged")
     before = pool.base_job_template
-    if (overwrite and before == template) or (not overwrite and _is_restricted(before)):
+    if not overwrite and _is_restricted(before):
+        template = restricted(before)  # as an earlier version of judge-gym made it, edits included
+    if before == template:
         return Step(name, "unchanged")
     # Earlier versions of judge-gym created it with Prefect's default template.
-    if not (overwrite or before == default):
+    if not (overwrite or before == default or _is_restricted(before)):
         return Step(f"{name}: its job template was edited", "kept")
     await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
     return Step(f"{name}: runs cannot choose their command", "changed")

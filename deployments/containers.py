@@ -11,6 +11,7 @@ from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
 
 from deployments.bootstrap import ENVIRONMENT, Step, outcome
+from flows.outages import CLIENT_SETTINGS
 from judge_gym.errors import ConfigError
 from judge_gym.extras import require
 from tasks.runtime import secret_block
@@ -42,6 +43,7 @@ def job_template() -> dict[str, Any]:
             "JUDGE_GYM_HOME": HOME,
             "OPENBLAS_NUM_THREADS": "1",
             "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+            **CLIENT_SETTINGS,
         },
     }
     del variables["properties"]["image_pull_policy"]

@@ -5,13 +5,18 @@ from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 
 from flows.endings import resumable
+from flows.forms import analysis_run_name
 from judge_gym.errors import first_line
 from tasks.analysis import analyse_sweep, show_results
 from tasks.events import emit_failure
 from tasks.runtime import runtime
 
 
-@flow(name="analysis", flow_run_name="analyse {sweep}", on_failure=[emit_failure])
+@flow(
+    name="analysis",
+    flow_run_name=analysis_run_name,
+    on_failure=[emit_failure],
+)
 @resumable
 async def analysis(sweep: str) -> int:
     """Analyse a sweep; returns the id of the analysis run.

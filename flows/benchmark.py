@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver, refused
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Definitions, File, OrLeftOut
+from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, file_run_name
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -21,7 +21,9 @@ from tasks.events import emit_failure
 from tasks.judges import report_benchmark
 
 
-@flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[emit_failure])
+@flow(
+    name="benchmark", flow_run_name=file_run_name("benchmark", "items"), on_failure=[emit_failure]
+)
 @resumable
 async def benchmark(
     judges: list[File],

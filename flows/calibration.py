@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver, refused
 from flows.endings import resumable
-from flows.forms import Definitions, File
+from flows.forms import Definitions, File, file_run_name
 from flows.judged_items import (
     PartlyJudgedError,
     judge_missing,
@@ -31,7 +31,7 @@ from tasks.events import emit_failure
 from tasks.judges import report_calibration
 
 
-@flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[emit_failure])
+@flow(name="calibration", flow_run_name=file_run_name("calibrate"), on_failure=[emit_failure])
 @resumable
 async def calibration(
     file: File,

@@ -1,6 +1,8 @@
 """How a flow run ends: a summary of its work, a partial failure, or waiting for batches."""
 
+import asyncio
 import functools
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
@@ -12,18 +14,21 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
-from prefect.states import Completed, Failed, Scheduled
+from prefect.states import Completed, Crashed, Failed, Scheduled
 
+from flows.leases import go_on_without_lease
+from flows.outages import outage_of
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
 from judge_gym.counting import counted
-from judge_gym.errors import RETRY_FAILED, JudgeGymError, restated
+from judge_gym.errors import RETRY_FAILED, JudgeGymError, OutageError, restated
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
+from judge_gym.store import engine
 from judge_gym.store.cleaning import KINDS
-from judge_gym.store.engine import database_failure
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
+go_on_without_lease()  # every flow that works imports this module
 NOTHING_MISSING = "nothing was missing"
 REMEDY = "Rerun the command, or run the flow again: it does what is still missing."
 RETRY = f"Run again with {RETRY_FAILED} to retry what failed"
@@ -51,34 +56,46 @@ def failing_in_words(flow: Callable[P, Ending]) -> Callable[P, Ending]:
 
 OUTAGES = 3
 """Times that a flow begins again after it lost the database."""
+WORKED_S = 10.0
+"""Seconds after which a flow that ends has worked in between: it is another outage."""
+AGAIN_S = 2.0
+"""Seconds until a flow begins again."""
 
 
 def resumable(
     flow: Callable[P, Coroutine[Any, Any, T]],
 ) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Begin again when the flow has lost the database: it does what is missing.
+    """Begin again when the flow has lost the database or Prefect's server: it does what is missing.
 
-    Connections wait for the database. Raises `StoreError` when it does not come back. At a bound
-    per hour, a run of a deployment ends as waiting, and its next run is scheduled.
+    Connections wait for both. When one does not come back, the run ends as crashed, so that a run
+    of a deployment is resumed later; its data is the `OutageError`. At a bound per hour, a run of a
+    deployment ends as waiting, and its next run is scheduled.
     """
 
     @functools.wraps(flow)
     async def run(*arguments: P.args, **options: P.kwargs) -> T:
-        outages = 0
+        outages, away_since = 0, 0.0
         while True:
+            began = time.monotonic()
             try:
                 return await flow(*arguments, **options)
             except HourlyBoundError as bound:
                 # Only a flow that makes calls gets here.
                 return cast(T, await wait_for_the_hour(bound))
             except Exception as error:
-                failure = database_failure(error)
+                failure = outage_of(error)
                 if failure is None:
                     raise
-                outages += 1
-                if outages > OUTAGES:
+                now = time.monotonic()
+                if not outages or now - began > WORKED_S:
+                    outages, away_since = outages + 1, now
+                if not isinstance(failure, OutageError):  # such as a full disk
                     raise failure from error
+                away = failure.waited or now - away_since > engine.PATIENCE_S
+                if away or outages > OUTAGES:
+                    return cast(T, Crashed(message=str(failure), data=failure))
                 get_run_logger().warning("%s Resuming.", failure.message)
+                await asyncio.sleep(AGAIN_S)
 
     return run
 
@@ -180,7 +197,7 @@ class RunSummary:
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         if failure := self._failure():
             await tag_as_partial()
-            return failure.state(f" This run: {done or 'nothing was done'}.")
+            return failure.state(f" This run: {done}." if done else "")
         message = done or NOTHING_MISSING
         if self.outcomes["failed"]:
             await tag_as_partial()

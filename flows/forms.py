@@ -1,6 +1,7 @@
 """What a person sees of a flow: the name of its run, and the fields of its form."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,17 +13,53 @@ from pydantic_core import CoreSchema
 from judge_gym.shipped import own_or_shipped
 
 
+def unless_named(name: Callable[[], str]) -> Callable[[], str]:
+    """Return a namer that leaves a name alone which a person or a sweep has given to the run.
+
+    Prefect names the others by two words, such as "amber-otter".
+    """
+
+    def namer() -> str:
+        given = str(flow_run.name or "")
+        words = given.split("-")
+        generated = len(words) == 2 and _generated_words().issuperset(words)
+        return given if given and not generated else name()
+
+    return namer
+
+
+@cache
+def _generated_words() -> frozenset[str]:
+    from coolname.data import config
+
+    parts: dict[str, dict[str, Any]] = config
+    return frozenset(word for part in parts.values() for word in part.get("words", ()))
+
+
+@unless_named
+def analysis_run_name() -> str:
+    """Return "analyse my-study"."""
+    return f"analyse {flow_run.parameters['sweep']}"
+
+
+def file_run_name(verb: str, parameter: str = "file") -> Callable[[], str]:
+    """Return a namer: "gym apply.yaml", with the name of the file in a parameter."""
+    return unless_named(lambda: f"{verb} {Path(flow_run.parameters[parameter]).name}")
+
+
 def experiments_run_name(verb: str) -> Callable[[], str]:
     """Return a namer: "score fascism-sim-calm-1-0a1b2c3d and 11 more"."""
-    return lambda: _several(verb, flow_run.parameters["experiments"])
+    return unless_named(lambda: _several(verb, flow_run.parameters["experiments"]))
 
 
+@unless_named
 def rubrics_run_name() -> str:
     """Return "write rubrics of ...", or "write second rubrics of ..." for a sham."""
     kind = "second rubrics" if flow_run.parameters["sham"] else "rubrics"
     return _several(f"write {kind} of", flow_run.parameters["experiments"])
 
 
+@unless_named
 def sweep_run_name() -> str:
     """Return "sweep demo.yaml", or "sweep my-study" for a definition of that name."""
     parameters = flow_run.parameters
@@ -32,11 +69,13 @@ def sweep_run_name() -> str:
     return f"sweep {Path(file).name}" if file else "sweep without a file"
 
 
+@unless_named
 def windows_run_name() -> str:
     """Return "evidence of window 3 and 11 more"."""
     return _several("evidence of window", flow_run.parameters["windows"])
 
 
+@unless_named
 def rolling_run_name() -> str:
     """Return "daily windows of news.yaml before 2026-01-10", the day it was meant to begin on."""
     parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time
@@ -44,12 +83,14 @@ def rolling_run_name() -> str:
     return f"{parameters['cadence']} windows of {name} before {meant_for:%Y-%m-%d}"
 
 
+@unless_named
 def study_run_name() -> str:
     """Return "study weekly.yaml before 2026-01-12", the day it was meant for."""
     parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time
     return f"study {Path(parameters['file']).name} before {parameters['day'] or meant_for.date()}"
 
 
+@unless_named
 def review_run_name() -> str:
     """Return "review notes.yaml of 2026-01-10" or, without a day, when it was meant to begin."""
     parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver, refused
 from flows.endings import resumable
-from flows.forms import File
+from flows.forms import File, file_run_name
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import Run, locked_run, work_of
 from judge_gym.asking.budgeting import BudgetExceededError
@@ -20,7 +20,7 @@ from tasks.events import emit_failure
 from tasks.judges import make_candidates, report_gym
 
 
-@flow(name="gym", flow_run_name="gym {file.name}", on_failure=[emit_failure])
+@flow(name="gym", flow_run_name=file_run_name("gym"), on_failure=[emit_failure])
 @resumable
 async def gym(
     file: File, retry_failed: bool = False, approve_over_usd: ApproveOver = None

@@ -5,7 +5,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from flows.endings import resumable
-from flows.forms import File
+from flows.forms import File, file_run_name
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
 from tasks.events import emit_failure, served_models_followed
@@ -14,7 +14,7 @@ from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import runtime
 
 
-@flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[emit_failure])
+@flow(name="panel", flow_run_name=file_run_name("panel on"), on_failure=[emit_failure])
 @resumable
 async def panel(file: File, config: File) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.

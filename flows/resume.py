@@ -1,7 +1,9 @@
 """Resume: runs a flow run again whose process was lost, a bounded number of times.
 
-The automation of deployments/automations/resume.yaml starts it when a flow run has crashed. Work
-that is done is in the database, so a run that begins again does what is missing.
+The automation of deployments/automations/resume.yaml starts it when a flow run has crashed. Prefect
+passes an event late to its automations, or never, when its server was restarted after the state
+before; `resume_crashed`, which has a schedule, finds such runs. Work that is done is in the
+database, so a run that begins again does what is missing.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -10,20 +12,38 @@ from uuid import UUID
 
 from prefect import flow
 from prefect.client.orchestration import PrefectClient, get_client
-from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterParentFlowRunId
-from prefect.client.schemas.objects import FlowRun, State
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterParentFlowRunId,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    FlowRunFilterTags,
+)
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.deployments import arun_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Crashed, Failed, Scheduled
 from pydantic import Field
 
 from judge_gym.counting import counted
-from tasks.policy import LAUNCHED
+from judge_gym.llm.providers import load_providers
+from judge_gym.settings import settings
+from tasks.policy import LAUNCHED, limits_of
+from tasks.slots import DEPLOYED, free_stale_slots, limits_of_deployments
 
 CRASHES = 3
 AFTER = timedelta(seconds=30)
 """How long after that a run begins again. A worker with `--limit` ends when it is given a run whose
 slot it still holds, which it does until the hooks of the crash have run; and it takes runs ten
 seconds early."""
+RESUME = "resume/default"
+"""The deployment that resumes crashed runs."""
+OF_RESUMING = "resume"
+"""The tag of runs that resume others: they are not resumed."""
+BY_THE_AUTOMATION = timedelta(minutes=1)
+"""How long after its crash the automation has begun to resume a run."""
+NOT_LONG_AGO = timedelta(days=1)
 ABANDONED = "Abandoned"
 """The name of the state of a run that crashed too often. It is no `Crashed`, which would start this
 flow once more."""
@@ -52,6 +72,53 @@ async def resume(
             return Completed(message=f"{run.name} is {run.state_name}: there is nothing to resume.")
         ended = await _end_subflows(client, run)
         return Completed(message=f"{await _resumed(client, run, at_most)}{ended}")
+
+
+@flow(name="resume-crashed", flow_run_name="look for crashed flow runs")
+async def resume_crashed() -> State[None]:
+    """Resume runs that crashed and that no automation has resumed; free slots that no run holds.
+
+    Only runs that crashed within the last day, so that old ones are left alone. `resume/default`
+    resumes them, with its bound.
+    """
+    configured = settings()
+    providers = load_providers(configured.providers_file)
+    async with get_client() as client:
+        names = {*limits_of(providers), *await limits_of_deployments(client)}
+        lost = await _left_crashed(client)
+    freed = await free_stale_slots(configured.chunk_timeout_s, names)
+    for run in lost:
+        assert run.state is not None
+        await arun_deployment(
+            RESUME,
+            parameters={"flow_run": str(run.id)},
+            idempotency_key=f"resume-{run.state.id}",
+            timeout=0,
+            as_subflow=False,
+        )
+    resuming = f"Resuming {', '.join(run.name for run in lost)}." if lost else "No run to resume."
+    return Completed(message=" ".join([resuming, *(f"Freed: {one}." for one in freed)]))
+
+
+async def _left_crashed(client: PrefectClient) -> list[FlowRun]:
+    """Return the runs of deployments that crashed within a day, and a while ago."""
+    crashed = await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=[DEPLOYED]),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.CRASHED])),
+        ),
+        sort=FlowRunSort.END_TIME_DESC,
+    )
+    now = datetime.now(UTC)
+    return [
+        run
+        for run in crashed
+        if run.state is not None
+        and run.state.name != ABANDONED
+        and BY_THE_AUTOMATION < now - run.state.timestamp < NOT_LONG_AGO
+        and run.deployment_id is not None
+        and not {LAUNCHED, OF_RESUMING} & set(run.tags)
+    ]
 
 
 async def _resumed(client: PrefectClient, run: FlowRun, at_most: int) -> str:

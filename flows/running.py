@@ -17,6 +17,7 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 
 from flows.endings import RunSummary
+from flows.outages import outage_of
 from flows.progress import Counted
 from judge_gym.answers.readability import Answers
 from judge_gym.asking.budgeting import (
@@ -26,7 +27,7 @@ from judge_gym.asking.budgeting import (
     spending_check,
 )
 from judge_gym.asking.engine import WAITING, any_batch_open
-from judge_gym.errors import RETRY_FAILED, JudgeGymError, first_line
+from judge_gym.errors import RETRY_FAILED, JudgeGymError, OutageError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -35,8 +36,9 @@ from judge_gym.store.samples import Missing
 from judge_gym.store.windows import load_window
 from tasks.events import served_models_followed
 from tasks.lab import collect_batches, collect_window
-from tasks.policy import SOURCES, declare_limits, provider_tag
+from tasks.policy import SOURCES, declare_limits, limits_of, provider_tag
 from tasks.runtime import parameter_layer, runtime
+from tasks.slots import free_stale_slots, slots_awaited
 
 T = TypeVar("T")
 
@@ -152,6 +154,10 @@ async def locked_run(
         served_models_followed(current),
     ):
         await declare_limits()
+        # Its tasks would wait for ever for slots that were lost with their server.
+        limits = limits_of(current.providers)
+        for freed in await free_stale_slots(current.settings.chunk_timeout_s, limits):
+            get_run_logger().warning("Freed slots: %s.", freed)
         yield Run(current, budget)
 
 
@@ -238,16 +244,21 @@ async def run_chunks(
                 await ended(work, Counter(await _configured(runtime, work, start, units)()))
                 chunks.took(len(units), time.monotonic() - began)
             except ModelStoppedError as error:
+                await ended(work, error.done)
                 summary.stopped[error.model] = error
             except JudgeGymError as error:
-                if isinstance(error, BudgetExceededError):
-                    await ended(work, error.done)
+                await ended(work, error.done)
                 errors.append(error)
             except Exception as error:
+                if isinstance(outage := outage_of(error), OutageError):
+                    errors.append(outage)  # of the run, not of this chunk
+                    return
                 where = f"{work.label} {start + 1}-{start + len(units)}"
                 summary.problems.append(f"{where}: {first_line(error)}")
 
-    await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
+    tags = {provider_tag(name) for work in works if work.units for name in work.providers}
+    async with slots_awaited(tags, runtime.settings.chunk_timeout_s):
+        await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
     if summary.waiting:  # else the errors are about batches of other runs
         summary.problems += batch_errors
     return summary, errors[0] if errors else None

@@ -16,8 +16,10 @@ from deployments.cli.output import (
     TRY_AGAIN_LATER,
     errors,
     fail,
+    log_is_json,
 )
 from judge_gym.collecting import collect_rarely
+from judge_gym.logs import use_json_lines
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
@@ -143,6 +145,13 @@ app = group(
 """Every command, by the words that a person types."""
 
 
+@app.callback()
+def _logs() -> None:
+    # Before the embedded database starts, which logs too.
+    if log_is_json():
+        use_json_lines(sys.stderr)
+
+
 def main() -> NoReturn:
     """Run the command line; a known error prints its message and remedy."""
     from judge_gym.errors import JudgeGymError, first_line
@@ -161,10 +170,10 @@ def main() -> NoReturn:
             errors.print(_STOPPED)
         raise
     except Exception as error:
-        from deployments.cli.environment import server_failure
+        from flows.outages import outage_of
 
         where = _log(error)
-        if failure := server_failure(error):
+        if failure := outage_of(error):
             fail(failure.message, failure.remedy)
         fail(f"Unexpected {type(error).__name__}: {first_line(error)}", where)
     except BaseException as error:

@@ -169,7 +169,8 @@ async def made_ready(
     from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
-    steps = await bootstrap(providers, secrets=secrets, overwrite=overwrite)
+    timeout_s = settings().chunk_timeout_s
+    steps = await bootstrap(providers, timeout_s, secrets=secrets, overwrite=overwrite)
     if image:
         async with get_client() as client:
             steps += await prepare(client)
@@ -180,7 +181,7 @@ async def made_ready(
 def show_steps(steps: "list[Step]") -> None:
     """Print the outcome of each step and a summary."""
     for step in steps:
-        console.print(f"{step.outcome:<9} {step.name}", markup=False)
+        console.print(f"{step.outcome:<9} {step.name}", markup=False, soft_wrap=True)
     console.print(f"The Prefect server is ready: {summary(steps)}.")
 
 
@@ -190,7 +191,7 @@ def summary(steps: "list[Step]") -> str:
     deployments = Counter(step.outcome for step in steps if step.name.startswith("deployment "))
     parts = [
         f"{counted(number, noun)} {outcome}"
-        for outcome in ("created", "changed")
+        for outcome in ("created", "changed", "freed")
         for number, noun in (
             (deployments[outcome], "deployment"),
             (outcomes[outcome] - deployments[outcome], "other object"),

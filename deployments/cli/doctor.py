@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import (
+    LEASES_IN_MEMORY,
+    LEASES_ON_DISK,
+    LEASES_VARIABLE,
     check_api,
     database,
     database_engine,
@@ -159,6 +162,8 @@ def _prefect() -> Iterator[Finding]:
         yield Finding("prefect", detail, fault.remedy, State.BROKEN)
     else:
         yield Finding("prefect", masked(f"{prefect.__version__}, server at {url}"))
+        yield from _leases()
+        yield from _slots()
         yield from _settings_of_sweep_runs()
 
 
@@ -175,6 +180,55 @@ def _prefect_server() -> tuple[str | None, JudgeGymError | None]:
     except JudgeGymError as fault:
         return url, fault
     return url, None
+
+
+def _leases() -> Iterator[Finding]:
+    """Yield whether the server keeps its leases when it is restarted."""
+    import asyncio
+
+    from httpx import HTTPStatusError
+    from prefect.client.orchestration import get_client
+
+    async def read() -> str:
+        async with get_client() as client:
+            answer = await client.request("GET", "/admin/settings")
+            return str(answer.json()["server"]["concurrency"]["lease_storage"])
+
+    try:
+        storage = asyncio.run(read())
+    except (HTTPStatusError, KeyError):  # a server that does not show its settings
+        return
+    if storage == LEASES_IN_MEMORY:
+        yield Finding(
+            "leases",
+            "Prefect's server keeps them in memory: a restart loses the slots of running tasks",
+            f"Set {LEASES_VARIABLE}={LEASES_ON_DISK} on the server, and keep its PREFECT_HOME.",
+            State.BROKEN,
+        )
+    else:
+        yield Finding("leases", storage)
+
+
+def _slots() -> Iterator[Finding]:
+    """Yield the limits of which slots are taken; those that no run holds are a problem."""
+    import asyncio
+
+    from deployments.bootstrap import our_taken_slots
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+
+    configured = settings()
+    providers = load_providers(configured.providers_file)
+    for taken in asyncio.run(our_taken_slots(providers, configured.chunk_timeout_s)):
+        name = f"slots of {taken.name}"
+        holders = f": {'; '.join(map(str, taken.holders))}" if taken.holders else ""
+        detail = f"{taken.slots} of {taken.most} taken{holders}"
+        if taken.stale:
+            detail += f"; {taken.stale} of them by no run"
+            remedy = "Free them with `judge-gym database init`; the next run does it, too."
+            yield Finding(name, detail, remedy, State.BROKEN)
+        else:
+            yield Finding(name, detail)
 
 
 def _settings_of_sweep_runs() -> Iterator[Finding]:

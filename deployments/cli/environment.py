@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -27,8 +26,7 @@ from deployments.local.prefect_server import (
 )
 from deployments.local.processes import free_port
 from judge_gym.collecting import importing
-from judge_gym.errors import ConfigError, JudgeGymError, StoreError, causes, first_line
-from judge_gym.logs import use_json_lines
+from judge_gym.errors import ConfigError, JudgeGymError, StoreError, first_line
 from judge_gym.model_names import is_simulated_model
 
 if TYPE_CHECKING:
@@ -36,6 +34,12 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from judge_gym.simulator.launch import Settings as SimulatorSettings
+
+
+LEASES_VARIABLE = "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"
+LEASES_IN_MEMORY = "prefect.server.concurrency.lease_storage.memory"
+"""Prefect's default: a restart of the server loses the leases, and so the slots."""
+LEASES_ON_DISK = "prefect.server.concurrency.lease_storage.filesystem"
 
 
 def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
@@ -69,9 +73,7 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
         defaults["PREFECT_API_AUTH_STRING"] = secret
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
-    if settings().log_format == "json":
-        use_json_lines(sys.stderr)
-    elif not verbose:
+    if not verbose and settings().log_format != "json":
         # Failed calls are stored and counted; printing each would hide the progress.
         logging.getLogger("judge_gym.llm").setLevel(logging.ERROR)
     if not verbose:
@@ -87,10 +89,7 @@ def server_settings() -> dict[str, str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        # In memory, the default, leases are lost when the server is killed.
-        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
-            "prefect.server.concurrency.lease_storage.filesystem"
-        ),
+        LEASES_VARIABLE: LEASES_ON_DISK,
         # Writing task runs one by one locks the database while a task requests its slot; the
         # client then retries only after 2 s.
         f"{recorder}_BATCH_SIZE": "200",
@@ -153,7 +152,7 @@ _TEMPORARY_SERVER = {
     "PREFECT_UI_ENABLED": "0",
     "PREFECT__SERVER_EPHEMERAL": "1",
     # Files would outlive it, and no temporary server reads those of another.
-    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.memory",
+    LEASES_VARIABLE: LEASES_IN_MEMORY,
 }
 _SERVERS_LOCK = "temporary-servers.lock"
 """The file in Prefect's home that commands lock, shared, while their temporary server runs."""
@@ -183,7 +182,8 @@ def prefect_api(
                 asyncio.run(check_api(configured.api.url))
                 _import_all(modules)
                 entered()
-                yield
+                with _patient():
+                    yield
             return
         home = configured.home
     port = free_port()
@@ -220,6 +220,25 @@ def prefect_api(
             _free_slots_of_killed_runs(servers)
             entered()
             yield
+
+
+@contextmanager
+def _patient() -> Iterator[None]:
+    """Wait in the block for a server that is restarted, as runs of deployments do."""
+    from prefect.settings import (
+        PREFECT_CLIENT_MAX_RETRIES,
+        PREFECT_CLIENT_RETRY_EXTRA_CODES,
+        temporary_settings,
+    )
+
+    from flows.outages import CLIENT_SETTINGS
+
+    fields = (PREFECT_CLIENT_MAX_RETRIES, PREFECT_CLIENT_RETRY_EXTRA_CODES)
+    chosen = {
+        field: CLIENT_SETTINGS[field.name] for field in fields if field.name not in os.environ
+    }
+    with temporary_settings(chosen):
+        yield
 
 
 def own_home(data_dir: Path) -> Path | None:
@@ -318,29 +337,6 @@ async def check_api(url: str) -> None:
 
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
-
-
-def server_failure(error: BaseException) -> JudgeGymError | None:
-    """Return what to print if the database or Prefect's server caused an error; else None."""
-    import httpx
-
-    from judge_gym.store.engine import database_failure
-
-    if failure := database_failure(error):
-        return failure
-    # Prefect wraps the errors of its client.
-    for cause in causes(error):
-        if isinstance(cause, httpx.TransportError):
-            what = f"stopped during the run: {first_line(cause)}"
-        elif isinstance(cause, httpx.HTTPStatusError) and cause.response.is_server_error:
-            what = f"failed: {first_line(cause)}"
-        else:
-            continue
-        return JudgeGymError(
-            f"Prefect's server {what}.",
-            "All answers received are stored. Start the server and rerun the command to resume.",
-        )
-    return None
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from rich.console import (
 from rich.markup import escape
 from rich.measure import Measurement
 
+from judge_gym.errors import JudgeGymError
 from judge_gym.formats import visible
 from judge_gym.shipped import documented
 
@@ -71,7 +72,22 @@ class _ShowVisibly(RenderHook):
 
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
-errors = Console(stderr=True, highlight=False)
+
+
+class _Errors(Console):
+    """Standard error; what is printed there is a line of the log where logs are JSON."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        if not log_is_json():
+            super().print(*objects, **options)
+            return
+        with self.capture() as written:
+            super().print(*objects, **options)
+        if line := " ".join(written.get().split()):
+            logging.getLogger("judge_gym.command").warning(line)
+
+
+errors = _Errors(stderr=True, highlight=False)
 for _output in (console, errors):
     _output.push_render_hook(_ShowVisibly())
 
@@ -85,15 +101,23 @@ def command() -> str:
     return os.path.relpath(called)
 
 
+def log_is_json() -> bool:
+    """Whether standard error is a log of JSON lines; not where the settings cannot be read."""
+    from judge_gym.settings import settings
+
+    try:
+        return settings().log_format == "json"
+    except JudgeGymError:
+        return False
+
+
 PROGRESS_S = 15.0
 """Least seconds between two lines of progress, but for the last."""
 
 
 def say_progress(line: str) -> None:
     """Write a line of progress to standard error, as JSON if logs are."""
-    from judge_gym.settings import settings
-
-    if settings().log_format == "json":
+    if log_is_json():
         logging.getLogger("judge_gym.progress").info(line)
     else:
         errors.print(line, markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ import tenacity
 from alembic.util import CommandError
 from pydantic import SecretStr
 
-from judge_gym.errors import StoreError, causes, first_line
+from judge_gym.errors import OutageError, StoreError, causes, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 
@@ -85,7 +85,8 @@ def connect(settings: Settings) -> sa.Engine:
         engine.dispose()
         reason = first_line(error.orig)
         remedy = _remedy_of(str(error.orig)) if settings.database_url else "Rerun the command."
-        raise StoreError(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
+        kind = OutageError if _may_come_back(error.orig) else StoreError
+        raise kind(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
     except CommandError:
         engine.dispose()
         raise StoreError(
@@ -132,13 +133,15 @@ def _connect_patiently(engine: sa.Engine, settings: Settings) -> None:
         except tenacity.RetryError as error:
             waits = False
             last = error.last_attempt.exception()
-            raise StoreError(
+            away = OutageError(
                 f"The database has been away for more than {PATIENCE_S:.0f} s: {first_line(last)}.",
                 _RESUME.format("Start the server"),
-            ) from None
+            )
+            away.waited = True
+            raise away from None
 
 
-def _may_come_back(error: BaseException) -> bool:
+def _may_come_back(error: BaseException | None) -> bool:
     return isinstance(error, psycopg.OperationalError) and not any(
         part in str(error) for part in _OF_THE_LOGIN
     )
@@ -197,7 +200,7 @@ def database_failure(error: BaseException) -> StoreError | None:
                 _RESUME.format("Free space"),
             )
         if _lost_connection(cause, original):
-            return StoreError(
+            return OutageError(
                 f"The database stopped during the run: {first_line(original)}.",
                 _RESUME.format("Start the server"),
             )

@@ -159,7 +159,7 @@ def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kep
     ):
         server.ask("PATCH", pool, base_job_template=given)
         providers = load_providers(Settings().providers_file)
-        steps = asyncio.run(bootstrap.bootstrap(providers, overwrite=overwrite))
+        steps = asyncio.run(bootstrap.bootstrap(providers, 60, overwrite=overwrite))
         assert steps[0].outcome == outcome
         assert server.get(pool)["base_job_template"] == then
 

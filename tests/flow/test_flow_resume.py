@@ -1,6 +1,7 @@
 """Resuming crashed flow runs: which ones, how often, and what ran inside them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
@@ -9,12 +10,15 @@ from uuid import UUID
 import pytest
 from prefect import flow
 from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.flow_engine import run_flow_async
 from prefect.states import Crashed, Running
 
-from flows.resume import ABANDONED, resume
+from flows import resume as resuming
+from flows.resume import ABANDONED, OF_RESUMING, resume, resume_crashed
 from tasks.policy import LAUNCHED
+from tasks.slots import DEPLOYED
 
 pytestmark = pytest.mark.usefixtures("_prefect")
 
@@ -99,6 +103,39 @@ def test_a_run_without_a_deployment_or_at_work_is_left_alone() -> None:
     lost, at_work = asyncio.run(go())
     assert lost.state_type == StateType.CRASHED
     assert at_work.state_type == StateType.RUNNING
+
+
+def test_runs_that_no_automation_has_resumed_are_found_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after a restart of the server, which passes events to its automations late or never."""
+    monkeypatch.setattr(resuming, "BY_THE_AUTOMATION", timedelta(0))
+
+    async def go() -> tuple[set[UUID], Counter[str]]:
+        async with get_client() as client:
+            flow_id = await client.create_flow(resume)
+            taker = await client.create_deployment(flow_id, "default")
+            lost = await deployed_run(client, DEPLOYED)
+            others = [
+                await deployed_run(client, *tags)
+                for tags in ((DEPLOYED, LAUNCHED), (DEPLOYED, OF_RESUMING), ())
+            ]
+            given_up = await deployed_run(client, DEPLOYED)
+            for run in (lost, *others):
+                await crash(client, run)
+            await client.set_flow_run_state(given_up, Crashed(name=ABANDONED), force=True)
+            for _ in range(2):
+                state = await resume_crashed(return_state=True)
+                assert state.is_completed(), state.message
+            deployment = DeploymentFilter(id=DeploymentFilterId(any_=[taker]))
+            started = await client.read_flow_runs(deployment_filter=deployment)
+            found = Counter(str(run.parameters["flow_run"]) for run in started)
+            return {lost}, Counter(
+                {id: count for id, count in found.items() if UUID(id) in {lost, given_up, *others}}
+            )
+
+    lost, found = asyncio.run(go())
+    assert found == {str(id): 1 for id in lost}
 
 
 def test_what_ran_inside_a_lost_process_is_ended_and_what_did_not_is_not() -> None:

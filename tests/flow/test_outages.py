@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from flows.sweep import sweep
-from judge_gym.errors import StoreError
+from judge_gym.errors import OutageError
 from judge_gym.settings import settings
 from judge_gym.store import engine
 from judge_gym.store.locks import is_locked, locked
@@ -85,9 +85,11 @@ def test_a_database_that_stays_away_ends_the_run_with_one_clear_message(
         with configured(
             tmp_path, JUDGE_GYM_DATABASE_URL=away.url, JUDGE_GYM_SIMULATOR_URL=simulator.url
         ):
-            error = error_of(run_flow(sweep, file))
+            state = run_flow(sweep, file)
         watching.join()
-    assert isinstance(error, StoreError)
+    assert state.is_crashed()  # so that the automation resumes a run of a deployment
+    error = error_of(state)
+    assert isinstance(error, OutageError)
     assert "The database" in error.message
     assert "rerun the command" in error.remedy
 

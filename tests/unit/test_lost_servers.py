@@ -6,7 +6,7 @@ import psycopg.errors as pg
 import pytest
 import sqlalchemy as sa
 
-from deployments.cli.environment import server_failure
+from flows.outages import outage_of
 from judge_gym.errors import JudgeGymError
 
 NOBODY = "127.0.0.1:9"
@@ -39,7 +39,7 @@ LOST = (
 @pytest.mark.parametrize("form", [raised, by_sqlalchemy], ids=["psycopg", "sqlalchemy"])
 def test_a_lost_database_is_named_with_the_way_on(error: Exception, form: object) -> None:
     assert callable(form)
-    failure = server_failure(raised(RuntimeError("the flow crashed"), form(error)))
+    failure = outage_of(raised(RuntimeError("the flow crashed"), form(error)))
     assert failure is not None
     assert failure.message == f"The database stopped during the run: {error}."
     assert "rerun the command" in failure.remedy
@@ -49,35 +49,35 @@ def test_a_database_that_nobody_serves_is_lost() -> None:
     engine = sa.create_engine(f"postgresql+psycopg://user@{NOBODY}/name")
     with pytest.raises(sa.exc.OperationalError) as caught:
         engine.connect()
-    failure = server_failure(caught.value)
+    failure = outage_of(caught.value)
     assert failure is not None
     assert "The database stopped" in failure.message
 
 
 def test_a_session_that_lost_its_connection_before_is_lost() -> None:
     invalid = sa.exc.PendingRollbackError("Can't reconnect", code="8s2b")
-    assert server_failure(invalid) is not None
-    assert server_failure(sa.exc.PendingRollbackError("of a flush", code="7s2a")) is None
+    assert outage_of(invalid) is not None
+    assert outage_of(sa.exc.PendingRollbackError("of a flush", code="7s2a")) is None
 
 
 def test_a_full_disk_is_named_as_one() -> None:
-    failure = server_failure(by_sqlalchemy(pg.DiskFull("could not extend file")))
+    failure = outage_of(by_sqlalchemy(pg.DiskFull("could not extend file")))
     assert failure is not None
     assert "disk of the database is full" in failure.message
     assert "Free space" in failure.remedy
 
 
 def test_a_refused_statement_is_no_lost_server() -> None:
-    failure = server_failure(by_sqlalchemy(pg.QueryCanceled("statement timeout")))
+    failure = outage_of(by_sqlalchemy(pg.QueryCanceled("statement timeout")))
     assert failure is not None
     assert "stopped" not in failure.message
-    assert server_failure(by_sqlalchemy(pg.UndefinedColumn("no such column"))) is None
+    assert outage_of(by_sqlalchemy(pg.UndefinedColumn("no such column"))) is None
 
 
 def test_a_lost_prefect_server_is_named_however_its_client_wraps_that() -> None:
     with pytest.raises(httpx.ConnectError) as caught:
         httpx.get(f"http://{NOBODY}/api")
-    failure = server_failure(raised(RuntimeError("Failed to reach API"), caught.value))
+    failure = outage_of(raised(RuntimeError("Failed to reach API"), caught.value))
     assert failure is not None
     assert "Prefect's server stopped" in failure.message
     assert "rerun the command" in failure.remedy
@@ -88,11 +88,11 @@ def test_an_error_of_prefects_server_is_its_own(status: int, named: bool) -> Non
     response = httpx.Response(status, request=httpx.Request("GET", f"http://{NOBODY}/api"))
     with pytest.raises(httpx.HTTPStatusError) as caught:
         response.raise_for_status()
-    assert (server_failure(caught.value) is not None) == named
+    assert (outage_of(caught.value) is not None) == named
 
 
 def test_any_other_error_stays_what_it_is() -> None:
-    assert server_failure(raised(ZeroDivisionError())) is None
+    assert outage_of(raised(ZeroDivisionError())) is None
     stopped = JudgeGymError("The budget is used up.")
     stopped.__cause__ = stopped  # its own cause
-    assert server_failure(stopped) is None
+    assert outage_of(stopped) is None

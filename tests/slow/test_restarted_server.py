@@ -1,0 +1,87 @@
+"""A Prefect server that is killed and started again during a sweep, with leases on disk or not.
+
+Server, PostgreSQL, provider and command are real processes.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from deployments.cli.environment import LEASES_IN_MEMORY, LEASES_ON_DISK, LEASES_VARIABLE
+from judge_gym.simulator.launch import running
+from support.command_line import CommandLine, small_sweep
+from support.prefect_api import Server
+from support.prefect_server import ServerProcess
+from support.simulation import Simulator
+from support.waiting import until
+
+pytestmark = pytest.mark.slow
+PROVIDERS = """
+[sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[away]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+concurrency = 2
+task_slots = 2
+"""
+JUDGEMENTS = 2 * 60
+
+
+@pytest.fixture(params=[LEASES_ON_DISK, LEASES_IN_MEMORY], ids=["on disk", "in memory"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "support.prefect_server.server_settings", lambda: {LEASES_VARIABLE: request.param}
+        )
+        process.start()
+        yield process
+    process.stop()
+
+
+def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
+    server: ServerProcess, own_database: str, tmp_path: Path
+) -> None:
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
+    file = tmp_path / "restart.yaml"
+    file.write_text(small_sweep("restart", "away/calm-1", ("replicates: 2", "replicates: 60")))
+    with running(latency=0.3) as url:
+        command = CommandLine(
+            tmp_path,
+            {
+                **server.server.environment,
+                "JUDGE_GYM_DATABASE_URL": own_database,
+                "JUDGE_GYM_SIMULATOR_URL": url,
+                "JUDGE_GYM_PROVIDERS_FILE": str(tmp_path / "providers.toml"),
+                "JUDGE_GYM_CHUNK_SIZE": "30",
+            },
+        )
+        parts = ("--only", "w1-evidence", "--only", "w2-rubric", "--only", "w3-scoring")
+        run = command.start("sweep", "run", file, *parts)
+        until(lambda: samples(own_database) >= 5, "some judgements", 300)
+        server.kill()
+        server.start()
+        output, errors = run.communicate(timeout=500)
+        assert run.returncode == 0, output + errors
+        assert samples(own_database) == JUDGEMENTS
+        assert Simulator(url).answered() == JUDGEMENTS
+        api = Server(server.server.url)
+        in_memory = server.server.environment[LEASES_VARIABLE] == LEASES_IN_MEMORY
+        taken = api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"]
+        assert (taken > 0) == in_memory
+        said = command("doctor").output
+        assert ("a restart loses the slots" in said) == in_memory
+        assert ("slots of tag:provider:away" in said) == in_memory
+        # The next run needs both slots.
+        again = file.read_text().replace("replicates: 60", "replicates: 62")
+        file.write_text(again)
+        command("sweep", "run", file, *parts, "--yes").fine()
+        assert api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"] == 0
+
+
+def samples(url: str) -> int:
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        return int(connection.exec_driver_sql("SELECT count(*) FROM samples").scalar_one())
