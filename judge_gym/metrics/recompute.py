@@ -48,8 +48,8 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
     for entry, value in scope.items():
         column = _COLUMNS.get(entry, entry)
         if column == "rubric" and value.startswith("provided"):
-            value = "provided"  # a scope may add which, where a sweep has several
-        if column in chosen and column != "arm":
+            chosen = chosen[_is_provided(chosen["rubric"], value)]
+        elif column in chosen and column != "arm":
             chosen = chosen[chosen[column] == value]
     if (settings := chosen["setting"].nunique()) != 1:
         raise StoreError(
@@ -57,6 +57,20 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
             "Give one group's samples: those of a group share the value of the column 'setting'.",
         )
     return _group(chosen)
+
+
+def _is_provided(rubrics: "pd.Series[Any]", scope: str) -> "pd.Series[Any]":
+    """Return which rubrics of the view a scope means: its file, or the last part of its path.
+
+    A scope names no file where a sweep has one provided rubric, and a digest where files are not
+    known; then every provided one fits, and other entries of the scope tell groups apart.
+    """
+    texts = rubrics.astype(str)
+    name = scope.removeprefix("provided").strip()
+    named = texts.isin([scope]) | (
+        texts.str.startswith("provided ") & texts.str.endswith(f"/{name}")
+    )
+    return named if name and named.any() else texts.str.startswith("provided")
 
 
 def _group(rows: "pd.DataFrame") -> JudgeGroup:

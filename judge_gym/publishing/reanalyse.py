@@ -131,7 +131,7 @@ def level(config, name):
 
 
 def rubric_text(rubric):
-    """How a scope may name a rubric; one of several provided ones has a part of its digest."""
+    """How a scope may name a rubric; one of several provided ones has its file or digest."""
     if rubric["kind"] != "provided":
         model = rubric.get("model")
         return (f"shared by {model}" if rubric["kind"] == "shared" else rubric["kind"],)
@@ -139,7 +139,9 @@ def rubric_text(rubric):
         ["rubric", rubric["rubric"]["stages"]],
         sort_keys=True, separators=(",", ":"), ensure_ascii=False,
     )  # fmt: skip
-    return "provided", f"provided {hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    file = rubric.get("name", "")
+    names = (file, file.rpartition("/")[2], hashlib.sha256(text.encode()).hexdigest()[:8])
+    return ("provided", *(f"provided {name}" for name in names if name))
 
 
 def group_of(sweep, scope):

@@ -19,6 +19,11 @@ item: {{key: pair}}
 verdicts: [{{column: said}}]
 decisions: {{A: 1, tie: 2, B: 3}}
 """
+UNPROBED = """
+DELETE FROM probes USING samples AS s, arms AS a, experiments AS x
+WHERE s.id = probes.sample_id AND a.id = s.arm_id AND x.id = a.experiment_id
+AND x.model = 'sim/low-1'
+"""
 UNREADABLE = """
 UPDATE samples SET status = 'unparseable', failure = 'no_verdict: none', stages = NULL,
 verdict_text = NULL, span_start = NULL, span_end = NULL
@@ -68,6 +73,7 @@ def test_the_report_comes_though_one_judge_of_three_is_unreadable_at_every_rerun
     command("sweep", "run", file).fine()
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.begin() as connection:
+        connection.execute(sa.text(UNPROBED))
         connection.execute(sa.text(UNREADABLE))
     report = command.data / "reports" / "report-quick.html"
     for attempt in range(2):
