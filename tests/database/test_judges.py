@@ -27,7 +27,7 @@ from judge_gym.judges import (
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.store import tables as t
-from judge_gym.store.calls import cost_of
+from judge_gym.store.calls import Paid, cost_of
 from support.judge_runs import ITEMS, simulated
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import calls, count, run, runtime_at
@@ -277,8 +277,8 @@ def test_simulated_judges_are_marked_and_free(database: str, simulator: Simulato
     engine = sa.create_engine(database)
     with sa.orm.Session(engine) as session:
         ids = [call for one in results for call in one.call_ids]
-        assert cost_of(session, ids) == (0, 0)
-        assert cost_of(session, []) == (0, 0)
+        assert cost_of(session, ids) == Paid(0, 0, 0)
+        assert cost_of(session, []) == Paid(0, 0, 0)
 
 
 def test_analysts_find_judgements_with_judge_item_and_cost(database: str) -> None:

@@ -58,7 +58,7 @@ async def studied(database: str, news: Simulator, work: Any, provider: str = "")
         ({"kind": "payment_required"}, "credits are used up"),
         ({"kind": "page_failed"}, "No page could be scraped"),
         ({"kind": "html", "routes": ["search"]}, "not Firecrawl's"),
-        ({"kind": "rate_limit", "routes": ["search"], "retry_after": 600}, "Rate limit"),
+        ({"kind": "rate_limit", "routes": ["search"], "retry_after": 3600}, "Rate limit"),
     ],
 )
 def test_a_failure_leaves_the_window_open_and_the_same_step_goes_on(

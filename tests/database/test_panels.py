@@ -129,7 +129,10 @@ def test_time_runs_out_for_one_rater_and_the_rest_go_on(database: str) -> None:
     step = by_model(a=reviews(2), b=stays_silent, c=reviews(3), arbiter=decides(2))
     found = watched(database, step, panel_call_timeout_s=LATE_S)
     rater = found.last.raters[1]
-    assert (rater.status, rater.error) == (ERROR, "timeout: no answer within 0.5 s")
+    assert (rater.status, rater.error) == (
+        ERROR,
+        "timeout: no answer within 0.5 s (1 request may have been billed)",
+    )
     assert rater.latency_ms is not None
     assert rater.latency_ms >= LATE_S * 1000
     assert found.last.phase == DONE

@@ -131,7 +131,7 @@ def test_a_reused_answer_is_not_spent(engine: sa.Engine) -> None:
     with Session(engine) as session:
         used = spent(session, Scope("none", ["w"]))
         # What came of the third, which was sent, is not known, though another's answer does for it.
-        assert used == Spent(calls=1, cost_usd=0, unpriced=0, ended=2, failed=0, sent_again=1)
+        assert used == Spent(calls=1, cost_usd=0, unpriced=1, ended=2, failed=0, sent_again=1)
         # How long the model takes and answers is known from what it was asked: 5 ms.
         assert past_answers(session, ["real/m"])["real/m", "rubricer", None].latency_s == 0.005
 

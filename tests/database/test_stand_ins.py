@@ -389,9 +389,7 @@ def test_a_batch_sends_what_a_direct_call_does_and_thinking_is_not_bought_twice(
         async with vendors(database) as to:
             to.room_for_thinking("openai", room)
             asks = [a_call(key, "Hello?", model=model, parameters=asked(0, 1, 16)) for key in "klm"]
-            desk = Batches(
-                to.engine, to.providers, Keys(), 20, to.gateway.batch_ended, to.gateway.hourly
-            )
+            desk = Batches(to.engine, to.providers, Keys(), 20, to.gateway)
             await desk.submit(model, [row.id for row in await to.gateway.open(asks)])
             while any(row.waiting for row in await to.gateway.open(asks)):
                 assert await desk.collect() == []
@@ -429,9 +427,7 @@ def test_a_message_batch_fills_the_ledger_as_direct_calls_do(
     async def work() -> None:
         async with vendors(database) as to:
             asks = [a_call(key, "Hello?", model=model, parameters=parameters) for key in "klm"]
-            desk = Batches(
-                to.engine, to.providers, Keys(), 20, to.gateway.batch_ended, to.gateway.hourly
-            )
+            desk = Batches(to.engine, to.providers, Keys(), 20, to.gateway)
             await desk.submit(model, [row.id for row in await to.gateway.open(asks)])
             while any(row.waiting for row in await to.gateway.open(asks)):
                 assert await desk.collect() == []

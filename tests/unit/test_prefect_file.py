@@ -30,17 +30,27 @@ def test_every_deployment_can_be_found_described_and_limited(file: dict[str, Any
     for one in file["deployments"]:
         assert "judge-gym" in one["tags"]
         assert one["description"]
-        assert one["concurrency_limit"]["collision_strategy"] == "ENQUEUE"
+        # A look for crashed runs that comes while another looks is not needed.
+        looks = one["entrypoint"] == "flows.resume.resume_crashed"
+        strategy = "CANCEL_NEW" if looks else "ENQUEUE"
+        assert one["concurrency_limit"]["collision_strategy"] == strategy
         assert one["work_pool"]["name"] == "judge-gym"
         assert one["work_pool"]["job_variables"]["env"] == {
             "OPENBLAS_NUM_THREADS": "1",
             # What deployments/automations/lost-runs.yaml misses.
             "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+            # What outlasts a server that is away for a minute or two.
+            "PREFECT_CLIENT_MAX_RETRIES": "6",
+            "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
         }
 
 
 def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, Any]) -> None:
     schedules = [one for each in file["deployments"] for one in each.get("schedules", [])]
+    # Only that which looks for crashed runs is active.
+    [mending] = [one for one in schedules if one["slug"] == "crashed"]
+    assert mending["active"] is True
+    schedules.remove(mending)
     assert {one["slug"] for one in schedules} == {"daily", "weekly", "nightly", "study-weekly"}
     assert all(one["active"] is False and one["timezone"] for one in schedules)
 
