@@ -32,7 +32,7 @@ def unless_named(name: Callable[[], str]) -> Callable[[], str]:
 def _generated_words() -> frozenset[str]:
     from coolname.data import config
 
-    parts: dict[str, dict[str, Any]] = config
+    parts: dict[str, Any] = dict(config)
     return frozenset(word for part in parts.values() for word in part.get("words", ()))
 
 
