@@ -80,6 +80,7 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         headline_table(rows, settings),
         headline_table(rows, settings, most=1),
         headline_table(rows, settings, most=0),
+        headline_table(rows, settings, most=None),
         shorter_table(rows, settings),
     ]
     if not choices[0].rows:

@@ -288,15 +288,16 @@ class Settings:
         left_out = f"; the largest of each axis, {shown} of {total}" if total > shown else ""
         return f"change on the 0-1 scale; no claim{left_out}"
 
-    def rows(self, most: int = _SINGLE) -> list[Row]:
+    def rows(self, most: int | None = _SINGLE) -> list[Row]:
         """Return the effects shown, each with what changes, its figure and whether it moved.
 
-        With `most` 0 and one axis it is one line that names the largest.
+        With `most` None, or 0 and one axis, it is one line that names the largest.
         """
-        if len(self.shown(0)) == 1 and not most:
+        if self.effects and (most is None or (not most and len(self.shown(0)) == 1)):
             [change], largest = changes([self.effects[0].scope]), figure(self.effects[0])
             said = f"{self.question}  {self.counts}; the largest: {change} {largest}"
             return [Row((), heading=said)]
+        most = most or 0
         heading = f"{self.question}  {self.note(most)}"
         shown = self.shown(most)
         return [
@@ -329,7 +330,7 @@ def largest_settings(rows: Sequence[ResultRow]) -> Settings:
 
 
 def headline_table(
-    rows: Sequence[Headline], settings: Settings = Settings(), most: int = _SINGLE
+    rows: Sequence[Headline], settings: Settings = Settings(), most: int | None = _SINGLE
 ) -> Table:
     """Return the headlines as a table: a heading per claim, one for `most` settings, for checks."""
     claims, checks = (
