@@ -204,6 +204,27 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             "can have. Was the order changed between them? Declare it: `reversed` of a column, or "
             "`swapped_column`."
         )
+    yield from _entries_left_out(unread)
+    yield from _answers_read_otherwise(unread)
+    yield from _contradicted(repeats)
+    yield from _rows_in_doubt(unread)
+    yield from _left(unread)
+    for one in unread.apart:
+        yield _apart(one)
+    for column, systems in unread.pooled.items():
+        if len(systems) > 1:
+            yield (
+                f"Figures are over all {len(systems)} values of {column} together. If it names "
+                f"what was judged, give item.system: {column} for the figures of each."
+            )
+    if unread.others:
+        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
+    if unread.columns:
+        names = _first(list(unread.columns), _MOST_COLUMNS)
+        yield f"Columns that the mapping does not read: {names}."
+
+
+def _entries_left_out(unread: Unread) -> Iterator[str]:
     for path, (used, longest) in unread.entries.items():
         yield (
             f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
@@ -215,6 +236,9 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"{_first(list(labels), _FEW_PLACES)}. `item: {{only: ...}}` of the mapping says which "
             "count."
         )
+
+
+def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
     if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
         count = counted(len(places), "empty answer")
         if len(places) <= _MOST_PLACES:
@@ -235,7 +259,9 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             "the nearest, a half as the higher, where an answer is right or wrong; mean as "
             "written, distance and correlation are of the scores as written."
         )
-    yield from _contradicted(repeats)
+
+
+def _rows_in_doubt(unread: Unread) -> Iterator[str]:
     if 0 < 2 * len(unread.again) < unread.cells:
         yield (
             f"{counted(len(unread.again), 'row')} of an item and a judge that an earlier row has, "
@@ -252,6 +278,10 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"{counted(unread.unfinished, 'judgement')} of runs that were not finished, of samples "
             "that no finished run has."
         )
+
+
+def _left(unread: Unread) -> Iterator[str]:
+    """Yield how many judgements were left out, by the reason, and where they stand."""
     for why, left in unread.left.items():
         by_file = Counter(place.partition(": ")[0] for place in left)
         places = [f"{file} ({count:,})" for file, count in by_file.items()]
@@ -259,19 +289,6 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         shown = "; ".join(places[:_FEW_PLACES])
         more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
         yield f"{counted(len(left), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
-    for one in unread.apart:
-        yield _apart(one)
-    for column, systems in unread.pooled.items():
-        if len(systems) > 1:
-            yield (
-                f"Figures are over all {len(systems)} values of {column} together. If it names "
-                f"what was judged, give item.system: {column} for the figures of each."
-            )
-    if unread.others:
-        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
-    if unread.columns:
-        names = _first(list(unread.columns), _MOST_COLUMNS)
-        yield f"Columns that the mapping does not read: {names}."
 
 
 def _contradicted(repeats: Repeats) -> Iterator[str]:

@@ -1,0 +1,314 @@
+"""The result of an audit, and the sentences that audits of pairs and of items share."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import PARTS
+from judge_gym.analysis.multiverse import ACCURACY, SCORE
+from judge_gym.counting import counted
+from judge_gym.formats import ABSENT, figure, number, percent
+from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
+from judge_gym.report.plots.plot import Plot
+from judge_gym.report.table import Table
+from judge_gym.store.results import ResultRow
+
+LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
+FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
+ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
+_PEOPLE = FAR
+ONE_WORDING = "all"
+"""The wording of data that name none."""
+_MOST_NAMED = 4
+"""Pairs of judges that a note names."""
+
+Means = dict[Any, list[ResultRow]]
+"""Who or what a figure is of → its rows, one for each wording that it is not averaged over."""
+Figures = Mapping[str, Mapping[str, ResultRow]]
+"""Judge → wording → the row of a metric on all items."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The opening of a report on recorded pairs."""
+
+    table: Table
+    parts: Sequence[Table] = ()
+    """The figures of each system and of each category; they come before those of all together."""
+    plot: Plot | None = None
+    """The accuracies of judges of pairs."""
+    strips: Sequence[str] = ()
+    """For each row of the table its accuracies as a line of characters."""
+    range_of_strips: str = ""
+    published: Table | None = None
+    """Published accuracies with the computed ones, at each judge's best and worst wording."""
+
+    @property
+    def published_in_terminal(self) -> Table | None:
+        """The published table at each judge's best wording alone."""
+        if self.published is None:
+            return None
+        best = {row.cells[0]: row for row in reversed(self.published.rows)}
+        rows = tuple(row for row in self.published.rows if best[row.cells[0]] is row)
+        title = "Accuracy as published / computed from the recorded answers, %: best wordings"
+        return replace(self.published, title=title, explanation="", rows=rows)
+
+    @property
+    def opening(self) -> Sequence[Table]:
+        """The tables that a terminal shows, in order."""
+        shown = (*self.parts, self.in_terminal, self.published_in_terminal)
+        return [table for table in shown if table is not None]
+
+    @property
+    def in_terminal(self) -> Table:
+        """The table with the strips, which need letters of equal width."""
+        name, *others = self.table.columns
+        if not any(strip.strip() for strip in self.strips):
+            return self.table
+        rows = tuple(
+            replace(row, cells=(row.cells[0], strip, *row.cells[1:]))
+            for row, strip in zip(self.table.rows, self.strips, strict=True)
+        )
+        return replace(
+            self.table,
+            columns=(name, self.range_of_strips, *others),
+            rows=rows,
+            words=2,
+        )
+
+
+def figures_by_judge(rows: Iterable[ResultRow], metric: str) -> Figures:
+    found: dict[str, dict[str, ResultRow]] = defaultdict(dict)
+    for row in rows:
+        if row.metric == metric and is_whole(row):
+            wording = str(row.scope.get("wording", ONE_WORDING))
+            found[judge_of(row)][wording] = row
+    return found
+
+
+def is_whole(row: ResultRow) -> bool:
+    """Whether a row is of one judge on all its items."""
+    return "judge" in row.scope and not row.scope.keys() & set(PARTS)
+
+
+def judge_of(row: ResultRow) -> str:
+    return str(row.scope["judge"]).removeprefix(RECORDED)
+
+
+def estimates(rows: Iterable[ResultRow]) -> list[float]:
+    return [row.estimate for row in rows if row.estimate is not None]
+
+
+def range_of(rows: Sequence[ResultRow]) -> str:
+    return _span(estimates(rows))
+
+
+def _span(values: Sequence[float]) -> str:
+    if not values:
+        return ABSENT
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]) -> Iterable[str]:
+    """Yield what an audit says of judgements of any kind, below its table."""
+    judges = len({judge.model for judge in data.judges})
+    found = (
+        *(_rankings(rows), _longer(rows), _itself(rows), _among(data, rows), _people(rows)),
+        _votes(rows, shared, judges),
+    )
+    yield from filter(None, found)
+    yield f"What these data cannot say: {'; '.join(_unsaid(data, rows))}."
+    if following := _following(data, rows):
+        yield f"Collect next: {following}."
+
+
+def _rankings(rows: Sequence[ResultRow]) -> str:
+    """Return for how many pairs of judges one is better whatever wording and order is chosen."""
+    claims = {ACCURACY: "the better judge", SCORE: "the judge with the higher scores"}
+    curves = [curve for curve in curves_of(rows) if curve.scope["claim"] in claims]
+    if not curves:
+        return ""
+    by_verdict: dict[str, list[str]] = defaultdict(list)
+    for curve in curves:
+        pair = str(curve.scope["pair"]).replace(RECORDED, "")
+        by_verdict[curve.verdict].append(pair)
+    holding = len(by_verdict[HOLDS])
+    over = " and ".join(_plural(axis) for axis in sorted(set().union(*(c.choices for c in curves))))
+    said = (
+        f"Rankings: {claims[curves[0].scope['claim']]} is the same over all {over} for {holding} "
+        f"of {counted(len(curves), 'pair')} of judges (adjusted p below 0.05, readable answers)."
+    )
+    for verdict, words in ((REVERSES, "Reversed by a choice"), (OPEN, "Not settled")):
+        if names := by_verdict[verdict]:
+            more = f"; {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            said += f" {words}: {'; '.join(names[:_MOST_NAMED])}{more}."
+    return said
+
+
+def _plural(axis: str) -> str:
+    return f"{axis.replace('_', ' ')}s"
+
+
+def _following(data: SweepData, rows: Sequence[ResultRow]) -> str:
+    """Return what to collect to learn the most important of what is not known; "" for nothing."""
+    things = "pairs" if is_of_pairs(data) else "items"
+    if len(wordings_of(data)) == 1:
+        return f"the same {things} under a second wording of the prompt"
+    if _judged_once(data):
+        orders = ", in both orders" if is_of_pairs(data) else ""
+        return f"3 judgements of each of 100 {things} under one wording{orders}"
+    people = "a second person" if _people_named(data) == 1 else "two people"
+    return "" if _with_people(rows) else f"labels of {people} for 100 of these {things}"
+
+
+def _people_named(data: SweepData) -> int:
+    """Return how many people labelled items."""
+    return len({name for given in data.people for name in given.annotator})
+
+
+def _with_people(rows: Iterable[ResultRow]) -> bool:
+    return any(row.metric == _PEOPLE and row.estimate is not None for row in rows)
+
+
+def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
+    pairs = is_of_pairs(data)
+    if not any(data.truth.label):
+        yield "whether judges are right (no known answers)"
+    if not _with_people(rows):
+        if _people_named(data) == 1:
+            yield (
+                "how far people agree with each other (one person: no agreement among people can "
+                "be estimated)"
+            )
+        else:
+            yield "how far judges agree with people (no labels of two people: see item.people)"
+    if pairs and not figures_by_judge(rows, LONGER):
+        yield "whether judges prefer longer answers (no lengths)"
+    if _judged_once(data):
+        each = "pair, order and wording" if pairs else "item and wording"
+        yield f"whether a judge repeats itself (one judgement for each {each})"
+    if len(wordings_of(data)) == 1:
+        yield "how far the wording of the prompt matters (one wording)"
+    yield "how sure a judge is (no probes)"
+
+
+def is_of_pairs(data: SweepData) -> bool:
+    return data.judges[0].experiment.judges_pairs
+
+
+def wordings_of(data: SweepData) -> set[str]:
+    return {judge.experiment.wording for judge in data.judges}
+
+
+def _judged_once(data: SweepData) -> bool:
+    """Whether no judge was given an item twice under one wording, in one order."""
+    columns = (data.samples.arm, data.samples.item, data.samples.shown_first)
+    cells = set(zip(*(column.tolist() for column in columns), strict=True))
+    return len(cells) == len(data.samples.arm)
+
+
+def _longer(rows: Sequence[ResultRow]) -> str:
+    """Return how often each judge chooses the longer of two texts, over all its wordings."""
+    by_judge = figures_by_judge(rows, LONGER)
+    shares = (f"{judge} {range_of(list(of.values()))}" for judge, of in by_judge.items())
+    if not by_judge:
+        return ""
+    right = next((row for row in rows if row.metric == LONGER_RIGHT), None)
+    base = f" (it is right in {percent(right.estimate)} of pairs)" if right else ""
+    return f"Longer: share of winners that are the longer answer{base}: {', '.join(shares)}."
+
+
+def _itself(rows: Sequence[ResultRow]) -> str:
+    by_judge = figures_by_judge(rows, ITSELF)
+    values = {judge: figures_text(list(of.values())) for judge, of in by_judge.items()}
+    known = [f"{judge} {value}" for judge, value in values.items() if value != ABSENT]
+    if not known:
+        return ""
+    below = any(value < 0 for of in by_judge.values() for value in estimates(of.values()))
+    return (
+        "With itself: share of the variance of scores that is between items, not between repeats; "
+        "1 is the same judgement every time"
+        f"{'; at 0 and below, repeats differ as much as items' * below}: {', '.join(known)}."
+    )
+
+
+def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
+    """Return how far judges agree with each other; "" where known answers say more."""
+    found = [row for row in rows if row.metric == AMONG and row.estimate is not None]
+    if not found or any(data.truth.label):
+        return ""
+    return (
+        "Among themselves: judges agree beyond chance by Krippendorff's α of "
+        f"{figures_text(found)}; 1 is the same verdict on every item, 0 is chance."
+    )
+
+
+def from_people(rows: Sequence[ResultRow]) -> Means:
+    """Return each judge's distances to people's labels: of stages in order, where they have one."""
+    by_metric: dict[str, dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.metric in (FAR, FAR_ORDINAL) and row.estimate is not None:
+            by_metric[row.metric][judge_of(row)].append(row)
+    return by_metric.get(FAR_ORDINAL) or by_metric.get(FAR) or {}
+
+
+def _people(rows: Sequence[ResultRow]) -> str:
+    """Return what the distance to people's labels is, and that of one person to the others."""
+    found = [row for of in from_people(rows).values() for row in of]
+    if not found:
+        return ""
+    is_ordinal = found[0].metric == FAR_ORDINAL
+    unit = "distance on the scale, 0 to 1," if is_ordinal else "share of labels that differ,"
+    floors = [row.floor for row in found if row.floor is not None]
+    return (
+        f"From people: {unit} of a judgement from people's labels. One person from the others: "
+        f"{_span(floors)}."
+    )
+
+
+def figures_text(rows: Sequence[ResultRow], digits: int = 2) -> str:
+    """Return a value with its interval, or the range of several."""
+    return figure(rows[0], digits) if len(rows) == 1 else range_of(rows)
+
+
+def shared_by_judges(data: SweepData) -> str:
+    """Return that figures are of several systems, "" of one."""
+    systems = {*data.truth.system} - {""}
+    return f", of all {len(systems)} systems together" if len(systems) > 1 else ""
+
+
+def items_text(rows: Sequence[ResultRow]) -> str:
+    counts = sorted({row.n_items for row in rows})
+    return " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:]))) or ABSENT
+
+
+def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> str:
+    """Return how many independent judges the judges are worth under the wordings they share."""
+    found = [
+        row
+        for row in rows
+        if row.metric == "effective_votes" and str(row.scope.get("wording", ONE_WORDING)) in shared
+    ]
+    found = [row for row in found if row.lower is not None]
+    if not found:
+        return ""
+    ends = [end for row in found for end in (row.lower, row.upper) if end is not None]
+    several = len(found) > 1 and ends
+    within = (
+        f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if several else ""
+    )
+    more = ""
+    if min(estimates(found)) > judges:
+        shown = all(row.lower is not None and row.lower > judges for row in found)
+        more = (
+            f" That is more than the {judges} judges, because they err on different items."
+            if shown
+            else f" These data do not show that the {judges} judges err together."
+        )
+    return (
+        f"Independent votes, as judges err together: {figures_text(found)}{within}, over "
+        f"{items_text(found)} items.{more}"
+    )
