@@ -50,9 +50,11 @@ def supervised(
         try:
             yield process
         finally:
-            if process.poll() is None:
+            ended = process.poll() is not None
+            if not ended:
                 _stop(process, patience_s)
-            else:
+            # Also of a process that was killed a moment ago, and had not quite ended.
+            if ended or process.returncode == -signal.SIGKILL:
                 _stop_left(mark, patience_s)
 
 
