@@ -13,7 +13,8 @@ from judge_gym.analysis.data import load_sweep_data
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
-from judge_gym.report.audit import Audit, audit
+from judge_gym.report.audit import audit
+from judge_gym.report.audit_findings import Audit
 from judge_gym.report.checklist import checklist, methods_paragraph
 from judge_gym.report.evidence import (
     MAX_ON_PAGE,
