@@ -6,6 +6,8 @@ Nothing here imports Prefect: commands use it to print what happened.
 import httpx
 
 from judge_gym.errors import JudgeGymError, OutageError, causes, first_line
+from judge_gym.settings import settings
+from judge_gym.store.disk import full_disk
 from judge_gym.store.engine import database_failure
 
 CLIENT_SETTINGS = {
@@ -20,12 +22,12 @@ CLIENT_SETTINGS = {
 def outage_of(error: BaseException) -> JudgeGymError | None:
     """Return what to print if the database or Prefect's server caused an error; else None.
 
-    It is an `OutageError` where the server was away, so that the work can resume when it is back.
+    It is an `OutageError` where the server was away, so that the work can resume when it is back,
+    and names the disk of the data folder where that is full.
     """
-    for cause in causes(error):
-        if isinstance(cause, OutageError):
-            return cause
-    return database_failure(error) or _of_prefect(error)
+    away = next((one for one in causes(error) if isinstance(one, OutageError)), None)
+    failure = away or database_failure(error) or _of_prefect(error)
+    return failure and (full_disk(settings().data_dir) or failure)
 
 
 def _of_prefect(error: BaseException) -> OutageError | None:

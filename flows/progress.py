@@ -6,14 +6,18 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from prefect.artifacts import acreate_markdown_artifact
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_UI_URL
 
 from judge_gym.asking.engine import WAITING
-from judge_gym.lab.status import progress_of
+from judge_gym.counting import counted
+from judge_gym.lab.status import progress_of, sweep_status
 from judge_gym.runtime import Runtime
 from judge_gym.store.locks import in_progress
 from judge_gym.store.progress import Progress, share_done
-from tasks.artifacts import Bar, only_logged
+from tasks.analysis import where_the_report_is
+from tasks.artifacts import Bar, artifact_key, only_logged
 
 LOOK_S = 15.0
 """How often the progress of a whole sweep is read."""
@@ -49,6 +53,38 @@ class Counted:
         if waiting := self.ends[WAITING]:
             parts.append(f"{waiting:,} wait in batches")
         return ", ".join(parts)
+
+
+async def show_end(runtime: Runtime, sweep: str, end: str) -> None:
+    """Show with this run how the sweep ended, what it cost and failed, and where its findings are.
+
+    `end` is the message of the run.
+    """
+    with only_logged():
+        text, description = await asyncio.to_thread(_end_in_markdown, runtime, sweep, end)
+        await acreate_markdown_artifact(text, artifact_key("end", sweep), description)
+
+
+def _end_in_markdown(runtime: Runtime, sweep: str, end: str) -> tuple[str, str]:
+    # What draws the report's plots takes seconds to import; the analysis has done so.
+    from judge_gym.report.page import report_file
+    from judge_gym.report.table import escaped
+
+    with runtime.session() as session:
+        status = sweep_status(session, sweep)
+    failed = [f"{one.count:,} {one.failure} in {one.workflow}" for one in status.failures]
+    calls = f"{counted(status.spent.calls, 'call')}, cost {status.cost_in_words}"
+    lines = [f"**{escaped(end)}**\n", f"- Sweep {escaped(sweep)} so far: {escaped(calls)}.",
+             f"- Failures: {escaped(', '.join(failed)) or 'none'}."]  # fmt: skip
+    if status.analysed:
+        file = report_file(sweep, runtime.settings.reports_dir)
+        where = where_the_report_is(
+            file.resolve() if file.exists() else None, runtime.settings.reports_url
+        )
+        findings = artifact_key("findings", sweep)
+        page = f"{PREFECT_UI_URL.value() or ''}/artifacts/key/{findings}"
+        lines += [f"- Findings: [{findings}]({page}).", f"- {where}"]
+    return "\n".join(lines), f"Sweep {sweep}: {calls}"
 
 
 @asynccontextmanager

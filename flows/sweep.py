@@ -27,7 +27,7 @@ from flows.endings import (
 )
 from flows.fanning_out import FanOut
 from flows.forms import AtLeastOne, Definition, File, OrLeftOut, RunSettings, sweep_run_name
-from flows.progress import sweep_followed
+from flows.progress import show_end, sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
@@ -115,10 +115,15 @@ async def run_sweep(
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
         with recorded_run(current.engine, run.name) as end:
-            state = await _run_parts(
-                current, loaded, run, layers, only, at_once, approve_over_usd, again
-            )
+            try:
+                state = await _run_parts(
+                    current, loaded, run, layers, only, at_once, approve_over_usd, again
+                )
+            except JudgeGymError as error:
+                await show_end(current, run.name, str(error))
+                raise
             end.message = state.message or state.name or ""
+            await show_end(current, run.name, end.message)
             return state
 
 

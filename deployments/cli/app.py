@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import NoReturn
 
 from deployments.cli.groups import group
@@ -147,8 +148,8 @@ app = group(
 
 @app.callback()
 def _logs() -> None:
-    # Before the embedded database starts, which logs too.
-    if log_is_json():
+    # Before the embedded database starts, which logs too. Reading the settings takes a while.
+    if ("JUDGE_GYM_LOG_FORMAT" in os.environ or Path("judge-gym.toml").exists()) and log_is_json():
         use_json_lines(sys.stderr)
 
 

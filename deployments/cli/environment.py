@@ -28,6 +28,7 @@ from deployments.local.processes import free_port
 from judge_gym.collecting import importing
 from judge_gym.errors import ConfigError, JudgeGymError, StoreError, first_line
 from judge_gym.model_names import is_simulated_model
+from judge_gym.store.disk import full_disk
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -190,6 +191,8 @@ def prefect_api(
     url, password = api_url(port), new_password()
     # Not the terminal: when stopped while it writes, the server prints a long message.
     log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
+    if full := full_disk(home):
+        raise full  # the server would not say so
     home.mkdir(parents=True, exist_ok=True)
     is_new = copy_template(home)
     with (

@@ -1,10 +1,12 @@
 """`judge-gym sweep status`: progress, cost, failures and expected end of sweeps."""
 
+import asyncio
 import json
 import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,18 +15,23 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from deployments.cli.environment import database, database_engine
+from deployments.cli.environment import database, database_engine, prepare_environment
 from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, command, console, fail, kept
-from judge_gym.counting import cost_in_words, counted
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
+    from prefect.client.schemas.objects import FlowRun
     from sqlalchemy.orm import Session
 
     from judge_gym.lab.status import Expected, Status, UnknownOutcomes
 
 WATCH_S = 2.0
+RESUMED_S = 5.0
+"""How often a run that is being resumed is looked for."""
+RESUMED_WITHIN = timedelta(minutes=20)
+"""How long after its crash a run is resumed, at the latest."""
 _DASH = "—"
 
 
@@ -127,13 +134,13 @@ def _row(status: "Status") -> tuple[object, ...]:
         _left(status.expected),
         failed,
         status.spent.calls,
-        _cost(status),
+        status.cost_in_words,
         _end(status.expected),
     )
 
 
 def _watch(sweep: str) -> None:
-    """Refresh the status until no run is in progress, or until Ctrl-C.
+    """Refresh the status until no run is in progress or resumed, or until Ctrl-C.
 
     Exits with 1 if work is left or has failed, and with 75 if it waits in batches.
     """
@@ -150,8 +157,12 @@ def _watch(sweep: str) -> None:
 
         try:
             read()  # an unknown sweep is an error, not an empty screen
-            with Live(console=console, auto_refresh=False) as live:
-                last = follow(read, lambda status: live.update(_view(status), refresh=True))
+            while True:
+                with Live(console=console, auto_refresh=False) as live:
+                    last = follow(read, lambda status: live.update(_view(status), refresh=True))
+                if last.finished or last.state == "waiting for batches" or not _resumes(sweep):
+                    break
+                time.sleep(RESUMED_S)
         except KeyboardInterrupt:
             return  # the last status stays on the screen
     if not last.finished:
@@ -161,6 +172,54 @@ def _watch(sweep: str) -> None:
             TRY_AGAIN_LATER if last.state == "waiting for batches" else 1,
         )
     check_failed_work(sweep)
+
+
+def _resumes(sweep: str) -> bool:
+    """Whether the last run of the sweep is one of a deployment that goes on or is resumed.
+
+    Such a run is lost for a minute or more before Prefect's server marks it and starts it again.
+    """
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False)
+    from prefect.settings import get_current_settings
+
+    if not get_current_settings().api.url:
+        return False
+    run = asyncio.run(_last_flow_run(sweep))
+    if run is None or run.deployment_id is None or run.state is None:
+        return False
+    if run.state.is_crashed():
+        from flows.resume import ABANDONED
+
+        lost_for = datetime.now(UTC) - run.state.timestamp
+        return run.state.name != ABANDONED and lost_for < RESUMED_WITHIN
+    return not run.state.is_final()
+
+
+async def _last_flow_run(sweep: str) -> "FlowRun | None":
+    """Return the run that last showed the sweep's progress on Prefect's server, if that answers."""
+    import httpx
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        ArtifactCollectionFilter,
+        ArtifactCollectionFilterKey,
+    )
+    from prefect.exceptions import ObjectNotFound
+
+    from tasks.artifacts import artifact_key
+
+    key = ArtifactCollectionFilterKey(any_=[artifact_key("progress", f"sweep {sweep}")])
+    try:
+        async with get_client() as client:
+            found = await client.read_latest_artifacts(
+                artifact_filter=ArtifactCollectionFilter(key=key)
+            )
+            if not found or found[0].flow_run_id is None:
+                return None
+            return await client.read_flow_run(found[0].flow_run_id)
+    except (httpx.HTTPError, ObjectNotFound):
+        return None
 
 
 def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "Status":
@@ -197,7 +256,7 @@ def running_view(status: "Status") -> RenderableType:
         left = f"{duration(seconds)}{' or more' if status.expected.at_least else ''}"
     line = (
         f"{counted(status.spent.calls, 'call')}, {per_minute:.0f} per minute. "
-        f"Cost so far: {_cost(status)}. Time left: {left}."
+        f"Cost so far: {status.cost_in_words}. Time left: {left}."
     )
     return Group(table, Text(line))
 
@@ -219,7 +278,7 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
             for part in status.workflows
         ),
     )
-    yield Text(f"Calls: {status.spent.calls}. Cost so far: {_cost(status)}.")
+    yield Text(f"Calls: {status.spent.calls}. Cost so far: {status.cost_in_words}.")
     yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
     if why := _why_it_ended(status):
         yield Text(why, style="bold")
@@ -302,13 +361,6 @@ def _unknown(unknown: "UnknownOutcomes") -> str:
         f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
         f"{unknown.cost_usd:.4g} USD{prices}, is not in the known cost. {then}"
     )
-
-
-def _cost(status: "Status") -> str:
-    if status.simulated:
-        return "0 (simulated)"
-    spent = status.spent
-    return cost_in_words(spent.cost_usd, spent.unpriced, spent.at_most_usd)
 
 
 def _left(expected: "Expected") -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import counted
+from judge_gym.counting import cost_in_words, counted
 from judge_gym.design.names import CRITIC, PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
@@ -126,6 +126,13 @@ class Status:
     """Whether there are figures of all its judgements and probes."""
     last_run: LastRun | None
     """The newest run of the whole sweep; None before the first."""
+
+    @property
+    def cost_in_words(self) -> str:
+        """The cost so far: "0.0123 USD, and 2 calls of unknown price"."""
+        if self.simulated:
+            return "0 (simulated)"
+        return cost_in_words(self.spent.cost_usd, self.spent.unpriced, self.spent.at_most_usd)
 
     @property
     def finished(self) -> bool:

@@ -170,7 +170,7 @@ def save_report(report: Report, folder: Path, kind: str = "report") -> Path:
 
     Raises `ReportError` when the folder cannot be written to.
     """
-    path = _report_file(report.facts.run.sweep, folder, kind)
+    path = report_file(report.facts.run.sweep, folder, kind)
     items = _items_folder(report, path.stem)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,8 @@ def _save_items(report: Report, folder: Path, page: str) -> None:
             replace_file(folder / f"item-{document.id}.html", text)
 
 
-def _report_file(sweep: str, folder: Path, kind: str = "report") -> Path:
+def report_file(sweep: str, folder: Path, kind: str = "report") -> Path:
+    """Return where the report of a sweep is written."""
     return folder / f"{kind}-{_file_name(sweep)}.html"
 
 
@@ -217,7 +218,7 @@ def keep_report(sweep: str, folder: Path) -> Path | None:
 
     Raises `ReportError` when the folder cannot be written to.
     """
-    path = _report_file(sweep, folder)
+    path = report_file(sweep, folder)
     if not path.exists():
         return None
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)

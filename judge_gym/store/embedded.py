@@ -41,6 +41,7 @@ from urllib.parse import quote
 
 from judge_gym.errors import StoreError
 from judge_gym.store import embedded_cluster
+from judge_gym.store.disk import full_disk
 from judge_gym.store.embedded_account import OWN_SERVER
 from judge_gym.store.embedded_cluster import DATABASE, PORT, ROLE, Cluster, Postmaster
 
@@ -79,6 +80,8 @@ def start(data_folder: Path) -> EmbeddedServer:
     """
     folder = _resolved(data_folder)
     with _guard, _readable_errors(folder):
+        if not folder.exists() and (full := full_disk(folder)):
+            raise full
         folder.mkdir(parents=True, exist_ok=True)
         use = _uses.get(folder) or _open_use(folder)
         try:

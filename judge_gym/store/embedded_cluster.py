@@ -22,6 +22,7 @@ import psycopg
 from psycopg import sql
 
 from judge_gym.errors import StoreError
+from judge_gym.store.disk import full_disk
 from judge_gym.store.embedded_account import (
     OWN_SERVER,
     POSTGRES_MAJOR,
@@ -228,10 +229,15 @@ def ensure_running(cluster: Cluster) -> Postmaster:
     _bound_log(cluster.log_file)
     deadline = time.monotonic() + PATIENCE
     while True:
-        postmaster = read_postmaster(cluster) or _launch_when_free(cluster, deadline)
+        postmaster = read_postmaster(cluster)
+        if postmaster is None and (full := full_disk(cluster.folder)):
+            raise full  # it would be tried until the deadline
+        postmaster = postmaster or _launch_when_free(cluster, deadline)
         try:
             _ensure_database(cluster, postmaster)
         except psycopg.OperationalError as error:
+            if full := full_disk(cluster.folder):
+                raise full from error
             if time.monotonic() > deadline:
                 raise StoreError(
                     f"The embedded PostgreSQL in {cluster.folder} runs as process "

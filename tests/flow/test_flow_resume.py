@@ -5,18 +5,21 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from prefect import flow
 from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
-from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.flow_engine import run_flow_async
-from prefect.states import Crashed, Running
+from prefect.states import Crashed, Failed, Running, Scheduled
 
+from deployments.cli import status
 from flows import resume as resuming
 from flows.resume import ABANDONED, OF_RESUMING, resume, resume_crashed
+from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 from tasks.slots import DEPLOYED
 
@@ -136,6 +139,36 @@ def test_runs_that_no_automation_has_resumed_are_found_once(
 
     lost, found = asyncio.run(go())
     assert found == {str(id): 1 for id in lost}
+
+
+@pytest.mark.parametrize(
+    ("deployed", "state", "goes_on"),
+    [
+        pytest.param(True, Running(), True, id="at work, or lost and not yet found"),
+        pytest.param(True, Crashed(), True, id="crashed"),
+        pytest.param(True, Scheduled(), True, id="to be resumed"),
+        pytest.param(True, Crashed(name=ABANDONED), False, id="given up"),
+        pytest.param(True, Failed(), False, id="failed"),
+        pytest.param(False, Crashed(), False, id="crashed in a terminal"),
+    ],
+)
+def test_who_watches_a_sweep_waits_for_a_run_that_is_resumed(
+    deployed: bool, state: State[None], goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = uuid4().hex
+
+    async def go() -> None:
+        async with get_client() as client:
+            alone = await client.create_flow_run(may_crash)
+            run = await deployed_run(client) if deployed else alone.id
+            key = artifact_key("progress", f"sweep {sweep}")
+            shown = ArtifactCreate(type="progress", key=key, data=50.0, flow_run_id=run)
+            await client.create_artifact(shown)
+            await client.set_flow_run_state(run, state, force=True)
+
+    asyncio.run(go())
+    monkeypatch.setattr(status, "prepare_environment", lambda *_, **__: None)
+    assert status._resumes(sweep) == goes_on
 
 
 def test_what_ran_inside_a_lost_process_is_ended_and_what_did_not_is_not() -> None:

@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import ConcurrencyLeaseHolder, State
 
 from flows.sweep import sweep
 from judge_gym.design.names import WORKFLOWS
-from support.flow_runs import configured, run_flow
+from support.flow_runs import artifacts, configured, run_flow
 from support.natural_rows import natural_rows
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
@@ -111,6 +111,9 @@ def test_a_sweep_that_finds_all_slots_taken_by_no_run_is_done(
         state = run_flow(sweep, file, only=WORKFLOWS[:3])
     assert state.is_completed(), state.message
     assert len(natural_rows(database)["samples"]) == 2 * 4
+    [shown] = [one for one in artifacts(state) if one.key == "end-waits"]
+    assert "cost 0 (simulated)" in str(shown.data)
+    assert "Failures: none." in str(shown.data)
 
 
 def providers(folder: Path, name: str) -> Path:

@@ -141,7 +141,9 @@ def test_a_second_run_asks_nothing_and_changes_no_row(done: Done, simulator: Sim
     assert {state.name for state in states.values()} == {"Completed"}
     assert states["w3"].message == "nothing was missing"
     assert again.is_completed(), again.message
-    [whole] = artifacts(again)
+    whole, end = artifacts(again)
+    assert (end.key, "cost 0 (simulated)" in str(end.data)) == ("end-quick", True)
+    assert "[findings-quick](" in str(end.data)
     assert (whole.key, whole.data) == ("progress-sweep-quick", 100)
     assert "w3-scoring 30 of 30, w4-swap 40 of 40, w5-probe" in str(whole.description)
     assert progress(states["w3"]) == [(100, "No judgements were missing.")]
