@@ -73,10 +73,10 @@ class Row:
 def read_rows(file: Path, under: str = "") -> Iterator[Row]:
     """Yield the records of `file` one at a time.
 
-    A file that ends in .gz is decompressed, and UTF-16 that begins with its mark is decoded. With
-    `under`, such as `data.items`, the file is one JSON object that has the records there. A record
-    that cannot be read is a row with a fault. Raises `EvidenceError` when the file cannot be
-    opened, decompressed or parsed any further.
+    A file that ends in .gz is decompressed, and UTF-16 is decoded. With `under`, such as
+    `data.items`, the file is one JSON object that has the records there. A record that cannot be
+    read is a row with a fault. Raises `EvidenceError` when the file cannot be opened,
+    decompressed or parsed any further.
     """
     try:
         with opened(file) as handle:
@@ -99,11 +99,11 @@ def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
 
 
 def opened(file: Path) -> BinaryIO:
-    """Open a file for reading: decompressed where its name ends in .gz, and as UTF-8 where it
-    begins with the mark of UTF-16, as spreadsheets write it."""
+    """Open a file for reading: decompressed where its name ends in .gz, and as UTF-8 where it is
+    UTF-16, as spreadsheets write it, with or without its mark."""
     with _opened(file) as handle:
-        head = handle.read(4)
-        if not head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or head == BOM_UTF32_LE:
+        encoding = _utf_16(handle.read(4))
+        if not encoding:
             return _opened(file)
         handle.seek(0)
         content = handle.read(MAX_ARRAY_BYTES + 1)
@@ -112,11 +112,20 @@ def opened(file: Path) -> BinaryIO:
             f"{file} is UTF-16 and longer than {MAX_ARRAY_BYTES:,} bytes.", "Save it as UTF-8."
         )
     try:
-        return BytesIO(content.decode("utf-16").encode())
+        return BytesIO(content.decode(encoding).encode())
     except UnicodeError as error:
         raise DataFileError(
             f"{file} begins as UTF-16 and is none: {error}.", "Save it as UTF-8."
         ) from error
+
+
+def _utf_16(head: bytes) -> str:
+    """Return the name of the encoding if a file that begins with these four bytes is UTF-16; else
+    "". A table begins with ASCII, which without a mark has a zero byte beside each character."""
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) and head != BOM_UTF32_LE:
+        return "utf-16"
+    zeros = tuple(byte == 0 for byte in head)
+    return {(False, True) * 2: "utf-16-le", (True, False) * 2: "utf-16-be"}.get(zeros, "")
 
 
 def _opened(file: Path) -> BinaryIO:
