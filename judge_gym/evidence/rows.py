@@ -124,8 +124,10 @@ def _utf_16(head: bytes) -> str:
     "". A table begins with ASCII, which without a mark has a zero byte beside each character."""
     if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) and head != BOM_UTF32_LE:
         return "utf-16"
-    zeros = tuple(byte == 0 for byte in head)
-    return {(False, True) * 2: "utf-16-le", (True, False) * 2: "utf-16-be"}.get(zeros, "")
+    zeros = [byte == 0 for byte in head]
+    if zeros == [False, True, False, True]:
+        return "utf-16-le"
+    return "utf-16-be" if zeros == [True, False, True, False] else ""
 
 
 def _opened(file: Path) -> BinaryIO:
