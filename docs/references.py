@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from deployments.cli.app import app
-from judge_gym.analysis.running import UNITS
+from judge_gym.analysis import registry
+from judge_gym.analysis.registry import FigureTable
 from judge_gym.annotations import AnnotationMapping
 from judge_gym.benchmarks.files import Benchmark
 from judge_gym.calibration.alignment_file import AlignmentFile
@@ -41,8 +42,6 @@ from judge_gym.panel.panel import Rater
 from judge_gym.panel.rubric import PanelRubric
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.report.page import GROUND_RULES, NOTATION, decisions
-from judge_gym.report.spec import Spec
-from judge_gym.report.tables import SPECS
 from judge_gym.settings import Settings
 from tasks import events
 
@@ -50,7 +49,6 @@ REPOSITORY = Path(__file__).parents[1]
 _MADE = re.compile(
     r"^<!-- reference: ([\w-]+) -->\n.*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL
 )
-_UNIT_OF = {metric: unit for unit, metrics in UNITS.items() for metric in metrics.split()}
 _COMMENT = re.compile(r"^COMMENT ON (VIEW|COLUMN) analysis\.([\w.]+) IS '(.*)';$", re.MULTILINE)
 
 
@@ -190,27 +188,27 @@ def views() -> str:
 def figures() -> str:
     """Return the formulas, needs and sources of every table, and what decides each claim."""
     parts = ["## Notation", GROUND_RULES, _table(("symbol", "meaning"), NOTATION)]
-    for spec in SPECS:
-        parts += _figures_of(spec)
+    for table in registry.tables():
+        parts += _figures_of(table)
     claims = [(one.key, one.statement, one.claim, one.replaces or "") for one in decisions()]
     headings = ("claim", "statement", "decided by", "in place of")
     return "\n\n".join([*parts, "## Claims and checks", _table(headings, claims)])
 
 
-def _figures_of(spec: Spec) -> Iterator[str]:
-    yield f"## {spec.title}"
-    yield spec.explanation
-    headings: dict[str, list[str]] = {metric: [] for metric in spec.metrics}
-    for cell in spec.cells:
-        headings[cell.metric].append(cell.heading)
+def _figures_of(table: FigureTable) -> Iterator[str]:
+    yield f"## {table.title}"
+    yield table.explanation
+    headings: dict[str, list[str]] = {name: [] for name in table.names}
+    for column in table.columns:
+        headings[column.figure].append(column.heading)
     rows = [
-        (f"`{metric}`", ", ".join(columns), _UNIT_OF[metric])
-        for metric, columns in headings.items()
+        (f"`{figure.name}`", ", ".join(headings[figure.name]), figure.unit, figure.requires)
+        for figure in table.figures
     ]
-    yield _table(("figure", "columns", "unit"), rows)
-    yield "```text\n" + "\n".join(spec.formulas) + "\n```"
-    if spec.needs or spec.sources:
-        yield " ".join((*spec.needs, *spec.sources))
+    yield _table(("figure", "columns", "unit", "a sweep needs"), rows)
+    yield "```text\n" + "\n".join(table.formulas) + "\n```"
+    if table.needs or table.sources:
+        yield " ".join((*table.needs, *table.sources))
 
 
 def _file(*models: Any) -> Callable[[], str]:

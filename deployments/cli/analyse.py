@@ -9,7 +9,7 @@ import typer
 
 from deployments.cli.environment import database, prepare_environment
 from deployments.cli.options import AsJson, Everything
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, print_json, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.names import TaskType
@@ -22,14 +22,24 @@ if TYPE_CHECKING:
 
 
 def figures(
-    sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
+    sweep: Annotated[
+        str | None, typer.Argument(help="The sweep's name or file.", show_default=False)
+    ] = None,
     everything: Everything = False,
     as_json: AsJson = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List every figure with its unit and what it needs.")
+    ] = False,
 ) -> None:
     """Compute a sweep's figures again and write its report.
 
     Makes no calls.
     """
+    if listed:
+        _list_figures(as_json=as_json)
+        return
+    if sweep is None:
+        raise typer.BadParameter("Name a sweep, or list the figures with --list.")
     import asyncio
 
     from deployments.cli.environment import prefect_api
@@ -46,6 +56,31 @@ def figures(
 
         run_id = asyncio.run(analysis(name))
     show_results(run_id, everything=everything, as_json=as_json)
+
+
+def _list_figures(*, as_json: bool) -> None:
+    from judge_gym.analysis import registry
+
+    found = [(table, figure) for table in registry.tables() for figure in table.figures]
+    if as_json:
+        print_json(
+            figures=[
+                {
+                    "figure": figure.name,
+                    "unit": figure.unit,
+                    "requires": figure.requires,
+                    "table": table.title,
+                    "question": table.question,
+                    "formulas": table.formulas,
+                    "needs": table.needs,
+                    "sources": table.sources,
+                }
+                for table, figure in found
+            ]
+        )
+        return
+    rows = [(one.name, table.title, one.unit, one.requires) for table, one in found]
+    show_table(f"{len(rows)} figures", ("figure", "table", "unit", "a sweep needs"), rows)
 
 
 def alt_test(
@@ -66,7 +101,7 @@ def alt_test(
     The alternative annotator test of Calderon, Reichart and Dror (2025): a judge passes with a
     winning rate of 0.5. Makes no calls. A file is read without a database.
     """
-    from judge_gym.analysis.people import of_data_set
+    from judge_gym.analysis.figures.people import of_data_set
     from judge_gym.annotations import load_mapping, read_annotations
     from judge_gym.report.people import beside_people_json, beside_people_table
     from judge_gym.report.table import TerminalTable

@@ -4,7 +4,7 @@ Judges are compared within a group only, so that a difference between them has o
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
+from judge_gym.metrics.inference import holm_over
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 
@@ -62,6 +63,18 @@ class Group:
     def n_stages(self) -> int:
         """The length of the scale."""
         return self.judges[0].experiment.scale_size
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether the verdicts name sets of stages."""
+        return self.judges[0].experiment.scoring_method == "subset"
+
+    @cached_property
+    def families(self) -> tuple[list[str], IntArray]:
+        """The families present, ascending, and the number of each present judge's family."""
+        of_judges = [self.judges[judge].experiment.family for judge in self.present]
+        families = sorted(set(of_judges))
+        return families, np.array([families.index(name) for name in of_judges], dtype=np.int64)
 
     @property
     def mixed(self) -> str:
@@ -129,6 +142,12 @@ def result_row(
     names = (field.name for field in fields(estimate) if field.name != "values")
     figure = {name: getattr(estimate, name) for name in names}
     return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **asdict(origin))
+
+
+def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
+    """Yield each estimate, its method naming the correction, with its adjusted p."""
+    for raw, adjusted in zip(estimates, holm_over(estimates), strict=True):
+        yield replace(raw, method=adjusted.method), adjusted.p
 
 
 def generator_of(metric: str, scope: Scope) -> np.random.Generator:

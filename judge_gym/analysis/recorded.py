@@ -12,7 +12,6 @@ from statistics import fmean
 
 import numpy as np
 
-from judge_gym.analysis.comparing import agreements
 from judge_gym.analysis.data import (
     Arm,
     ItemTruth,
@@ -23,16 +22,14 @@ from judge_gym.analysis.data import (
     SweepData,
     select,
 )
-from judge_gym.analysis.facets import over_facets, votes
+from judge_gym.analysis.facets import over_facets
+from judge_gym.analysis.figures.accuracy import accuracies
+from judge_gym.analysis.figures.agreement import agreements, votes
+from judge_gym.analysis.figures.multiverse import specification_curves
+from judge_gym.analysis.figures.outcomes import single_judges
+from judge_gym.analysis.figures.pairs import over_wordings
+from judge_gym.analysis.figures.people import people_figures
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
-from judge_gym.analysis.judges import (
-    accuracies,
-    is_subset,
-    over_wordings,
-    single_judges,
-)
-from judge_gym.analysis.multiverse import specification_curves
-from judge_gym.analysis.people import people_figures
 from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment
@@ -199,7 +196,7 @@ def _win_rates(
 
 def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
     """Yield how often each judge of pairs chooses the longer text, on all that it was given."""
-    if not group.judges[0].experiment.judges_pairs or is_subset(group):
+    if not group.judges[0].experiment.judges_pairs or group.is_subset:
         return
     for judge, arms in zip(group.judges, group.own_arms, strict=True):
         _, rows = select(group.data.samples, [arms])

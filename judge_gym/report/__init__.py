@@ -2,9 +2,9 @@
 
 Nothing here estimates: every figure comes from the analysis, the judges or the store.
 
-- `page`: the report of a sweep; `facts`, `evidence`, `findings`, `headlines`, `tables` and
-  `planted` fill it, `plots` draws
-- `spec`, `specs_*`: which tables there are; a new table is one `Spec`
+- `page`: the report of a sweep; `facts`, `evidence`, `findings`, `headlines` and `planted` fill
+  it, `plots` draws
+- `tables`: the figures of `judge_gym.analysis.registry` as tables; `questions` sorts them
 - `table`: a table for every surface; `remarks`: the sentence of every caution
 - `calibration`, `benchmark`, `judge_review`, `gym`, `panel`: the pages of judges, gyms and panels;
   `criteria` shows what a judge is asked

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
-from judge_gym.analysis.multiverse import ACCURACY, SCORE
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, figure, number, percent
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judge_gym.analysis.interactions import EFFECTS
-from judge_gym.analysis.multiverse import CELL, CURVE, MEDIAN, QUESTION
+from judge_gym.analysis.figures.interactions import EFFECTS
+from judge_gym.analysis.figures.multiverse import CELL, CURVE, MEDIAN, QUESTION
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
 from judge_gym.report.plots.plot import Panel, Plot, Rows

@@ -9,6 +9,7 @@ from shutil import rmtree
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import registry
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
@@ -42,7 +43,7 @@ from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.questions import Section, sections
 from judge_gym.report.scopes import DEFAULTS_NOTE, evidence_link
 from judge_gym.report.table import Table, marks_of
-from judge_gym.report.tables import SPECS, result_tables
+from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import Tile, trust_tiles
 from judge_gym.store.results import ResultRow, load_findings, load_results
 
@@ -247,7 +248,7 @@ def render_page(report: Report, older: str = "", items_folder: str = "") -> str:
         items_folder=items_folder,
         drawings=lambda plot: drawings(plot if report.has_items else without_links(plot), before),
         figures=csv_download(f"figures-{_file_name(report.facts.run.sweep)}.csv", report.csv),
-        methods=SPECS,
+        methods=registry.tables(),
         decisions=decisions(),
         notation=NOTATION,
         ground_rules=GROUND_RULES,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judge_gym.analysis.people import BesidePeople
+from judge_gym.analysis.figures.people import BesidePeople
 from judge_gym.annotations import Annotations
 from judge_gym.formats import figure, number, plain
 from judge_gym.metrics.people import PASSES

@@ -3,95 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judge_gym.analysis import registry
+from judge_gym.analysis.registry import QUESTIONS, Question
 from judge_gym.report.headlines import Answer, Headline, answers
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
 from judge_gym.report.tables import MIXED_TITLE
 
-
-@dataclass(frozen=True)
-class Question:
-    """A question, the claims that answer it, and the titles of its tables, the main one first."""
-
-    anchor: str
-    title: str
-    claims: tuple[str, ...]
-    tables: tuple[str, ...]
-
-
-QUESTIONS = (
-    Question(
-        "question-stand-apart",
-        "Do judges stand apart?",
-        ("H1", "V2", "V5"),
-        (
-            *("Polarization", "Polarization by pair", "Polarization by distance"),
-            *("Entrenchment", "Agreement beyond chance", "Effective votes"),
-            *("Conflict and distance", "Conflict and distance by pair"),
-            *("Combined by the classical rules", "Uncertainty after combining"),
-            "Check of the belief functions",
-        ),
-    ),
-    Question(
-        "question-rubrics",
-        "Whose rubric is it?",
-        ("H3",),
-        (
-            *("Swap sensitivity", "Verdict move under a swap", "Verdict change under a swap"),
-            "Judges or rubrics",
-        ),
-    ),
-    Question(
-        "question-confidence",
-        "Do judges know how far others agree?",
-        ("H2",),
-        ("Confidence and overconfidence", "Token probability of verdicts"),
-    ),
-    Question(
-        "question-forced-choice",
-        "Does forced choice drive them apart?",
-        ("H4.polarization", "H4.distance"),
-        (
-            *("Forced choice", "Subset width", "Accuracy of subsets"),
-            *("Self-conflict and uncertainty", "Support of each stage"),
-        ),
-    ),
-    Question(
-        "question-right",
-        "Are judges right?",
-        ("V1.polarization", "V1.reference", "V3.chance", "V3.published"),
-        (
-            *("Accuracy", "Accuracy on pairs", "Pairs by the order shown"),
-            *("Pairs over wordings", "As published", "Scores as written"),
-            *("Judges beside people", "Distance to people", "Agreement of people"),
-            *("Corrected by labels", "What to label next"),
-        ),
-    ),
-    Question(
-        "question-design",
-        "Which design choice matters?",
-        (),
-        (
-            *("Axes over the grid", "Contrasts", "Which level gives the higher verdicts"),
-            *("Position and label bias", "Concepts compared", "Regression"),
-            *("Specification curves", "Cells of the specification curves"),
-            *("Items that function differently", "Texts that move one judge more"),
-            *("Shares of variance of two axes", "Effects that change sign"),
-            *("Where the variance is", "Where the next dollar goes", "Expected half-width"),
-        ),
-    ),
-    Question(
-        "question-went-wrong",
-        "What went wrong?",
-        ("V4.variance", "V4.icc"),
-        (
-            *("Abstention", "Unparseable, refused, failed", "Consistency"),
-            *("Reasoning, as a critic marks it", "Scores whose reasoning passes"),
-            "Polarization of verdicts whose reasoning passes",
-            *("Other figures", "Not estimable"),
-        ),
-    ),
-)
+UNTABLED = {"went-wrong": ("Other figures", "Not estimable")}
+"""Key of a question → titles of tables that hold what no table of figures does."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +35,11 @@ def sections(
     """
     found = []
     for question in QUESTIONS:
-        own = [table for title in question.tables for table in tables if _base(table) == title]
+        titles = titles_of(question)
+        own = [table for title in titles for table in tables if _base(table) == title]
         drawn = sorted(
-            (plot for plot in plots if plot.beside in question.tables),
-            key=lambda plot: (bool(plot.missing), question.tables.index(plot.beside)),
+            (plot for plot in plots if plot.beside in titles),
+            key=lambda plot: (bool(plot.missing), titles.index(plot.beside)),
         )
         said = [row for row in rows if row.claim_key in question.claims]
         if own or said or drawn:
@@ -134,6 +55,12 @@ def sections(
                 )
             )
     return found
+
+
+def titles_of(question: Question) -> list[str]:
+    """Return the titles of the tables of a question, the main one first."""
+    own = (table.title for table in registry.tables() if table.question == question.key)
+    return [*own, *UNTABLED.get(question.key, ())]
 
 
 def _base(table: Table) -> str:

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from judge_gym.analysis import registry
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import MIXED
+from judge_gym.analysis.registry import Column, FigureTable, Part
 from judge_gym.counting import counted
 from judge_gym.formats import figure, number, p_value
 from judge_gym.metrics.estimate import RemarkKind
@@ -18,12 +20,6 @@ from judge_gym.report.scopes import (
     short_label,
     subject_columns,
 )
-from judge_gym.report.spec import Cell, Part, Spec
-from judge_gym.report.specs_across import ACROSS
-from judge_gym.report.specs_design import DESIGN, RUBRICS
-from judge_gym.report.specs_judges import JUDGES
-from judge_gym.report.specs_people import PEOPLE
-from judge_gym.report.specs_robustness import ROBUSTNESS
 from judge_gym.report.table import Row, Table, without_empty_rows
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -70,8 +66,8 @@ class _Line:
     def estimable(self) -> bool:
         return any(row.estimate is not None for row in self.figures.values())
 
-    def cell(self, cell: Cell) -> str:
-        row = self.figures.get(cell.metric)
+    def cell(self, cell: Column) -> str:
+        row = self.figures.get(cell.figure)
         if row is None or row.estimate is None:
             return number(None)
         return _PARTS[cell.part](row, cell.digits)
@@ -89,9 +85,10 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     mixes = [_mixes(row) for row in rows]
     common = [row for row, mixed in zip(plain, mixes, strict=True) if not mixed]
     mixed = [row for row, mixed in zip(plain, mixes, strict=True) if mixed]
-    tables = [_table(spec, common) for spec in SPECS if spec.across]
-    tables += [_table(own_rubrics_spec(spec), mixed) for spec in SPECS if spec.across]
-    tables += [_table(spec, plain) for spec in SPECS if not spec.across]
+    across = [kind for kind in registry.tables() if kind.across]
+    tables = [_table(kind, common) for kind in across]
+    tables += [_table(under_own_rubrics(kind), mixed) for kind in across]
+    tables += [_table(kind, plain) for kind in registry.tables() if not kind.across]
     tables += [_others(plain), _reasons(rows)]
     return [table for table in map(without_empty_rows, tables) if table.rows]
 
@@ -100,16 +97,17 @@ def _mixes(row: ResultRow) -> bool:
     return row.metric.endswith(MIXED) or row.scope.get("rubric") == "own"
 
 
-def _table(spec: Spec, rows: Sequence[ResultRow]) -> Table:
-    lines = _lines(spec, rows)
+def _table(kind: FigureTable, rows: Sequence[ResultRow]) -> Table:
+    lines = _lines(kind, rows)
     used = [row for line in lines for row in line.figures.values()]
-    cells = [(cell.heading, [line.cell(cell) for line in lines]) for cell in spec.cells]
+    cells = [(cell.heading, [line.cell(cell) for line in lines]) for cell in kind.columns]
     table = _assembled(lines, cells)
     return replace(
         table,
-        title=spec.title,
-        explanation=spec.explanation,
-        brief=spec.brief and not (spec.troubles and not any(row.estimate for row in used)),
+        title=kind.title,
+        explanation=kind.explanation,
+        brief=kind.in_terminal
+        and not (kind.only_if_nonzero and not any(row.estimate for row in used)),
         notes=(*table.notes, *_notes(used)),
         methods=_methods(used),
     )
@@ -145,14 +143,14 @@ def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
     )
 
 
-def _lines(spec: Spec, rows: Iterable[ResultRow]) -> list[_Line]:
+def _lines(table: FigureTable, rows: Iterable[ResultRow]) -> list[_Line]:
     """Return the lines that hold an estimate, in the order of their first figure."""
     lines: dict[str, _Line] = {}
-    metrics = frozenset(spec.metrics)
+    metrics = frozenset(table.names)
     for row in rows:
         if row.metric in metrics:
             lines.setdefault(row.scope_key, _Line(row.scope)).figures[row.metric] = row
-    joined = _joined(lines, spec.beside) if spec.beside else list(lines.values())
+    joined = _joined(lines, table.joined_on) if table.joined_on else list(lines.values())
     return [line for line in joined if line.estimable]
 
 
@@ -202,7 +200,7 @@ def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:
 
 
 def _others(rows: Iterable[ResultRow]) -> Table:
-    tabulated = {metric for spec in SPECS for metric in spec.metrics}
+    tabulated = registry.figures()
     unknown = [row for row in rows if row.metric not in tabulated and row.estimate is not None]
     cells = [
         ("metric", [row.metric.replace("_", " ") for row in unknown]),
@@ -253,10 +251,8 @@ _MIXED_NOTE = (
     "Each judge has a rubric of its own here, so a difference is of rubric and judgement at once."
 )
 
-SPECS = (*ACROSS, *RUBRICS, *JUDGES, *PEOPLE, *DESIGN, *ROBUSTNESS)
 
-
-def own_rubrics_spec(spec: Spec) -> Spec:
+def under_own_rubrics(table: FigureTable) -> FigureTable:
     """Return the table of the same figures where each judge has a rubric of its own."""
-    title, explanation = f"{spec.title}: {MIXED_TITLE}", f"{spec.explanation} {_MIXED_NOTE}"
-    return replace(spec, title=title, explanation=explanation)
+    title, explanation = f"{table.title}: {MIXED_TITLE}", f"{table.explanation} {_MIXED_NOTE}"
+    return replace(table, title=title, explanation=explanation)

@@ -9,17 +9,17 @@ import sqlalchemy as sa
 from rich.console import Console
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import registry
 from judge_gym.analysis.groups import MIXED
 from judge_gym.report.page import Report, read_report, render_page
 from judge_gym.report.table import TerminalTable
-from judge_gym.report.tables import SPECS
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow, latest_run, load_results
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
-METRICS = {metric for spec in SPECS for metric in spec.metrics}
+METRICS = set(registry.figures())
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ import pytest
 import typer
 
 from deployments.cli.app import app
-from judge_gym.analysis import describe
-from judge_gym.analysis.running import NEEDS
+from judge_gym.analysis import describe, registry
 from judge_gym.design.axes import axes
 from judge_gym.settings import Settings
 from support.command_line import REPOSITORY
@@ -56,7 +55,7 @@ def test_the_reference_has_every_command_axis_setting_and_figure(site: Path) -> 
         "commands": list(commands(typer.main.get_command(app))),
         "axes": [axis.name for axis in axes()],
         "settings": list(Settings.model_fields),
-        "figures": [metric for metrics in NEEDS.values() for metric in metrics],
+        "figures": list(registry.figures()),
         "events": ["judge-gym.run.failed", "judge-gym.budget.stopped", "judge-gym.window.empty"],
     }
     for page, names in expected.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from judge_gym.analysis.people import of_data_set
+from judge_gym.analysis.figures.people import of_data_set
 from judge_gym.annotations import Annotations, as_number, load_mapping, read_annotations
 from judge_gym.calibration.checks import Decide
 from judge_gym.metrics.cells import FloatArray

@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.groups import MIXED, Group, comparison_groups
-from judge_gym.analysis.judges import is_subset
 from judge_gym.analysis.plotted import (
     ArmConfidence,
     ItemDivergence,
@@ -463,7 +462,7 @@ def _status(category: int | str) -> str:
 
 def chosen_sets(study: Study) -> Plot:
     """Return the sets that judges chose, and how those of two judges on one item overlap."""
-    subsets = [(group, heading) for group, heading in study.named_groups() if is_subset(group)]
+    subsets = [(group, heading) for group, heading in study.named_groups() if group.is_subset]
     scored = [(group, heading) for group, heading in subsets if len(group.compared)]
     if not scored:
         because = "no set was given on an item that all judges scored"

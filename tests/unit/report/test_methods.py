@@ -1,24 +1,33 @@
-"""The methods of a report follow from the specs of its tables."""
+"""Every figure is said once: its table, unit, formula, and what it needs."""
 
-from judge_gym.analysis.running import NEEDS, UNITS
+from collections import Counter
+
+from judge_gym.analysis import registry
+from judge_gym.analysis.registry import QUESTIONS
 from judge_gym.report.page import decisions
-from judge_gym.report.tables import SPECS
 
 
 def test_every_table_has_formulas_and_says_what_it_needs() -> None:
-    silent = [spec.title for spec in SPECS if not spec.formulas]
+    tables = registry.tables()
+    silent = [table.title for table in tables if not table.formulas]
     # Pooling over settings takes whatever contrasts there are.
-    needless = [spec.title for spec in SPECS if not spec.needs]
+    needless = [table.title for table in tables if not table.needs]
     assert (silent, needless) == ([], ["Axes over the grid"])
 
 
-def test_every_metric_has_one_table_and_a_reason_to_be_absent() -> None:
-    shown = [metric for spec in SPECS for metric in spec.metrics]
-    assert len(set(shown)) == len(shown)
-    missing = [metric for metrics in NEEDS.values() for metric in metrics]
-    assert sorted(missing) == sorted(shown)
-    in_units = [metric for metrics in UNITS.values() for metric in metrics.split()]
-    assert sorted(in_units) == sorted(shown)
+def test_every_figure_stands_in_one_table_which_shows_it() -> None:
+    names = [figure.name for table in registry.tables() for figure in table.figures]
+    assert len(set(names)) == len(names)
+    for table in registry.tables():
+        assert {column.figure for column in table.columns} == set(table.names), table.title
+
+
+def test_every_question_has_one_main_table_and_an_order() -> None:
+    keys = [question.key for question in QUESTIONS]
+    places = Counter((table.question, table.rank) for table in registry.tables())
+    assert {question for question, _ in places} <= set(keys)
+    assert all((key, 0) in places for key in keys)
+    assert [place for place, tables in places.items() if tables > 1] == []
 
 
 def test_every_hypothesis_says_what_decides_it() -> None:

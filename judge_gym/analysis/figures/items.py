@@ -11,14 +11,78 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.analysis.data import Judge, SweepData
-from judge_gym.analysis.design_space import axis_pairs
+from judge_gym.analysis.figures.axes import axis_pairs
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
+from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.cells import CellMeans, mean_scores
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import benjamini_hochberg
 from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+
+TABLES = (
+    FigureTable(
+        "Items that function differently",
+        (
+            "How much higher a judge places the items of a country, outlet or category than other "
+            "items where the other judges agree on them; on the 0-1 scale. It explores: p is "
+            "corrected over judges and groups (Benjamini-Hochberg)."
+        ),
+        question="design",
+        rank=8,
+        figures=(
+            Figure(
+                "item_functioning",
+                "0-1 scale",
+                "three judges under a common rubric and 5 items of two countries, outlets or "
+                "categories",
+            ),
+        ),
+        columns=(
+            Column("difference", "item_functioning"),
+            Column("p (BH)", "item_functioning", "adjusted"),
+            Column("items", "item_functioning", "items"),
+        ),
+        formulas=(
+            "x of the judge = a + b · consensus + difference · [item in the group] + error",
+            "b = s_xy / (s_xx − s_ee + 3 · s_ee / (items − 2)) within groups, s_ee the error "
+            "variance of the mean of the other judges",
+        ),
+        needs=("Needs three judges under a common rubric, 5 items in the group and 5 outside.",),
+        sources=(
+            "Fuller 1987, Measurement Error Models, section 2.5; Porter 1967; Shealy and Stout "
+            "1993, Psychometrika 58 (regression correction).",
+        ),
+    ),
+    FigureTable(
+        "Texts that move one judge more",
+        (
+            "How much more a change of the text (its view, its actors) moved a judge's verdict "
+            "than those of the other judges on the same items; on the 0-1 scale."
+        ),
+        question="design",
+        rank=9,
+        figures=(
+            Figure(
+                "paired_functioning",
+                "0-1 scale",
+                "two judges with two texts of the same items under a common rubric",
+            ),
+        ),
+        columns=(
+            Column("difference", "paired_functioning"),
+            Column("p (BH)", "paired_functioning", "adjusted"),
+            Column("items", "paired_functioning", "items"),
+        ),
+        formulas=(
+            "mean over items of (change of x of the judge − mean change of x of the others)",
+            "p by flipping signs",
+        ),
+        needs=("Needs two judges under a common rubric and an item with both texts.",),
+    ),
+)
+
 
 PAIRED = "paired_functioning"
 TEXTS = ("evidence_view", "actors")
@@ -145,3 +209,6 @@ def _paired(
         others = np.delete(changes, number, axis=0)
         rng = generator_of(PAIRED, named)
         yield named, paired_functioning(changes[number], others, n, rng)
+
+
+OF_SWEEP = (functioning,)

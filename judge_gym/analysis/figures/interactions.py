@@ -11,14 +11,85 @@ from itertools import permutations
 import numpy as np
 
 from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.figures.multiverse import choices_of, question_of
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
-from judge_gym.analysis.multiverse import choices_of, question_of
+from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.cells import CellMeans, FloatArray, mean_scores
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.interactions import PARTS, sign_changes, variance_shares
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+
+_REQUIRES = "two axes that are crossed"
+
+TABLES = (
+    FigureTable(
+        "Shares of variance of two axes",
+        (
+            "Of the variance between the cells of two crossed axes: the share of either axis, and "
+            "of their interaction (p: none), which is what the effect of one depends on the other."
+        ),
+        question="design",
+        rank=10,
+        figures=(
+            Figure("interaction_share_first", "share", _REQUIRES),
+            Figure("interaction_share_second", "share", _REQUIRES),
+            Figure("interaction_share_both", "share", _REQUIRES),
+        ),
+        columns=(
+            Column("axis", "interaction_share_first"),
+            Column("other axis", "interaction_share_second"),
+            Column("interaction", "interaction_share_both"),
+            Column("p", "interaction_share_both", "p"),
+            Column("items", "interaction_share_both", "items"),
+        ),
+        formulas=(
+            "mean square of the effects (sum to zero) of expected cell means, by products of "
+            "different items; share = part / sum of the parts",
+            "p by flipping the signs of items",
+        ),
+        needs=(
+            "Needs 4 items with a score in every cell of a full crossing, and cells that differ. "
+            "Exploratory: in simulations with 16 and 30 items intervals hold the true share in 88 "
+            "to 97%, and nearly always where it is 0.",
+        ),
+        sources=("McLaren et al. 2026, arXiv 2603.26898; Scheffé 1959, section 4.1.",),
+    ),
+    FigureTable(
+        "Effects that change sign",
+        (
+            "The effect of changing one axis at the levels of another: its mean over them, the "
+            "lowest and the highest. A small p: the effect is above 0 at one level and below 0 at "
+            "another."
+        ),
+        question="design",
+        rank=11,
+        figures=(
+            Figure("effect_over_levels", "0-1 scale", _REQUIRES),
+            Figure("effect_lowest", "0-1 scale", _REQUIRES),
+            Figure("effect_highest", "0-1 scale", _REQUIRES),
+        ),
+        columns=(
+            Column("mean effect", "effect_over_levels"),
+            Column("lowest", "effect_lowest"),
+            Column("highest", "effect_highest"),
+            Column("p (Holm)", "effect_over_levels", "adjusted"),
+            Column("items", "effect_over_levels", "items"),
+        ),
+        in_terminal=False,
+        formulas=(
+            "effect = mean over items of (x at the second level − x at the first)",
+            "p = L · max(smallest p of no effect above 0, smallest p of none below 0)",
+        ),
+        needs=(
+            "Needs two items with a score in every cell of a full crossing. Intervals of the "
+            "lowest and the highest of L effects have the level 1 − 0.1/L, as they are chosen.",
+        ),
+        sources=("Gail and Simon 1985, Biometrics 41; Berger 1982, Technometrics 24.",),
+    ),
+)
+
 
 JUDGE = "judge"
 SHARES = tuple(f"interaction_share_{part}" for part in PARTS)
@@ -167,3 +238,6 @@ def _sign_changes(
         yield result_row(mean, scope, data.origin, p)
         for estimate in (change.lowest, change.highest):
             yield result_row(crossing.method(estimate), scope, data.origin)
+
+
+OF_SWEEP = (interactions,)

@@ -10,6 +10,7 @@ import numpy as np
 
 from judge_gym.analysis.data import Judge, Origin, SweepData
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
+from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
 from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment, RubricSource
 from judge_gym.metrics.cells import CellMeans, IntArray, item_means, mean_scores, scores, set_sizes
@@ -36,6 +37,139 @@ from judge_gym.metrics.regression_checks import (
 )
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+
+_REQUIRES_1 = "a scored verdict"
+_REQUIRES_2 = "two experiments of a judge that differ in one axis alone"
+
+TABLES = (
+    FigureTable(
+        "Axes over the grid",
+        (
+            "What changing one axis does wherever it was changed alone: mean change of the "
+            "verdict on the 0-1 scale and of confidence, over settings."
+        ),
+        question="design",
+        rank=0,
+        figures=(
+            Figure("axis_effect", "0-1 scale", _REQUIRES_2),
+            Figure("axis_effect_confidence", "probability", _REQUIRES_2),
+        ),
+        columns=(
+            Column("verdict", "axis_effect"),
+            Column("confidence", "axis_effect_confidence"),
+            Column("items", "axis_effect", "items"),
+        ),
+        formulas=(
+            "Σ w·contrast / Σ w over settings, w = 1/(SE² + τ²), τ² the variance between settings",
+        ),
+        sources=(
+            (
+                "Random effects between settings: τ² by DerSimonian and Laird 1986; "
+                "interval of the mean by Hartung and Knapp 2001 with their variance "
+                "never below the common one (Röver, Knapp and Friede 2015)."
+            ),
+        ),
+    ),
+    FigureTable(
+        "Contrasts",
+        (
+            "The same judge on the same items with one axis changed: change of the verdict on the "
+            "0-1 scale, and of confidence (a probability). p is corrected over the contrasts of "
+            "an axis (Benjamini-Hochberg)."
+        ),
+        question="design",
+        rank=1,
+        figures=(
+            Figure("contrast", "0-1 scale", _REQUIRES_2),
+            Figure("contrast_confidence", "probability", _REQUIRES_2),
+        ),
+        columns=(
+            Column("verdict", "contrast"),
+            Column("p (BH)", "contrast", "adjusted"),
+            Column("confidence", "contrast_confidence"),
+            Column("p (BH)", "contrast_confidence", "adjusted"),
+            Column("items", "contrast", "items"),
+        ),
+        formulas=(
+            "mean over items of (mean x, or mean c, at the second level − at the first)",
+            "p by flipping signs",
+        ),
+        needs=(NEEDS_SHARED_ITEM,),
+    ),
+    FigureTable(
+        "Which level gives the higher verdicts",
+        ("Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither."),
+        question="design",
+        rank=2,
+        figures=(Figure("axis_share_higher", "share", _REQUIRES_2),),
+        columns=(Column("share", "axis_share_higher"), Column("pairs", "axis_share_higher", "n")),
+        in_terminal=False,
+        formulas=("(pairs won + half the ties) / pairs",),
+        needs=("Needs one pair with both figures.",),
+    ),
+    FigureTable(
+        "Concepts compared",
+        ("Rank correlation of mean scores between two concepts, over what both were judged by."),
+        question="design",
+        rank=4,
+        figures=(Figure("concept_rank_correlation", "rho", "two concepts"),),
+        columns=(
+            Column("rho", "concept_rank_correlation"),
+            Column("experiments", "concept_rank_correlation", "items"),
+        ),
+        in_terminal=False,
+        formulas=("Spearman's ρ of mean x over the design points that both concepts have",),
+        needs=(NEEDS_UNITS,),
+    ),
+    FigureTable(
+        "Regression",
+        (
+            "Score on the 0-1 scale (or uncertainty gap) by judge, concept and axis; errors "
+            "clustered by item (CR2, Satterthwaite), p by Benjamini-Hochberg. The checks ask "
+            "whether it hangs on the model: log odds of a higher stage, and random items."
+        ),
+        question="design",
+        rank=5,
+        figures=(
+            Figure("regression", "0-1 scale or probability", _REQUIRES_1),
+            Figure("regression_ordered_logit", "log odds", _REQUIRES_1),
+            Figure("regression_mixed_model", "0-1 scale or squared 0-1 scale", _REQUIRES_1),
+        ),
+        columns=(
+            Column("coefficient", "regression"),
+            Column("p (BH)", "regression", "adjusted"),
+            Column("ordered logit", "regression_ordered_logit"),
+            Column("mixed model", "regression_mixed_model"),
+            Column("items", "regression", "items"),
+        ),
+        formulas=(
+            "x = β₀ + β(judge) + β(concept) + β(level of each axis) + error",
+            "contested concepts (ecc): those alone, with the quality of the rubric as a term",
+            "all tasks (ablation): every task",
+            "uncertainty_gap: |A|/S of subset verdicts (0 for one stage) in the place of x",
+            "ordered logit: log odds of a higher stage; mixed model: items and owners random",
+        ),
+        needs=(
+            (
+                'A coefficient that the columns leave undetermined is "not estimable", '
+                "with the columns it cannot be told apart from."
+            ),
+        ),
+        sources=(
+            (
+                "Variance: CR2 of Bell and McCaffrey 2002 with an identity working "
+                "model, in which residuals of cluster g are multiplied by the symmetric "
+                "(pseudo) root (I - H_gg)^(-1/2): unbiased when the model's errors are "
+                "independent and equal, nearly so when they are not."
+            ),
+            (
+                "The t quantile and p have Satterthwaite degrees of freedom, a set per "
+                "coefficient (Pustejovsky and Tipton 2018)."
+            ),
+        ),
+    ),
+)
+
 
 PRESENTATION = ("randomize_labels", "shuffle_order")
 FIXED, RANDOM = "fixed", "random"
@@ -355,3 +489,11 @@ def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
         "uncertainty_gap": np.where(sizes > 1, sizes / experiment.scale_size, 0.0),
         **{name: np.full(len(verdicts), value) for name, value in constant.items()},
     }
+
+
+OF_SWEEP = (
+    contrasts,
+    rankings,
+    concepts_compared,
+    regressions,
+)

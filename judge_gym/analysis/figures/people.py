@@ -7,6 +7,7 @@ import numpy as np
 
 from judge_gym.analysis.data import Arm, PeopleLabels
 from judge_gym.analysis.groups import Group
+from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.annotations import Annotation, Annotations, as_number
 from judge_gym.metrics.agreement import krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance
@@ -27,6 +28,100 @@ from judge_gym.metrics.people import (
 )
 from judge_gym.seeds import derive_seed
 from judge_gym.store.results import ResultRow
+
+ALT_TEST = "Source: Calderon, Reichart and Dror 2025, ACL (alternative annotator test)."
+_REQUIRES = "labels of people for its items (judge-gym data import-annotations)"
+
+TABLES = (
+    FigureTable(
+        "Judges beside people",
+        (
+            "Whether a judge may stand in for one of the people who labelled its items. Winning "
+            "rate: share of people whom it is shown to match, given what they cost; 0.5 passes. "
+            "Advantage: probability that it agrees with the other people at least as well as a "
+            "person. Lead: share of items on which a person agrees better less the share on which "
+            "the judge does."
+        ),
+        question="right",
+        rank=6,
+        figures=(
+            Figure("alt_test_winning_rate", "share", _REQUIRES),
+            Figure("alt_test_advantage", "probability", _REQUIRES),
+            Figure("alt_test_lead", "share", _REQUIRES),
+        ),
+        columns=(
+            Column("winning rate", "alt_test_winning_rate"),
+            Column("advantage", "alt_test_advantage"),
+            Column("lead of people", "alt_test_lead"),
+            Column("items", "alt_test_advantage", "items"),
+        ),
+        formulas=(
+            "of person j on item i: W = 1 if the judge's label agrees with the others' at least as "
+            "well as that of j; advantage = mean over people of the mean of W",
+            "winning rate = share of people with the null (W of the person less W of the judge ≥ ε)"
+            " rejected: one-sided t test over items, Benjamini-Yekutieli at 5%",
+        ),
+        needs=(
+            "Needs two people an item, and a person with 30 such items. Advantage: t interval, "
+            "items resampled, people fixed.",
+        ),
+        sources=(ALT_TEST,),
+    ),
+    FigureTable(
+        "Distance to people",
+        (
+            "How far a judgement is from the labels of people, beside how far a person is from "
+            "the others; an excess below 0 is nearer to people than they are to each other. Sets "
+            "count by their overlap, and by distance along the scale. Distance of sets is 0 for a "
+            "judge whose verdicts are spread as people's labels."
+        ),
+        question="right",
+        rank=7,
+        figures=(
+            Figure("people_distance", "share", _REQUIRES),
+            Figure("people_distance_excess", "share", _REQUIRES),
+            Figure("people_distance_ordinal", "share", _REQUIRES),
+            Figure("people_distance_ordinal_excess", "share", _REQUIRES),
+            Figure("people_belief_distance", "squared distance", _REQUIRES),
+        ),
+        columns=(
+            Column("distance", "people_distance"),
+            Column("of people", "people_distance", "floor"),
+            Column("excess", "people_distance_excess"),
+            Column("by stages", "people_distance_ordinal"),
+            Column("of people", "people_distance_ordinal", "floor"),
+            Column("excess", "people_distance_ordinal_excess"),
+            Column("of sets", "people_belief_distance"),
+            Column("items", "people_distance", "items"),
+        ),
+        formulas=(
+            "distance = mean over items, judgements A and people B of 1 − |A∩B|/|A∪B|; by stages "
+            "|s − t|/(S − 1)",
+            "of people = the same for the label of each person and those of the others; excess = "
+            "distance − of people, item by item",
+        ),
+        needs=(
+            "Needs an item with two people and a judgement; distance of sets two replicates. 30 "
+            "items advised: at 16 an excess of nothing is significant in 7% of data sets.",
+        ),
+    ),
+    FigureTable(
+        "Agreement of people",
+        ("Agreement of the people with each other beyond chance: Krippendorff's alpha."),
+        question="right",
+        rank=8,
+        figures=(Figure("people_alpha_ordinal", "agreement beyond chance", _REQUIRES),),
+        columns=(
+            Column("alpha", "people_alpha_ordinal"),
+            Column("items", "people_alpha_ordinal", "items"),
+            Column("labels", "people_alpha_ordinal", "n"),
+        ),
+        in_terminal=False,
+        formulas=("α = 1 − observed / expected squared distance of mean ranks",),
+        needs=("Needs an item that two people labelled, and two stages in use.",),
+        sources=("Source: Krippendorff 2019, Content Analysis, chapter 12.",),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -182,3 +277,6 @@ def verdicts_of_people(group: Group, given: PeopleLabels, labels: Sequence[str])
         n_stages=group.n_stages,
     )
     return verdicts.rows(np.isin(given.item, group.items))
+
+
+OF_GROUP = (people_figures,)

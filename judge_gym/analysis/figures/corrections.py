@@ -10,9 +10,10 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.analysis.figures.people import labels_of_arms, uses, verdicts_of_people
 from judge_gym.analysis.groups import Group
-from judge_gym.analysis.judges import known_truth, parts_of
-from judge_gym.analysis.people import labels_of_arms, uses, verdicts_of_people
+from judge_gym.analysis.registry import Column, Figure, FigureTable
+from judge_gym.analysis.truths import known_truth, parts_of
 from judge_gym.metrics.cells import BoolArray, FloatArray, pignistic
 from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
@@ -33,6 +34,99 @@ from judge_gym.metrics.expert_labels import (
     stratified_mean,
 )
 from judge_gym.store.results import ResultRow
+
+POWERED = (
+    "Sources: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi and Zrnic 2023 for the"
+    " weight λ."
+)
+RANDOM_PART = (
+    "Needs 20 labelled items, a random part of all, and two others; labels that crowd at one end"
+    " give no interval."
+)
+_REQUIRES = "labels, of people or known answers, for a part of the items"
+
+TABLES = (
+    FigureTable(
+        "Corrected by labels",
+        (
+            "The mean score (0-1 scale) and the share of each stage that the labels of a part of "
+            "the items would give for all of them, and the difference between categories of "
+            "items. By stratum: labels drawn at random within each stage of the judge. The rest "
+            "by Se and Sp: of the items without a label alone, by the judge's sensitivity and "
+            "specificity on the others (Rogan-Gladen)."
+        ),
+        question="right",
+        rank=9,
+        figures=(
+            Figure("corrected_mean", "0-1 scale", _REQUIRES),
+            Figure("corrected_mean_stratified", "0-1 scale", _REQUIRES),
+            Figure("corrected_share", "share", _REQUIRES),
+            Figure("corrected_share_rogan_gladen", "share", _REQUIRES),
+            Figure(
+                "corrected_difference",
+                "0-1 scale",
+                "labels for a part of the items, and items of several categories",
+            ),
+            Figure(
+                "corrected_difference_rogan_gladen",
+                "share",
+                "labels for a part of the items, of several categories, and two stages",
+            ),
+        ),
+        columns=(
+            Column("mean", "corrected_mean"),
+            Column("by stratum", "corrected_mean_stratified"),
+            Column("share", "corrected_share"),
+            Column("rest by Se and Sp", "corrected_share_rogan_gladen"),
+            Column("difference", "corrected_difference"),
+            Column("rest by Se and Sp", "corrected_difference_rogan_gladen"),
+            Column("items", "corrected_mean", "items"),
+        ),
+        formulas=(
+            "corrected = λ · mean of the judge on the other items + mean (label − λ · judge) on "
+            "labelled items",
+            "by stratum = Σ W · mean label of the items that the judge gave a stage, W their share",
+            "by Se and Sp: (AP + Sp − 1)/(Se + Sp − 1); of a difference ΔAP/(Se + Sp − 1); AP is "
+            "the share that the judge marks of the items without a label",
+        ),
+        needs=(
+            RANDOM_PART,
+            "By Se and Sp: 5 labelled items of each class, and one Se and Sp for all items; "
+            "exploratory below 60 labels, where its interval is wide (coverage 95 to 100%).",
+        ),
+        sources=(
+            POWERED,
+            "Rogan and Gladen 1978; interval of Lang and Reiczigel 2014, Preventive Veterinary "
+            "Medicine 113. Strata: Cochran 1977, section 5.4.",
+        ),
+    ),
+    FigureTable(
+        "What to label next",
+        (
+            "Of the next labels, how many to draw at random among the items that the judge gave "
+            "each stage, and the half-width of the interval of the mean by stratum expected now, "
+            "with labels at random and with this plan. Read the mean by stratum afterwards."
+        ),
+        question="right",
+        rank=10,
+        figures=(
+            Figure("labels_next", "labels", _REQUIRES),
+            Figure("labels_half_width", "0-1 scale", _REQUIRES),
+        ),
+        columns=(
+            Column("labels", "labels_next", digits=0),
+            Column("half-width", "labels_half_width", digits=3),
+        ),
+        in_terminal=False,
+        formulas=(
+            "labels in proportion to W · s: the share of items and the spread of labels",
+            "half-width = t · √(Σ W²·s²/n + Σ W·(mean − overall mean)²/N), labels n, items N",
+        ),
+        needs=("Needs two labels, and items without one.",),
+        sources=("Source: Neyman 1934, Journal of the Royal Statistical Society 97.",),
+    ),
+)
+
 
 MOST_SYSTEMS = 6
 """Most categories of items that are compared with each other."""
@@ -200,3 +294,6 @@ def _screened(known: _Known, judged: _Judged, stage: int, chosen: BoolArray) -> 
         passes=float((1 - marks[not_truly]).sum()),
         not_truly=int(not_truly.sum()),
     )
+
+
+OF_GROUP = (corrections,)
