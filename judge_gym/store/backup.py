@@ -79,7 +79,7 @@ def restore(settings: Settings, file: Path) -> str:
     if not file.is_file():
         raise StoreError(f"There is no file {file}.", "Name a file that `backup` has written.")
     url = database_url(settings)
-    _refuse_newer(file)
+    _refuse_unknown(file)
     _empty(url)
     # The views of the newest schema go too, so whatever the file has is created.
     migrate.downgrade(url, "base")
@@ -234,16 +234,13 @@ def _major(version: str) -> int:
     return int(re.match(r"\d+", version)[0])  # type: ignore[index]
 
 
-def _refuse_newer(file: Path) -> None:
+def _refuse_unknown(file: Path) -> None:
     """Raise `StoreError` for a backup at a revision that this judge-gym does not know."""
     options = ["--data-only", "--table=alembic_version", "--file=-", str(file)]
     rows = _run(_reading(file)[0] / "pg_restore", *options).partition("FROM stdin;\n")[2]
     revision = rows.partition("\n")[0]
     if rows and revision not in migrate.known_revisions():
-        raise StoreError(
-            f"{file} is at revision {revision}, unknown to this judge-gym.",
-            "Upgrade judge-gym: a backup of a newer one cannot be downgraded.",
-        )
+        raise migrate.unknown_revision(f"The backup {file}", revision)
 
 
 def _empty(url: str) -> None:

@@ -105,10 +105,7 @@ def import_bundle(engine: sa.Engine, folder: Path) -> tuple[Manifest, dict[str, 
 
 def _check_fits(manifest: Manifest) -> None:
     if manifest.migration not in migrate.known_revisions():
-        raise StoreError(
-            f"The bundle is of schema {manifest.migration}, which this judge-gym does not know.",
-            "Upgrade judge-gym.",
-        )
+        raise migrate.unknown_revision("The bundle", manifest.migration)
     for name, table in manifest.tables.items():
         if removed := sorted(table.columns.keys() - TABLES[name].columns.keys()):
             raise StoreError(

@@ -89,10 +89,7 @@ def connect(settings: Settings) -> sa.Engine:
         raise kind(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
     except CommandError:
         engine.dispose()
-        raise StoreError(
-            f"The database {shown(url)} is at revision {current}, unknown to this judge-gym.",
-            "Upgrade judge-gym, or name another database.",
-        ) from None
+        raise migrate.unknown_revision(f"The database {shown(url)}", current) from None
     _connect_patiently(engine, settings)
     return engine
 

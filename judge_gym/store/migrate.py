@@ -1,14 +1,19 @@
 """Bringing a database to the current schema with the Alembic scripts under `sql/`."""
 
+import re
+
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from judge_gym.errors import StoreError
 from judge_gym.shipped import SQL
 
 MIGRATIONS = SQL / "migrations"
+_DEVELOPMENT = re.compile(r"\d{4}")
+"""Revisions before the first release had four digits; those from r0001 on begin with r."""
 
 
 def upgrade(url: str, revision: str = "head") -> None:
@@ -38,6 +43,22 @@ def revisions(engine: sa.Engine) -> tuple[str | None, str | None]:
 def known_revisions() -> set[str]:
     """Return every revision that this judge-gym knows."""
     return {revision.revision for revision in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+
+
+def unknown_revision(subject: str, revision: str | None) -> StoreError:
+    """Return the error for a database, backup or bundle of a revision that is not known here."""
+    if _DEVELOPMENT.fullmatch(revision or ""):
+        return StoreError(
+            f"{subject} is of schema {revision}, from a development version before 0.1.0, which "
+            "cannot be upgraded.",
+            "Start a new database: set JUDGE_GYM_DATA_DIR to another folder, or "
+            "JUDGE_GYM_DATABASE_URL to a new database. To keep results, write them as CSV and "
+            "Parquet with the version that made them: `judge-gym data export SWEEP --to FOLDER`.",
+        )
+    return StoreError(
+        f"{subject} is of schema {revision}, unknown to this judge-gym.",
+        "It is of a newer version: upgrade judge-gym.",
+    )
 
 
 def _config(connection: sa.Connection) -> Config:

@@ -20,6 +20,7 @@ from judge_gym.store import tables as t
 from judge_gym.store.backup import backup, restore
 from judge_gym.store.embedded_account import current_account, postgres_binaries
 from judge_gym.store.engine import server_version
+from support.migrations import LATER, add_later_migration
 from support.misbehaving import answers, misbehaving
 from support.postgres import server_of, temporary_database
 from support.rig import calls, count, run, runtime_at
@@ -82,30 +83,38 @@ def dumped(url: str, file: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_backup_of_an_older_judge_gym_is_brought_to_the_newest_schema(
-    others: str, postgres_server: str, tmp_path: Path
+    others: str, postgres_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    migrate.upgrade(others, "0007")
+    migrate.upgrade(others)
     fill(others)
     file = dumped(others, tmp_path / "old.dump")
+    later = "ALTER TABLE windows ADD COLUMN region text NOT NULL DEFAULT 'eu'"
+    add_later_migration(monkeypatch, tmp_path, later, "ALTER TABLE windows DROP COLUMN region")
     with temporary_database(postgres_server) as newer:
         restore(configured(newer), file)
         assert windows(newer) == windows(others)
         engine = sa.create_engine(newer, poolclass=sa.NullPool)
-        assert len(set(migrate.revisions(engine))) == 1
+        assert migrate.revisions(engine) == (LATER, LATER)
 
 
-def test_a_backup_of_a_newer_judge_gym_is_refused_and_changes_nothing(
-    own_database: str, others: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("revision", "reason"), [("r9999", "upgrade judge-gym"), ("0056", "JUDGE_GYM_DATA_DIR")]
+)
+def test_a_backup_of_a_newer_or_unreleased_judge_gym_is_refused_and_changes_nothing(
+    own_database: str, others: str, tmp_path: Path, revision: str, reason: str
 ) -> None:
     fill(own_database)
     engine = sa.create_engine(own_database, poolclass=sa.NullPool)
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute(
+            sa.text("UPDATE alembic_version SET version_num = :it"), {"it": revision}
+        )
     file = dumped(own_database, tmp_path / "new.dump")
     migrate.upgrade(others)
-    with pytest.raises(StoreError, match="is at revision 9999") as refused:
+    with pytest.raises(StoreError, match=f"is of schema {revision}") as refused:
         restore(configured(others), file)
     assert "\n" not in str(refused.value)
+    assert reason in refused.value.remedy
     assert windows(others) == []
     assert len(set(migrate.revisions(sa.create_engine(others, poolclass=sa.NullPool)))) == 1
 

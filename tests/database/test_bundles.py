@@ -17,11 +17,9 @@ from judge_gym.design.plans import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.bundle_reading import import_bundle
-from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export, measured
+from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export
 from judge_gym.store.calls import answer_columns
-from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.results import register_plan
-from judge_gym.store.rubrics import OLD_SHAM, SHAM
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
 from support.rig import a_full_answer, empty
@@ -275,43 +273,6 @@ def test_single_experiments_come_without_sweeps_and_without_the_others(
     assert (new["experiments"], new["samples"], new["sweeps"], new["analysis_runs"]) == (1, 6, 0, 0)
 
 
-def test_shams_of_an_older_bundle_are_set_apart(
-    lab: Lab, elsewhere: sa.Engine, tmp_path: Path
-) -> None:
-    """Of a time when the sham's prompt asked for other criteria, and its arm was no old one."""
-    renumber = "UPDATE rubrics SET variant = {} WHERE variant = {}"
-    with lab.engine.begin() as connection:
-        connection.exec_driver_sql(renumber.format(OLD_SHAM, SHAM))
-    try:
-        export(lab.engine, tmp_path / "bundle", sweep=SWEEP)
-    finally:
-        with lab.engine.begin() as connection:
-            connection.exec_driver_sql(renumber.format(SHAM, OLD_SHAM))
-    import_bundle(elsewhere, tmp_path / "bundle")
-    with elsewhere.connect() as connection:
-        arms = sa.select(t.Arm.arm, t.Rubric.variant).join(t.Rubric).where(t.Arm.arm != "own")
-        assert sorted(map(tuple, connection.execute(arms))) == [("old_sham", OLD_SHAM), ("swap", 0)]
-
-
-def test_sweeps_of_an_older_bundle_declare_the_replicates_of_their_experiments(
-    lab: Lab, elsewhere: sa.Engine, tmp_path: Path
-) -> None:
-    """Of a time when a sweep had every replicate of its experiments."""
-    folder = tmp_path / "bundle"
-    export(lab.engine, folder, sweep=SWEEP)
-    rows = pd.read_csv(folder / "sweep_experiments.csv").drop(columns="replicates")
-    rows.to_csv(folder / "sweep_experiments.csv", index=False)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    links = manifest["tables"]["sweep_experiments"]
-    del links["columns"]["replicates"]
-    links["csv"] = measured(folder / "sweep_experiments.csv").model_dump()
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"migration": "0025"}))
-    import_bundle(elsewhere, folder)
-    with Session(elsewhere) as session:
-        declared = [one.replicates for one in experiments_of_sweep(session, SWEEP).values()]
-        assert declared == list(session.scalars(sa.select(t.Experiment.replicates)))
-
-
 def test_an_interrupted_run_is_brought_on(elsewhere: sa.Engine, bundle: Path) -> None:
     """What the other database has begun, the bundle completes: replicates, calls, windows."""
     import_bundle(elsewhere, bundle)
@@ -406,7 +367,8 @@ def test_a_damaged_bundle_is_refused_whole(
     ("changes", "said"),
     [
         ({"format": 2}, "format"),
-        ({"migration": "9999"}, "9999"),
+        ({"migration": "r9999"}, "r9999"),
+        ({"migration": "0056"}, "development version"),
         ({"unheard": 1}, "unheard"),
         ({"tables": {"../../etc/passwd": None}}, "cannot be read"),
     ],

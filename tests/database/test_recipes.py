@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -23,15 +22,13 @@ from judge_gym.lab.sweeps import check_templates_kept, identities_of
 from judge_gym.llm.providers import load_providers
 from judge_gym.settings import Settings
 from judge_gym.settings import settings as program_settings
-from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.bundle_reading import import_bundle
-from judge_gym.store.bundles import export, measured
+from judge_gym.store.bundles import export
 from judge_gym.store.spending import spending_scope, spent
 from support.command_line import CommandLine, sweep_text
 from support.postgres import temporary_database
 from support.rig import run
-from support.tiers import rest_slow
 from support.whole_sweep import whole_sweep
 
 pytestmark = pytest.mark.slow
@@ -314,43 +311,6 @@ def used(engine: sa.Engine, sweep: str) -> int:
     return calls
 
 
-@pytest.mark.slow
-def test_a_finished_sweep_of_an_older_schema_is_still_finished(
-    engine: sa.Engine, file: Path
-) -> None:
-    before = rows(engine)
-    migrate.downgrade(url_of(engine), "0031")
-    migrate.upgrade(url_of(engine))
-    planned = plan(engine, file)
-    assert not planned.changed
-    assert sum(line.to_do for line in planned.lines if line.workflow != "w5-probe") == 0
-    assert finished_run(engine, Settings(), load_sweep(file)) == 1
-    with Session(engine) as session:
-        recipes = list(session.scalars(sa.select(t.Experiment.recipe)))
-    assert [recipe and recipe["score"] for recipe in recipes] == [hash_of("score")] * 3
-    run(whole_sweep(url_of(engine), file))
-    assert rows(engine) == before
-
-
-@pytest.mark.parametrize("template", rest_slow(["score", "neutralize", "rubric"], 1))
-def test_a_sweep_of_an_older_schema_and_an_older_template_is_asked_again(
-    engine: sa.Engine, file: Path, template: str
-) -> None:
-    migrate.downgrade(url_of(engine), "0031")
-    with engine.begin() as connection:
-        older = sa.text("UPDATE llm_calls SET template_hash = 'old' WHERE template = :name")
-        connection.execute(older, {"name": template})
-    migrate.upgrade(url_of(engine))
-    [said] = plan(engine, file).changed
-    assert f"{template}.j2 changed from old to {hash_of(template)}" in said
-    run(whole_sweep(url_of(engine), file))
-    after = rows(engine)
-    assert (after["experiments"], after["samples"]) == (6, 2 * JUDGEMENTS)
-    assert after["views"] == VIEWS + (2 if template == "neutralize" else 0)
-    assert after["rubrics"] == RUBRICS + (RUBRICS if template == "rubric" else 0)
-    assert not plan(engine, file).changed
-
-
 @pytest.fixture
 def elsewhere(postgres_server: str, migrated_template: str) -> Iterator[sa.Engine]:
     with temporary_database(postgres_server, migrated_template) as url:
@@ -359,25 +319,6 @@ def elsewhere(postgres_server: str, migrated_template: str) -> Iterator[sa.Engin
 
 def exported(engine: sa.Engine, folder: Path) -> Path:
     export(engine, folder, sweep="quick")
-    return folder
-
-
-def made_older(folder: Path) -> Path:
-    """Take what migration 0032 added out of a bundle."""
-    added = {
-        "experiments": ["point", "recipe", "view_recipes", "rubric_recipe"],
-        "rubrics": ["recipe"],
-        "views": ["recipe"],
-    }
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for table, columns in added.items():
-        cells = pd.read_csv(folder / f"{table}.csv", dtype=str, keep_default_na=False)
-        cells.drop(columns=columns).to_csv(folder / f"{table}.csv", index=False)
-        for column in columns:
-            del manifest["tables"][table]["columns"][column]
-        csv = measured(folder / f"{table}.csv").model_dump()
-        manifest["tables"][table]["csv"] = csv
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"migration": "0031"}))
     return folder
 
 
@@ -397,31 +338,15 @@ def test_a_bundle_carries_the_recipe(
 
 
 @pytest.mark.slow
-def test_an_older_bundle_comes_in_and_its_sweep_is_finished(
-    engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path
-) -> None:
-    folder = made_older(exported(engine, tmp_path / "bundle"))
-    import_bundle(elsewhere, folder)
-    there = rows(elsewhere)
-    run(whole_sweep(url_of(elsewhere), file))
-    assert rows(elsewhere) == there
-    _, new = import_bundle(elsewhere, folder)
-    assert not any(new.values())
-
-
-@pytest.mark.slow
 def test_answers_of_another_recipe_do_not_join_an_experiment(
     engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path, change: Change
 ) -> None:
-    newer, older = tmp_path / "newer", tmp_path / "older"
-    exported(engine, newer)
-    made_older(exported(engine, older))
+    bundle = exported(engine, tmp_path / "bundle")
     change("score")
     run(whole_sweep(url_of(elsewhere), file))
     with Session(elsewhere) as session, session.begin():
         # Nothing contradicts then but the template.
         session.execute(sa.delete(t.Call).where(t.Call.agent.in_(("scorer", "prober"))))
         session.execute(sa.delete(t.Sample))
-    for bundle in (newer, older):
-        with pytest.raises(StoreError, match=r"recipe|score\.j2"):
-            import_bundle(elsewhere, bundle)
+    with pytest.raises(StoreError, match=r"recipe|score\.j2"):
+        import_bundle(elsewhere, bundle)

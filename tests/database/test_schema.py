@@ -105,10 +105,27 @@ def test_a_database_of_a_newer_judge_gym_is_left_alone(blank: str) -> None:
     migrate.upgrade(blank)
     engine = sa.create_engine(blank, poolclass=sa.NullPool)
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(StoreError, match="9999") as refused:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = 'r9999'")
+    with pytest.raises(StoreError, match="r9999") as refused:
         connect(settings_with(blank))
-    assert refused.value.remedy
+    assert "upgrade judge-gym" in refused.value.remedy
+
+
+@pytest.mark.parametrize("revision", ["0001", "0056"])
+def test_a_database_of_a_development_version_is_refused_and_left_alone(
+    blank: str, revision: str
+) -> None:
+    engine = sa.create_engine(blank, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32))")
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES (:it)"), {"it": revision})
+        connection.exec_driver_sql("CREATE TABLE sweeps (name text)")
+    before = inspected(blank)
+    with pytest.raises(StoreError, match=f"{revision}, from a development version") as refused:
+        connect(settings_with(blank))
+    assert "judge-gym data export" in refused.value.remedy
+    assert "JUDGE_GYM_DATA_DIR" in refused.value.remedy
+    assert (inspected(blank), migrate.revisions(engine)[0]) == (before, revision)
 
 
 def test_a_server_that_is_not_there_is_one_clear_line() -> None:
