@@ -26,7 +26,7 @@ _LONGEST_VALUE = 80
 _DIGEST = "_sha256"
 _FILES, _POINTS = ("rubrics", "actors"), "experiments_sha256"
 """What files of rubrics and actors hold, which says what changed where the points did: a file may
-be renamed. Plans frozen by earlier versions lack it."""
+be renamed."""
 
 
 class FrozenPlan(Frozen):

@@ -114,7 +114,6 @@ def views_to_make(
     experiments: Sequence[Experiment],
     documents: Mapping[str, int],
     bounds: Bounds,
-    known: Mapping[str, Identity],
 ) -> Amounts:
     utility = bounds.utility
     recipes = recipes_of_views(settings(), utility)
@@ -123,9 +122,6 @@ def views_to_make(
         by_window[experiment.window.key].append(experiment)
     amounts: Amounts = defaultdict(Amount)
     for key, group in by_window.items():
-        # Views from before recipes belong to those of their experiments, unless these changed.
-        unchanged = not any(known[one.key].changed for one in group)
-        legacy = {""} if unchanged else set()
         for view in edited_views(settings(), group):
             amount = amounts[Kind("w1-evidence", "views", AGENTS[view], utility)]
             longest = longest_answer(view, settings().summary_words)
@@ -134,7 +130,7 @@ def views_to_make(
             if documents[key]:
                 limit = bounds.limit(utility, longest)
                 amount.bound(documents[key], bounds.view(request), limit)
-            amount.done += count_views(session, key, view, {recipes[view], *legacy})
+            amount.done += count_views(session, key, view, recipes[view])
     return amounts
 
 

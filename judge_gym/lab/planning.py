@@ -155,7 +155,7 @@ def plan_sweep(
     check_budget(providers, configured, sweep, experiments)
     utility = utility_model(configured, sweep, experiments)
     recipes = recipes_of(configured, sweep, experiments)
-    known = identities(session, experiments, recipes).by_point
+    known = identities(session, experiments, recipes)
     if keep_templates:
         check_templates_kept(sweep, known.values())
     experiments = [known[one.key].of(one) for one in experiments]
@@ -167,7 +167,7 @@ def plan_sweep(
     bounds = Bounds(session, texts, providers, utility)
     bounds.look_up_rubrics([group.experiment for group in groups], sweep.swap)
     amounts = {
-        **views_to_make(session, experiments, documents, bounds, known),
+        **views_to_make(session, experiments, documents, bounds),
         **rubrics_to_write(session, experiments, sweep.swap, bounds),
         **judgements_to_make(session, sweep, groups, documents, known, judged, bounds),
     }

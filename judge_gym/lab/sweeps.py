@@ -126,7 +126,7 @@ def identities_of(session: Session, settings: Settings, sweep: Sweep) -> dict[st
     """Return point → what a sweep's experiment is or will be stored as; writes nothing."""
     experiments = list(sweep.experiments())
     recipes = recipes_of(settings, sweep, experiments)
-    return dict(identities(session, experiments, recipes).by_point)
+    return identities(session, experiments, recipes)
 
 
 def check_templates_kept(sweep: Sweep, stored: Iterable[Identity]) -> None:

@@ -12,9 +12,7 @@ LONGEST_REASON = 2000
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 MARK_STATUSES = ("marked", "no_reasoning", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
-ARMS_IN_USE = ("own", "swap", "sham")
-"""Kinds of arms that are planned and analysed."""
-ARMS = (*ARMS_IN_USE, "old_sham")
+ARMS = ("own", "swap", "sham")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
 from judge_gym.formats import percent
-from judge_gym.records.judgements import ARMS_IN_USE
+from judge_gym.records.judgements import ARMS
 from judge_gym.report.facts import calls_table
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 from judge_gym.store.experiments import experiments_of_sweep
@@ -127,7 +127,7 @@ def judge_cards(session: Session, sweep: str) -> dict[str, str]:
     calls = call_sums(session, experiments)
     sent = parameters_sent(session, ids)
     counts = outcomes(session, ids, sweep)
-    readable = {one.judge: one for one in judgement_answers(session, tags, ARMS_IN_USE, sweep)}
+    readable = {one.judge: one for one in judgement_answers(session, tags, ARMS, sweep)}
     cards = {}
     for judge, own in sorted(by_judge.items()):
         statuses = counts.get(judge, {})

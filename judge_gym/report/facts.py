@@ -17,7 +17,7 @@ from judge_gym.evidence.documents import BY_DESIGN
 from judge_gym.formats import number
 from judge_gym.lab.evidence_notes import notes_on
 from judge_gym.llm.capabilities import as_text
-from judge_gym.records.judgements import ARMS_IN_USE
+from judge_gym.records.judgements import ARMS
 from judge_gym.report.remarks import remark_text
 from judge_gym.report.scopes import rubric_phrase, setting_of, task_in_words
 from judge_gym.report.table import Row, Table
@@ -117,8 +117,8 @@ def _served(experiments: Mapping[int, Experiment], answered_by: Sequence[Served]
 
 def _unreadable(session: Session, sweep: str, tags: Sequence[str]) -> Iterator[str]:
     """Yield a warning for each judge of whose answers many are unreadable."""
-    scores = scores_by_judge(session, tags, ARMS_IN_USE, sweep)
-    for answers in judgement_answers(session, tags, ARMS_IN_USE, sweep):
+    scores = scores_by_judge(session, tags, ARMS, sweep)
+    for answers in judgement_answers(session, tags, ARMS, sweep):
         lost = answers.total - answers.readable
         if answers.too_few:
             yield f"{answers}."

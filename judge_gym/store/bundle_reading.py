@@ -17,7 +17,6 @@ from judge_gym.errors import StoreError
 from judge_gym.store import migrate
 from judge_gym.store.bulk import begin_copying, copy_in
 from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
-from judge_gym.store.rubrics import OLD_SHAM
 
 _NATURAL: Mapping[str, tuple[str, ...]] = {
     "windows": ("key",),
@@ -138,13 +137,10 @@ class _Table:
     def take_over(self) -> int:
         """Insert what is not here; returns how many rows that were."""
         self._find_ids()
-        added = (*self._add_replicates(), *self._add_recipes())
-        if self.table.name == "arms":
-            self._set_old_shams_apart()
         self._refuse_contradictions()
         self._refuse_mixtures()
         self._bring_on()
-        columns = [name for name in (*self.columns, *added) if name != "id"]
+        columns = [name for name in self.columns if name != "id"]
         new = self._run(
             "INSERT INTO {table} ({columns}) SELECT {columns} FROM {rows} AS rows "
             "WHERE NOT EXISTS (SELECT FROM {table} AS here WHERE {natural}) ORDER BY {order}",
@@ -198,40 +194,6 @@ class _Table:
         )
         self._run("DROP TABLE {bundle}")
         self._run("ANALYZE {rows}")
-
-    def _add_replicates(self) -> tuple[str, ...]:
-        """Do to the sweeps of an older bundle what migration 0026 does; returns columns added."""
-        if self.table.name != "sweep_experiments" or "replicates" in self.columns:
-            return ()
-        self._run("ALTER TABLE {rows} ADD COLUMN replicates integer")
-        self._run(
-            "UPDATE {rows} AS rows SET replicates = x.replicates FROM experiments AS x "
-            "WHERE x.id = rows.experiment_id"
-        )
-        return ("replicates",)
-
-    def _add_recipes(self) -> tuple[str, ...]:
-        """Give the views of an older bundle the recipe of equal ones here; returns columns added.
-
-        Others have none, as in a database that was just migrated.
-        """
-        if self.table.name != "views" or "recipe" in self.columns:
-            return ()
-        self._run("ALTER TABLE {rows} ADD COLUMN recipe text NOT NULL DEFAULT ''")
-        self._run(
-            "UPDATE {rows} AS rows SET recipe = here.recipe FROM views AS here "
-            "WHERE here.document_id = rows.document_id AND here.view = rows.view "
-            "AND here.text IS NOT DISTINCT FROM rows.text"
-        )
-        return ("recipe",)
-
-    def _set_old_shams_apart(self) -> None:
-        """Do to the arms of an older bundle what migration 0019 does to those of a database."""
-        self._run(
-            "UPDATE {rows} SET arm = 'old_sham' WHERE arm = 'sham' AND rubric_id IN "
-            "(SELECT id FROM rubrics WHERE source = 'generated' AND variant = {variant})",
-            variant=sql.Composed([sql.Literal(OLD_SHAM)]),
-        )
 
     def _refer_within(self) -> None:
         """Let new rows refer to others of the same table, where those came along."""

@@ -25,7 +25,6 @@ from judge_gym.store.engine import named
 from judge_gym.store.recipes import (
     Identity,
     Recipes,
-    adopt,
     identities,
     point_key,
     rows_by_point,
@@ -104,17 +103,12 @@ def register_sweep(
     `definition` is what the sweep's file or definition says.
 
     With `recipes`, each is the experiment of its point that has this recipe, a new one if there
-    is none. Stored experiments from before recipes get the recipe that their calls show. `files`
-    are the texts of the sweep's file and of those that it names, by name.
+    is none. `files` are the texts of the sweep's file and of those that it names, by name.
     """
     experiments = list(experiments)
     stored_under: Mapping[str, Identity] = {}
     if recipes is not None:
-        known = identities(session, experiments, recipes)
-        if known.derived:
-            adopt(session, known.derived)
-            known = identities(session, experiments, recipes)
-        stored_under = known.by_point
+        stored_under = identities(session, experiments, recipes)
     values = {
         "description": description,
         "swap": swap,

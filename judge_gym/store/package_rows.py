@@ -80,7 +80,7 @@ def outcomes(
         sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
         .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Experiment.id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Experiment.id.in_(experiment_ids))
         .group_by(t.Experiment.model, t.Sample.status)
     )
     by_judge: dict[str, dict[str, int]] = defaultdict(dict)

@@ -149,7 +149,6 @@ def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tu
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
         .where(
             among(t.Arm.experiment_id, ids),
-            t.Arm.arm.in_(t.ARMS_IN_USE),
             t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
         )
         .group_by(t.Arm.experiment_id, sa.text("kind"))
@@ -179,7 +178,7 @@ def _samples(
             sa.func.count().filter(t.Sample.status == "refused"),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(among(t.Arm.experiment_id, ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(among(t.Arm.experiment_id, ids))
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     rows = session.execute(within(query, sweep))
@@ -199,7 +198,7 @@ def _probes(
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(among(t.Arm.experiment_id, ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(among(t.Arm.experiment_id, ids))
         .group_by(t.Arm.experiment_id)
     )
     rows = session.execute(within(query, sweep))
@@ -284,7 +283,7 @@ def judgements_by_kind(
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(wanted, wanted.c.key == t.Experiment.key)
-        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Sample.replicate < wanted.c.replicates)
         .group_by(*kind)
     )
     probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
@@ -318,7 +317,7 @@ def marks_by(
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(wanted, wanted.c.key == t.Experiment.key)
-        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Sample.replicate < wanted.c.replicates)
         .where(is_by(critic))
     )
     return session.scalar(query.where(retryable(t.ScoreMark)) if failed else query) or 0
@@ -349,7 +348,7 @@ def samples_and_probes(session: Session, replicates: Mapping[str, int]) -> dict[
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(wanted, wanted.c.key == t.Experiment.key)
-        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Sample.replicate < wanted.c.replicates)
         .group_by(t.Experiment.key)
     )
     return {key: Judged(*counts) for key, *counts in rows}

@@ -21,9 +21,6 @@ SHAM = 2
 DRAW_TEMPERATURE = 1.0
 """The temperature of the draws of `rubric_draw` after the first, whatever the judge's own is: the
 same draws serve all judgements, so they are crossed with every other axis."""
-OLD_SHAM = 1
-"""The variant number of shams from an earlier prompt, which required other criteria "than those
-that come to mind first". They stay in arms of kind `old_sham`; no figure includes them."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +91,6 @@ def sham_key(experiment: Experiment) -> str:
     """Return the natural key of the second rubric that a judge writes for a sham swap."""
     of = (experiment.model, experiment.concept, experiment.country, experiment.scale_size)
     return generated_key(*of, SHAM, experiment.temperature, experiment.rubric_recipe)
-
-
-def old_sham_key(experiment: Experiment) -> str:
-    """Return the natural key that its sham had up to `OLD_SHAM`."""
-    of = (experiment.model, experiment.concept, experiment.country, experiment.scale_size)
-    return generated_key(*of, OLD_SHAM)
 
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:

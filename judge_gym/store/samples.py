@@ -278,7 +278,6 @@ def missing_probes(
         .join(replicate, sa.true())
         .where(
             t.Experiment.id.in_(experiment_ids),
-            t.Arm.arm.in_(t.ARMS_IN_USE),
             t.Sample.status == "scored",
             ~t.Sample.imported,
             ~done,

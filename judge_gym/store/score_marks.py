@@ -31,7 +31,7 @@ def is_by(critic: ScoreCritic) -> sa.ColumnElement[bool]:
 
 def to_mark() -> sa.ColumnElement[bool]:
     """Return the condition that a sample's reasoning is marked: it was scored, and here."""
-    return sa.and_(t.Sample.status == "scored", ~t.Sample.imported, t.Arm.arm.in_(t.ARMS_IN_USE))
+    return sa.and_(t.Sample.status == "scored", ~t.Sample.imported)
 
 
 def unmarked_samples(
@@ -61,7 +61,7 @@ def count_marks(
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.ScoreMark, t.ScoreMark.sample_id == t.Sample.id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Arm.experiment_id.in_(experiment_ids))
         .where(is_by(critic))
         .group_by(t.Arm.experiment_id)
     )

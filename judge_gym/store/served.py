@@ -34,7 +34,7 @@ def served(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[
             t.Arm.experiment_id, t.Sample.arm_id, t.Sample.item_id, t.Sample.call_id, t.Sample.id
         )
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Arm.experiment_id.in_(experiment_ids))
     )
     judged = within(samples, sweep).cte("judged")
     cell = (judged.c.experiment_id, judged.c.arm_id, judged.c.item_id)

@@ -18,7 +18,7 @@ from judge_gym.store import tables as t
 from judge_gym.store.calls import at_most_usd, paid_usd, unknown_costs
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
-from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
+from judge_gym.store.rubrics import applied_key, sham_key
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _shared_keys(experiments: Collection[Experiment], *, sham: bool) -> list[str
     }
     if sham:
         own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
-        keys |= {key(experiment) for experiment in own for key in (sham_key, old_sham_key)}
+        keys |= {sham_key(experiment) for experiment in own}
     return sorted(keys)
 
 

@@ -23,7 +23,6 @@ from judge_gym.metrics.reasoning import (
     UNMARKED,
     USES_EVIDENCE,
 )
-from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import arrays
 from judge_gym.store.experiments import experiments_of_sweep, within
@@ -138,7 +137,7 @@ def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> 
     judged = (
         sa.select(t.Sample.item_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Arm.experiment_id.in_(experiment_ids))
     )
     documents = sa.func.count()
     value = sa.case(
@@ -173,7 +172,7 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
             t.Rubric.id,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Arm.experiment_id.in_(experiment_ids))
         .order_by(t.Rubric.owner_model.collate("C"), t.Rubric.key.collate("C"))
     )
     return [
@@ -235,7 +234,7 @@ def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) 
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .outerjoin(t.ScoreMark, (t.ScoreMark.sample_id == t.Sample.id) & by_critic)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(t.Arm.experiment_id.in_(experiment_ids))
     )
     return SampleColumns(**arrays(session, within(query, sweep)))
 
@@ -290,7 +289,7 @@ def asked_of_experiments(
             within(
                 query.join(t.Arm, t.Arm.id == t.Sample.arm_id)
                 .outerjoin(t.Call, t.Call.id == asked.call_id)
-                .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(ARMS_IN_USE))
+                .where(t.Arm.experiment_id.in_(experiment_ids))
                 .group_by(t.Arm.experiment_id),
                 sweep,
             )

@@ -269,15 +269,15 @@ def marked_documents(
     return found
 
 
-def count_views(session: Session, window_key: str, view: str, recipes: Collection[str]) -> int:
-    """Return how many documents of a window have this view of one of these recipes, or failed."""
+def count_views(session: Session, window_key: str, view: str, recipe: str) -> int:
+    """Return how many documents of a window have this view of a recipe, or failed."""
     views = (
         sa.select(sa.func.count(sa.distinct(t.View.document_id)))
         .select_from(t.View)
         .join(t.Document)
         .join(t.Window)
     )
-    of_view = (t.View.view == view, t.View.recipe.in_(recipes))
+    of_view = (t.View.view == view, t.View.recipe == recipe)
     return session.scalar(views.where(t.Window.key == window_key, *of_view)) or 0
 
 

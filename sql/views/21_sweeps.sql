@@ -21,7 +21,7 @@ COMMENT ON COLUMN analysis.sweeps.sweep IS 'Name of the sweep.';
 COMMENT ON COLUMN analysis.sweeps.description IS 'Description in the sweep file.';
 COMMENT ON COLUMN analysis.sweeps.swap IS 'The swap plan as JSON; NULL without one.';
 COMMENT ON COLUMN analysis.sweeps.score_critic IS 'The critic of its samples'' reasoning as JSON: model, and the hash of its template; NULL without one. It chooses rows of score_marks.';
-COMMENT ON COLUMN analysis.sweeps.definition IS 'What the sweep file or the definition given as JSON says, as JSON; NULL for an imported sweep and for one stored before this was kept.';
+COMMENT ON COLUMN analysis.sweeps.definition IS 'What the sweep file or the definition given as JSON says, as JSON; NULL for an imported sweep.';
 COMMENT ON COLUMN analysis.sweeps.created_at IS 'When the sweep was first stored.';
 COMMENT ON COLUMN analysis.sweeps.experiment_id IS 'An experiment of the sweep; NULL for a sweep that names none now.';
 COMMENT ON COLUMN analysis.sweeps.experiment IS 'Tag of that experiment.';

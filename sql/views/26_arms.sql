@@ -37,7 +37,7 @@ COMMENT ON COLUMN analysis.arms.arm_id IS 'Identifier of the arm in this databas
 COMMENT ON COLUMN analysis.arms.experiment_id IS 'The experiment, in analysis.experiments.';
 COMMENT ON COLUMN analysis.arms.experiment IS 'Tag of the experiment.';
 COMMENT ON COLUMN analysis.arms.model IS 'The judge.';
-COMMENT ON COLUMN analysis.arms.arm IS 'own (W3), swap (a rival''s rubric), sham (the judge''s own rubric drawn again) or old_sham (a second rubric from another prompt; not analysed).';
+COMMENT ON COLUMN analysis.arms.arm IS 'own (W3), swap (a rival''s rubric) or sham (the judge''s own rubric drawn again).';
 COMMENT ON COLUMN analysis.arms.rubric_id IS 'The rubric applied, in analysis.rubrics.';
 COMMENT ON COLUMN analysis.arms.rubric_owner IS 'Model that wrote that rubric; empty when provided.';
 COMMENT ON COLUMN analysis.arms.held_out_items IS 'Items on which the swap pair was chosen, excluded from the arm; empty for other arms.';

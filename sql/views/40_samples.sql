@@ -126,7 +126,7 @@ COMMENT ON COLUMN analysis.samples.urls IS 'Addresses of the item''s documents, 
 COMMENT ON COLUMN analysis.samples.truth_value IS 'Known index, 0 to 1, of the experiment or else of the item; NULL without one.';
 COMMENT ON COLUMN analysis.samples.truth_label IS 'Known stage label of the experiment or else of the item; NULL without one.';
 COMMENT ON COLUMN analysis.samples.arm_id IS 'The arm, in analysis.arms.';
-COMMENT ON COLUMN analysis.samples.arm IS 'own (W3), swap (a rival''s rubric), sham (the judge''s own rubric drawn again) or old_sham (a second rubric from another prompt; not analysed).';
+COMMENT ON COLUMN analysis.samples.arm IS 'own (W3), swap (a rival''s rubric) or sham (the judge''s own rubric drawn again).';
 COMMENT ON COLUMN analysis.samples.rubric_id IS 'The rubric applied in this arm, in analysis.rubrics.';
 COMMENT ON COLUMN analysis.samples.rubric_owner IS 'Model that wrote the rubric applied; empty when provided.';
 COMMENT ON COLUMN analysis.samples.rubric_family IS 'Family of that model; empty when provided.';

@@ -102,12 +102,3 @@ def test_judges_and_rubrics_are_split_where_they_fully_cross_and_the_rest_is_nam
         assert row.method.endswith(
             f"; on the largest complete block: judges {ALPHA}, {BETA} by rubrics of {ALPHA}, {BETA}"
         )
-
-
-def test_a_sham_of_the_old_prompt_is_in_no_figure(database: str) -> None:
-    lab = Lab(database)
-    alpha = swapped(lab)
-    before = lab.analyse()
-    old = lab.arm(alpha, "old_sham", ALPHA)
-    lab.samples(old, [[4], [4], [4]], probes=[[0.1]] * 3)
-    assert lab.analyse() == before

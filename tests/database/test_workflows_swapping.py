@@ -1,25 +1,22 @@
 """W4: who is judged under whose rubric, on which items; and what a sweep is expected to ask."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
 
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.planning import PlanLine, plan_sweep
-from judge_gym.lab.rubrics import missing_rubrics
 from judge_gym.lab.swapping import plan_swaps
 from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean
 from judge_gym.store.progress import Progress, experiment_progress
-from judge_gym.store.rubrics import OLD_SHAM, SHAM, old_sham_key, sham_key
+from judge_gym.store.rubrics import SHAM
 from judge_gym.store.selecting import Selection
 from support.rig import run, runtime_at
 from support.study import Study, corpus, missing_by, window
@@ -162,55 +159,6 @@ def test_a_sham_is_the_judges_own_second_rubric(database: str, tmp_path: Path) -
         # A second rubric is nobody's candidate for a swap.
         await study.swap(tags, pairs((CALM, LOW)))
         assert (CALM, "swap", LOW, 0) in arms(study)
-
-    simulated(database, tmp_path, 2, work)
-
-
-def test_a_sham_of_the_old_prompt_is_drawn_and_judged_anew(database: str, tmp_path: Path) -> None:
-    """A database of before: both shams were asked for other criteria, and judged."""
-
-    async def work(study: Study) -> None:
-        experiments = (study.experiment(CALM, temperature=0.5), study.experiment(LOW))
-        tags = await study.up_to_scores(*experiments, sham=True)
-        await study.swap(tags, pairs(sham=True))
-
-        def made_old(session: Session) -> None:
-            for one in experiments:
-                session.execute(
-                    sa.update(t.Rubric)
-                    .where(t.Rubric.key == sham_key(one))
-                    .values(key=old_sham_key(one), variant=OLD_SHAM)
-                )
-            session.execute(sa.update(t.Arm).where(t.Arm.arm == "sham").values(arm="old_sham"))
-            session.execute(sa.update(t.Call).values(key=sa.func.concat("old/", t.Call.key)))
-
-        study.change(made_old)
-        wanted = study.change(lambda session: missing_rubrics(session, experiments, sham=True))
-        drawn = {(one.owner_model, one.variant, one.temperature) for one in wanted}
-        assert drawn == {(CALM, SHAM, 0.5), (LOW, SHAM, 1.0)}
-        with pytest.raises(JudgeGymError, match="not written yet"):
-            missing_by(study.runtime, plan_swaps, tags, pairs(sham=True))
-        await study.write_rubrics(experiments, sham=True)
-        ends = await study.swap(tags, pairs(sham=True))
-        assert sum(ends.values()) == 2 * 2 * 2
-        of_w4 = [
-            one["w4-swap"]
-            for one in study.change(
-                lambda session: experiment_progress(session, study.ids(tags))
-            ).values()
-        ]
-        assert of_w4 == [Progress(4, 4, 0)] * 2
-        assert arms(study) == {
-            (judge, arm, judge, variant)
-            for judge in (CALM, LOW)
-            for arm, variant in (("sham", SHAM), ("old_sham", OLD_SHAM))
-        }
-        prompts = study.all(
-            sa.select(t.Call.messages, t.Call.parameters["temperature"].as_float())
-            .where(t.Call.agent == "rubricer", t.Call.key.not_like("old/%"))
-        )  # fmt: skip
-        assert {temperature for _, temperature in prompts} == {0.5, 1.0}
-        assert not [one for one, _ in prompts if "come to mind" in json.dumps(one)]
 
     simulated(database, tmp_path, 2, work)
 

@@ -19,7 +19,6 @@ from judge_gym.store import tables as t
 from judge_gym.store.experiments import freeze_items, register_experiment
 from judge_gym.store.results import ResultRow, load_results
 from judge_gym.store.rubrics import (
-    OLD_SHAM,
     SHAM,
     add_arm,
     generated_key,
@@ -33,7 +32,7 @@ Outcome = int | tuple[int, ...] | str
 Truth = float | str | None
 
 SWEEP = "trial"
-_VARIANTS = {"sham": SHAM, "old_sham": OLD_SHAM}
+_VARIANTS = {"sham": SHAM}
 
 
 def stages(labels: Sequence[str]) -> list[dict[str, Any]]:

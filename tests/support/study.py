@@ -87,7 +87,7 @@ class Study:
         utility = utility_of(self.runtime.settings, utility_model)
         recipes = {one.key: recipe_of(one, utility) for one in experiments}
         with self.runtime.session() as session:
-            stored = identities(session, experiments, recipes).by_point
+            stored = identities(session, experiments, recipes)
             for one in experiments:
                 register_experiment(session, one, stored[one.key])
         return [stored[one.key].name for one in experiments]

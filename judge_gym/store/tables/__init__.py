@@ -6,7 +6,6 @@ DDL lives in `sql/migrations`; a test proves that the two agree.
 
 from judge_gym.records.judgements import (
     ARMS,
-    ARMS_IN_USE,
     MARK_STATUSES,
     PROBE_STATUSES,
     SAMPLE_STATUSES,
@@ -64,7 +63,6 @@ BY_NAME: dict[str, type[Base]] = {
 
 __all__ = [
     "ARMS",
-    "ARMS_IN_USE",
     "BATCH_STATUSES",
     "BY_NAME",
     "CALL_STATUSES",

@@ -83,7 +83,7 @@ class Call(Base):
     parameters: Mapped[dict[str, Any]]
     """The parameters as planned."""
     sent_parameters: Mapped[dict[str, Any] | None]
-    """What was sent for it; NULL in rows of judge-gym before this was recorded."""
+    """What was sent for it; NULL before it is sent."""
     not_applied: Mapped[list[Any] | None]
     """Names of planned parameters that the model did not apply; NULL as above."""
     sent_body: Mapped[dict[str, Any] | None]

@@ -61,7 +61,7 @@ class Document(Base):
     category: Mapped[str] = mapped_column(server_default="")
     simulated: Mapped[bool] = simulated_mark()
     origin: Mapped[str] = mapped_column(server_default="")
-    """Its file and line; empty in rows of judge-gym before this was recorded."""
+    """Its file and line; empty where there is none."""
     doubt: Mapped[str] = mapped_column(server_default="")
     """What makes it doubtful as evidence; empty when nothing does, and as above."""
     __table_args__ = (
@@ -92,8 +92,7 @@ class View(Base):
     view: Mapped[str] = mapped_column(primary_key=True)
     """Which view of the document it is; each is made from the one before."""
     recipe: Mapped[str] = mapped_column(primary_key=True, server_default="")
-    """Digest of the templates, models and settings that made it and the views before it; empty in
-    rows of judge-gym before this was recorded."""
+    """Digest of the templates, models and settings that made it and the views before it."""
     status: Mapped[str]
     """Whether there is a text."""
     text: Mapped[str | None]

@@ -94,7 +94,7 @@ class Experiment(Base):
     config: Mapped[dict[str, Any]]
     recipe: Mapped[dict[str, Any] | None]
     """The templates, utility model and settings of its answers (`records.recipes`); NULL for
-    imported judgements, and in rows of judge-gym before this was recorded until they are used."""
+    imported judgements."""
     view_recipes: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     """View → the recipe of those it reads."""
     rubric_recipe: Mapped[str] = mapped_column(server_default="")
@@ -140,11 +140,7 @@ class ExperimentItem(Base):
 
 
 class Arm(Base):
-    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4).
-
-    An `old_sham` was judged under a second rubric from an earlier prompt; it is kept, but neither
-    planned nor analysed.
-    """
+    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4)."""
 
     __tablename__ = "arms"
     id: Mapped[int] = new_id()
@@ -304,7 +300,7 @@ class Sweep(Base):
     on_unsupported: Mapped[str] = mapped_column(server_default="error")
     """Whether values that a model does not apply end the run, or are marked."""
     definition: Mapped[dict[str, Any] | None]
-    """Its file, or what was given as JSON, as plain values; NULL in rows from before this."""
+    """Its file, or what was given as JSON, as plain values; NULL for an import."""
     created_at: Mapped[datetime] = created()
     __table_args__ = (one_of("on_unsupported", ("error", "mark")),)
 

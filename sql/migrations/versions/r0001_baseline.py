@@ -13,7 +13,7 @@ revision = "r0001"
 down_revision = None
 branch_labels = None
 depends_on = None
-VIEWS = "12ce53a88091a5b8"
+VIEWS = "fd005d4f581f813d"
 
 _SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 

@@ -381,7 +381,7 @@ CREATE TABLE arms (
     arm TEXT NOT NULL,
     held_out_items BIGINT[] DEFAULT '{}' NOT NULL,
     CONSTRAINT pk_arms PRIMARY KEY (id),
-    CONSTRAINT ck_arms_arm_known CHECK (arm IN ('own', 'swap', 'sham', 'old_sham')),
+    CONSTRAINT ck_arms_arm_known CHECK (arm IN ('own', 'swap', 'sham')),
     CONSTRAINT fk_arms_experiment_id_scale_size
         FOREIGN KEY (experiment_id, scale_size)
             REFERENCES experiments (id, scale_size) ON DELETE CASCADE,
