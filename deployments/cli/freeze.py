@@ -12,7 +12,16 @@ import typer
 
 from deployments.cli.environment import database
 from deployments.cli.output import command, console
-from deployments.cli.power import ALPHA, EFFECTS, NOISE, power_row, simulated_power
+from deployments.cli.power import (
+    ALPHA,
+    EFFECTS,
+    FACET_SD,
+    NOISE,
+    FacetSd,
+    Seeds,
+    power_row,
+    simulated_power,
+)
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.shipped import documented
@@ -41,7 +50,8 @@ RULE = (
 
 def freeze(
     file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
-    seeds: Annotated[int, typer.Option(help="Simulated data sets per true value.", min=20)] = 100,
+    seeds: Seeds = 100,
+    facet_sd: FacetSd = FACET_SD,
 ) -> None:
     """Freeze the plan of a sweep before its first judgement.
 
@@ -49,6 +59,7 @@ def freeze(
     stopping rule and power.
     """
     from judge_gym.design.frozen import changes, frozen_file, load_frozen
+    from judge_gym.design.plan_scopes import check_primary_scopes
     from judge_gym.design.sweep import load_sweep
     from judge_gym.lab.freezing import design_of
     from judge_gym.lab.sweeps import recipes_of
@@ -61,6 +72,7 @@ def freeze(
             "Write a plan file and add `plan: FILE` to the sweep; "
             f"{documented('how-to/preregister.md')} shows one.",
         )
+    check_primary_scopes(sweep)
     target = frozen_file(file)
     design = design_of(sweep, recipes_of(settings(), sweep, list(sweep.experiments())))
     if target.exists():
@@ -74,13 +86,13 @@ def freeze(
             )
         console.print(f"Frozen already, and the sweep is unchanged: {target}", markup=False)
     else:
-        plan = _frozen(sweep, design, seeds)
+        plan = _frozen(sweep, design, seeds, facet_sd)
         _write_new(target, plan.text())
     for line in _lines(plan, target, file, _risks(sweep)):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _frozen(sweep: "Sweep", design: dict[str, object], seeds: int) -> "FrozenPlan":
+def _frozen(sweep: "Sweep", design: dict[str, object], seeds: int, facet_sd: float) -> "FrozenPlan":
     from judge_gym.design.frozen import FrozenPlan
     from judge_gym.lab.freezing import estimands
     from judge_gym.store.experiments import judgements_of_points
@@ -98,7 +110,7 @@ def _frozen(sweep: "Sweep", design: dict[str, object], seeds: int) -> "FrozenPla
         estimands=tuple(estimands(sweep.plan)),
         exclusions=EXCLUSIONS,
         stopping=tuple(_stopping(sweep)),
-        power=tuple(_power(sweep, seeds)),
+        power=tuple(_power(sweep, seeds, facet_sd)),
     ).sealed()
 
 
@@ -110,9 +122,9 @@ def _stopping(sweep: "Sweep") -> "Iterator[str]":
         yield "There is no budget."
 
 
-def _power(sweep: "Sweep", seeds: int) -> list[dict[str, object]]:
+def _power(sweep: "Sweep", seeds: int, facet_sd: float) -> list[dict[str, object]]:
     try:
-        rows = simulated_power(sweep, EFFECTS, seeds, ALPHA, NOISE)
+        rows = simulated_power(sweep, EFFECTS, seeds, ALPHA, NOISE, facet_sd)
     except ConfigError as error:
         return [{"reason": f"{error.message} {error.remedy}".replace(f"{sweep.path}: ", "")}]
     return [power_row(row, seeds) for row in rows]

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 EFFECTS = (0.05, 0.1, 0.2)
-ALPHA, NOISE = 0.05, 0.1
+ALPHA, NOISE, FACET_SD = 0.05, 0.1, 0.1
+Seeds = Annotated[
+    int, typer.Option(help="Simulated data sets per true value, 20 at least.", min=20)
+]
+FacetSd = Annotated[
+    float,
+    typer.Option(
+        help="Standard deviation of a figure between wordings or rubric draws, in its unit.",
+        min=0.0,
+        max=1.0,
+    ),
+]
 WANTED = "80%"
 
 
@@ -42,7 +53,7 @@ def power(
             max=1.0,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Simulated data sets per true value.", min=20)] = 100,
+    seeds: Seeds = 100,
     alpha: Annotated[
         float,
         typer.Option(
@@ -55,6 +66,7 @@ def power(
             help="Scale of the judges' logistic noise, on the 0-1 scale.", min=0.01, max=1
         ),
     ] = NOISE,
+    facet_sd: FacetSd = FACET_SD,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the statistical power of a sweep before spending.
@@ -66,18 +78,23 @@ def power(
     from judge_gym.lab.power.comparisons import not_simulated, replicate_warnings
 
     sweep = load_sweep(file)
-    rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise)
+    rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise, facet_sd)
     if as_json:
         console.print_json(json.dumps([power_row(row, seeds) for row in rows]), ensure_ascii=True)
         return
     for warning in replicate_warnings(sweep):
         console.print(f"Warning: {warning}\n", markup=False)
     _show_power(rows)
-    _explain_power(seeds, noise, not_simulated(sweep))
+    _explain_power(rows, seeds, not_simulated(sweep))
 
 
 def simulated_power(
-    sweep: "Sweep", effects: Sequence[float], seeds: int, alpha: float, noise: float
+    sweep: "Sweep",
+    effects: Sequence[float],
+    seeds: int,
+    alpha: float,
+    noise: float,
+    facet_sd: float,
 ) -> list["Row"]:
     """Return the power of a sweep's comparisons at each effect.
 
@@ -88,7 +105,7 @@ def simulated_power(
     compared = comparisons(sweep)
     questions = list(
         dict.fromkeys(
-            (comparison, *_question(comparison, compared, size, alpha, noise))
+            (comparison, *_question(comparison, compared, size, alpha, noise, facet_sd))
             for comparison in compared
             for size in sorted(effects)
         )
@@ -109,6 +126,7 @@ def _question(
     size: float,
     alpha: float,
     noise: float,
+    facet_sd: float,
 ) -> tuple["Question", "Setting"]:
     from judge_gym.lab.power.comparisons import level
     from judge_gym.lab.power.study import Question, Setting
@@ -119,11 +137,12 @@ def _question(
     if comparison.hypothesis.metric == "polarization_excess":
         value = max(0.0, value)  # a difference cannot be negative
     claim = Claim(direction, comparison.margin)
+    levels = tuple(size for _, size in comparison.facets)
     return (
         Question(
             comparison.hypothesis.key, claim, round(value, 9), level(comparisons, comparison, alpha)
         ),
-        Setting(comparison.design, comparison.families, noise),
+        Setting(comparison.design, comparison.families, noise, levels, facet_sd if levels else 0.0),
     )
 
 
@@ -150,7 +169,7 @@ def _show_power(rows: Sequence["Row"]) -> None:
         title = (
             f"{IN_WORDS[question.hypothesis]} ({question.hypothesis}), {about}: "
             f"{_items(comparison, design)} x {design.replicates} replicates"
-            f" of {comparison.who}, {_calls(comparison, design)} calls; "
+            f" of {comparison.who}{_over(comparison)}, {_calls(comparison, design)} calls; "
             f"level {question.level:.2g}, {kind}"
         )
         detected = f"found in ({question.claim.direction} {comparison.margin:g})"
@@ -179,7 +198,8 @@ def _show_power(rows: Sequence["Row"]) -> None:
         console.print()
 
 
-def _explain_power(seeds: int, noise: float, not_simulated: Sequence[str]) -> None:
+def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[str]) -> None:
+    noise = rows[0][2].noise
     console.print(
         f"Each share is of {seeds} simulated data sets, with its 95% interval; numbers of items "
         "have the same error. Simulated judges read items spread evenly over 0.15 to 0.85, with "
@@ -187,6 +207,15 @@ def _explain_power(seeds: int, noise: float, not_simulated: Sequence[str]) -> No
         "item. Calls include probes and views, but no rubrics.",
         markup=False,
     )
+    pooled = {setting.facet_sd for _, _, setting, _ in rows if setting.levels}
+    for sd in pooled:
+        console.print(
+            "A claim over several wordings or rubric draws is decided once, over all of them, by "
+            f"its total error. Assumed: its figure has a standard deviation of {sd:g} between "
+            "them (--facet-sd). A report shows what it is: with figures for each level of the "
+            "facet, and with the interval over items only beside the whole one.",
+            markup=False,
+        )
     if not_simulated:
         console.print(f"Not simulated: {', '.join(not_simulated)}.", markup=False)
 
@@ -206,7 +235,8 @@ def _sentence(row: "Row", about: str) -> str:
     )
     options = [power.design for power in (answer.fewest, answer.fewest_doubled) if power]
     if not options:
-        return f"{power_now}; no number of items up to 1,000 finds it in {WANTED}."
+        more = f", and more than {comparison.over} might" if comparison.facets else ""
+        return f"{power_now}; no number of items up to 1,000 finds it in {WANTED}{more}."
     ways = " or ".join(
         f"{option.items} items of {option.replicates} ({_calls(comparison, option)} calls)"
         for option in options
@@ -234,6 +264,10 @@ def _decision(row: "Row") -> str:
 def _items(comparison: "Comparison", design: "StudyDesign") -> str:
     assumed = " (assumed: max_documents)" if comparison.items_assumed else ""
     return f"{counted(design.items, 'item')}{assumed}"
+
+
+def _over(comparison: "Comparison") -> str:
+    return f" over {comparison.over}" if comparison.facets else ""
 
 
 def _calls(comparison: "Comparison", design: "StudyDesign") -> str:
@@ -279,6 +313,8 @@ def power_row(row: "Row", seeds: int) -> dict[str, object]:
         "true_value": question.value,
         "level": question.level,
         "noise": setting.noise,
+        "facets": dict(comparison.facets),
+        "facet_sd": setting.facet_sd if setting.levels else None,
         "seeds": seeds,
         "now": values(answer.now),
         "fewest_items": values(answer.fewest),

@@ -179,10 +179,11 @@ class Sweep:
     @cached_property
     def facets(self) -> Mapping[str, Sequence[Any]]:
         """Facet, such as `wording` → its levels, where there are several."""
-        levels = {name: self._levels(name) for name in facet_names()}
+        levels = {name: self.levels(name) for name in facet_names()}
         return {name: found for name, found in levels.items() if len(found) > 1}
 
-    def _levels(self, name: str) -> list[Any]:
+    def levels(self, name: str) -> list[Any]:
+        """Return the values of one of `DIMENSIONS`, in the order of the blocks."""
         dimension = DIMENSIONS.index(name)
         choices = (
             chain.from_iterable(block.box[dimension] for block in self.blocks)
@@ -339,12 +340,16 @@ def _read_plan(node: Node, sweep: str) -> AnalysisPlan:
     if not isinstance(node.value, str) or not node.value:
         raise node.place.problem(f"is {shown(node.value)}", "Use the path of a plan file.")
     try:
-        plan = load_plan(node.place.file.parent / node.value)
+        file = node.place.file.parent / node.value
+        plan, tree = load_plan(file), read_tree(file)
     except ConfigError as error:
         what = f"cannot be used: {error.message.rstrip('.')}"
         raise node.place.problem(what, error.remedy) from error
     if plan.sweep != sweep:
-        raise node.place.problem(f"is the plan of sweep {plan.sweep!r}", "Name this one in it.")
+        raise tree.items["sweep"].place.problem(
+            f"is {plan.sweep!r}, and the sweep that uses the plan is {sweep!r}",
+            f"Write sweep: {sweep}, or name another plan in {node.place.file}.",
+        )
     return plan
 
 

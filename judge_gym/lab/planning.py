@@ -17,6 +17,7 @@ from judge_gym.asking.estimating import (
 )
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
+from judge_gym.design.plan_scopes import check_primary_scopes
 from judge_gym.design.strategies.sampling import AXES as SAMPLING
 from judge_gym.design.sweep import Alike, Sweep
 from judge_gym.design.sweep_blocks import DIMENSIONS
@@ -144,6 +145,7 @@ def plan_sweep(
     Of experiments that are not stored and differ in what no call shows, one is looked at.
     """
     configured = settings()
+    check_primary_scopes(sweep)
     stored = _stored(session, sweep)
     groups = sweep.alike(_JUDGING_DIMENSIONS, stored)
     looked_at = {

@@ -127,10 +127,15 @@ class DrawnData:
         return len(self.reading)
 
 
-def draw(truth: Truth, design: StudyDesign, seed: int) -> DrawnData:
-    """Return one data set of a truth; the same seed gives the same data on every machine."""
+def draw(truth: Truth, design: StudyDesign, seed: int, repeat: int = 0) -> DrawnData:
+    """Return one data set of a truth; the same seed gives the same data on every machine.
+
+    Another `repeat` has the same items, judged anew.
+    """
     rng = np.random.default_rng(derive_seed("selftest", truth.name, seed))
     reading = rng.uniform(*SPAN, design.items)
+    if repeat:
+        rng = np.random.default_rng(derive_seed("selftest", truth.name, seed, repeat))
     shape = (len(truth.leaning), design.items, design.replicates)
     judge, item = (index.ravel().astype(np.int64) for index in np.indices(shape)[:2])
 

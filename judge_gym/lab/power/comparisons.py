@@ -5,12 +5,15 @@ read.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 from statistics import median
 
 from judge_gym.counting import counted
+from judge_gym.design.axes import facet_names, facets_of
 from judge_gym.design.experiment import Experiment
+from judge_gym.design.plan_scopes import check_primary_scopes
 from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
@@ -39,7 +42,7 @@ CALLS_A_JUDGEMENT = 2.1
 
 @dataclass(frozen=True)
 class Comparison:
-    """Figures of one hypothesis in one scope.
+    """Figures of one hypothesis in one scope, each decided over all levels of its `facets`.
 
     `families` numbers the family of each judge. `figures` counts the figures: one across judges,
     or one for each judge. An item costs `item_calls`, and each of its replicates `judgements`,
@@ -54,6 +57,8 @@ class Comparison:
     design: StudyDesign
     families: tuple[int, ...]
     figures: int
+    facets: tuple[tuple[str, int], ...]
+    """The facets that vary within it, each with the number of its levels."""
     item_calls: int
     judgements: int
     primary: bool
@@ -65,7 +70,16 @@ class Comparison:
         """The scope in words."""
         scope = dict(self.scope)
         rival = scope.pop("rival", "")
-        return ", ".join(scope.values()) + (f" against {rival}" if rival else "")
+        words = [
+            f"{in_words(name)} {value}" if name in facet_names() else value
+            for name, value in scope.items()
+        ]
+        return ", ".join(words) + (f" against {rival}" if rival else "")
+
+    @property
+    def over(self) -> str:
+        """The facets that the claim is decided over, in words; empty without any."""
+        return " and ".join(counted(levels, in_words(name)) for name, levels in self.facets)
 
     @property
     def who(self) -> str:
@@ -84,6 +98,7 @@ def comparisons(sweep: Sweep) -> list[Comparison]:
 
     Raises `ConfigError` when the power of none of them can be simulated.
     """
+    check_primary_scopes(sweep)
     plan = sweep.plan
     planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
     experiments = list(sweep.experiments())
@@ -143,10 +158,11 @@ def replicate_warnings(sweep: Sweep) -> list[str]:
         if hypothesis.metric != "polarization_excess":
             continue
         for group in _peers(hypothesis, experiments):
-            replicates = median(experiment.replicates for experiment in group)
-            enough = MIN_REPLICATES + group[0].abstain
-            if _families(group) and replicates < enough:
-                about[hypothesis.key, replicates].append(group[0].concept)
+            judges = group.judges
+            replicates = median(experiment.replicates for experiment in judges)
+            enough = MIN_REPLICATES + judges[0].abstain
+            if _families(judges) and replicates < enough:
+                about[hypothesis.key, replicates].append(judges[0].concept)
     return [
         f"{IN_WORDS[key]} ({key}) on {', '.join(dict.fromkeys(concepts))} is tested where the "
         f"median cell holds {MIN_REPLICATES} scored replicates. "
@@ -158,6 +174,11 @@ def replicate_warnings(sweep: Sweep) -> list[str]:
         )
         for (key, replicates), concepts in about.items()
     ]
+
+
+def in_words(facet: str) -> str:
+    """Return the name of a facet in words."""
+    return facet.replace("_", " ")
 
 
 def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) -> float:
@@ -191,13 +212,32 @@ def _of_hypothesis(
             yield from _across(sweep, hypothesis, group, documents)
 
 
-def _peers(hypothesis: Hypothesis, experiments: Sequence[Experiment]) -> Iterable[list[Experiment]]:
-    """Return the experiments that a hypothesis is about, in groups that differ in the judge."""
+@dataclass(frozen=True)
+class _Peers:
+    """Judges that are compared, at one level of each facet, and the levels of those that vary."""
+
+    judges: list[Experiment]
+    facets: Mapping[str, int]
+
+    @property
+    def times(self) -> int:
+        """How often each judge judges an item in one replicate."""
+        return prod(self.facets.values())
+
+
+def _peers(hypothesis: Hypothesis, experiments: Sequence[Experiment]) -> Iterator[_Peers]:
+    """Yield the experiments that a hypothesis is about, those that differ in facets as one."""
+    first = {name: Experiment.model_fields[name].default for name in facet_names()}
     groups: dict[str, list[Experiment]] = defaultdict(list)
     for experiment in experiments:
         if experiment.task_type in hypothesis.tasks:
-            groups[experiment.peers_key].append(experiment)
-    return groups.values()
+            groups[experiment.model_copy(update=first).peers_key].append(experiment)
+    for group in groups.values():
+        by_level: dict[tuple[object, ...], list[Experiment]] = defaultdict(list)
+        for experiment in group:
+            by_level[tuple(getattr(experiment, name) for name in first)].append(experiment)
+        levels = {name: len(found) for name, found in facets_of(group).items()}
+        yield _Peers(max(by_level.values(), key=len), levels)
 
 
 def _families(group: Sequence[Experiment]) -> list[str]:
@@ -207,56 +247,52 @@ def _families(group: Sequence[Experiment]) -> list[str]:
 
 
 def _across(
-    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment], documents: _Documents
+    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
 ) -> Iterator[Comparison]:
-    names = sorted({experiment.family for experiment in group})
+    judges = group.judges
+    names = sorted({experiment.family for experiment in judges})
     by_judge = hypothesis.key == "H2"
-    if group[0].rubric.kind == "own" or len(group if by_judge else names) < 2:
+    if judges[0].rubric.kind == "own" or len(judges if by_judge else names) < 2:
         return
     yield _comparison(
-        sweep, hypothesis, group, documents, {"concept": group[0].concept},
-        families=tuple(names.index(experiment.family) for experiment in group),
-        figures=len(group) if by_judge else 1, judgements=len(group),
+        sweep, hypothesis, group, documents, {"concept": judges[0].concept},
+        families=tuple(names.index(experiment.family) for experiment in judges),
+        figures=len(judges) if by_judge else 1, judgements=len(judges) * group.times,
     )  # fmt: skip
 
 
 def _swaps(
-    sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment], documents: _Documents
+    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
 ) -> Iterator[Comparison]:
     """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
-    plan = sweep.swap
-    if plan is None or not plan.sham or group[0].rubric.kind != "own":
+    plan, judges, judgements = sweep.swap, group.judges, 3 * group.times
+    if plan is None or not plan.sham or judges[0].rubric.kind != "own":
         return
-    concept = group[0].concept
+    concept = judges[0].concept
     if isinstance(plan.pairs, MostDivergent):
         yield _comparison(
             sweep, hypothesis, group, documents,
             {"concept": concept, "judge": "each of the most divergent"},
-            families=(0, 1), figures=plan.pairs.most_divergent, judgements=3,
+            families=(0, 1), figures=plan.pairs.most_divergent, judgements=judgements,
             kept=1 - plan.pairs.held_out,
         )  # fmt: skip
         return
-    for judge in group:
-        for rival in group:
+    for judge in judges:
+        for rival in judges:
             names = {(a, b) for a in (judge.model, judge.family)
                      for b in (rival.model, rival.family)}  # fmt: skip
             if judge is not rival and (plan.pairs == "all" or names & set(plan.pairs)):
                 scope = {"concept": concept, "judge": judge.model, "rival": rival.model}
                 yield _comparison(
-                    sweep, hypothesis, [judge], documents, scope,
-                    families=(0, 1), figures=1, judgements=3,
+                    sweep, hypothesis, replace(group, judges=[judge]), documents, scope,
+                    families=(0, 1), figures=1, judgements=judgements,
                 )  # fmt: skip
-
-
-def _facets(sweep: Sweep, experiment: Experiment) -> dict[str, str]:
-    """Return the levels of an experiment's facets, in words, where the sweep has several."""
-    return {name: f"{name.replace('_', ' ')} {getattr(experiment, name)}" for name in sweep.facets}
 
 
 def _comparison(
     sweep: Sweep,
     hypothesis: Hypothesis,
-    group: Sequence[Experiment],
+    group: _Peers,
     documents: _Documents,
     scope: dict[str, str],
     *,
@@ -265,21 +301,24 @@ def _comparison(
     judgements: int,
     kept: float = 1.0,
 ) -> Comparison:
-    first, plan = group[0], sweep.plan
+    judges, plan = group.judges, sweep.plan
+    first = judges[0]
     by_library = ["cleaned"] if settings().cleaner == "library" else []
-    views = [view for view in views_needed(group) if view not in by_library]
+    views = [view for view in views_needed(judges) if view not in by_library]
     counted_documents = documents.get(first.window.key)
     available = first.window.max_documents if counted_documents is None else counted_documents
     items = int(available // first.bundle_size * kept)
     design = StudyDesign(
-        max(1, items), min(experiment.replicates for experiment in group), first.scale_size
+        max(1, items), min(experiment.replicates for experiment in judges), first.scale_size
     )
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
-    scope = {**scope, **_facets(sweep, first)}
+    # Figures of one level say which, where others have several.
+    alone = [name for name in sweep.facets if name not in group.facets]
+    scope = {**scope, **{name: str(getattr(first, name)) for name in alone}}
     primary_scope = {**scope, "country": first.country}
     return Comparison(
         hypothesis, margin, tuple(scope.items()), tuple(primary_scope.items()), design, families,
-        figures,
+        figures, tuple(group.facets.items()),
         item_calls=len(views) * first.bundle_size, judgements=judgements,
         primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
         items_assumed=counted_documents is None,

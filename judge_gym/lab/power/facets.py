@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from judge_gym.lab.power.pooled import pooled
 from judge_gym.lab.power.trials import Trial
-from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.estimate import not_estimable
 from judge_gym.metrics.facets import (
     ITEM,
     JUDGE,
@@ -14,7 +15,6 @@ from judge_gym.metrics.facets import (
     Table,
     complete_table,
     facet_components,
-    total_error,
 )
 from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.planted.facets import EFFECTS, DrawnFacets, FacetTruth, draw_errors, draw_facets
@@ -39,7 +39,7 @@ def facet_trials(truth: FacetTruth, seed: int) -> Iterator[Trial]:
         ("total_error", _over_judges(data, cells.means)),
         ("total_error_with_judges", cells.means),
     ):
-        yield Trial(truth.name, name, seed, 0.0, _total(name, table), null=True)
+        yield Trial(truth.name, name, seed, 0.0, pooled(name, table), null=True)
     planted = truth.variances
     estimates = {one.metric: one for one in facet_components(cells)[0]}
     for name in planted:
@@ -55,15 +55,6 @@ def _over_judges(data: DrawnFacets, means: Table) -> Table:
     block, (_, judges, _) = complete_table(means)
     values = block.values.mean(axis=1) - data.judge_effects[judges].mean()
     return Table((ITEM, WORDING), values)
-
-
-def _total(metric: str, table: Table) -> Estimate:
-    block, _ = complete_table(table)
-    total = total_error(block)
-    if total is None:
-        return not_estimable(metric, "the crossing is not complete")
-    mean, n, items = float(block.values.mean()), block.values.size, len(block.values)
-    return Estimate(metric, mean, *total.interval, n, items, df=total.df)
 
 
 def _votes(truth: FacetTruth, seed: int) -> Iterator[Trial]:

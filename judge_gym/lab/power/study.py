@@ -2,19 +2,22 @@
 
 Seeded simulation of planted judges, through the estimators and the decision rule of the analysis
 itself: a claim is supported when its interval lies beyond the margin. The noise of the judges is
-an assumption. The decision study compares more items with more replicates, for their price.
+an assumption, and so is how far wordings and rubric draws move a figure, where a claim is decided
+over several of them. The decision study compares more items with more replicates, for their price.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from math import prod
 
 import numpy as np
 
+from judge_gym.lab.power.pooled import pooled_over_levels
 from judge_gym.lab.power.selftest_people import PeopleStudy, simulated_people
 from judge_gym.metrics.cells import FloatArray, Probes, Verdicts, scores
 from judge_gym.metrics.entrenchment import calibration
-from judge_gym.metrics.estimate import EPSILON, Estimate, wilson
+from judge_gym.metrics.estimate import EPSILON, UNBOUNDED, Estimate, ItemValues, wilson
 from judge_gym.metrics.facets import ITEM, JUDGE, FacetCells, facet_components
 from judge_gym.metrics.inference import paired_difference
 from judge_gym.metrics.margins import Claim, difference, p_at_margin
@@ -33,6 +36,7 @@ _REFERENCE_ITEMS = 2000
 _REFERENCE_PERMUTATIONS = 10
 _COMPONENT_ITEMS = 1000
 _HALVINGS = 10
+_DRAWS_OF_LEVELS = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,12 @@ class StudyData:
         return simulated_people(self.truth, self.design, self.seed)
 
 
-def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
-    """Return one data set of a truth; equal seeds give equal data on every machine."""
-    data = draw(truth, design, seed)
+def simulated(truth: Truth, design: StudyDesign, seed: int, repeat: int = 0) -> StudyData:
+    """Return one data set of a truth; equal seeds give equal data on every machine.
+
+    Another `repeat` has the same items, judged anew.
+    """
+    data = draw(truth, design, seed, repeat)
     return StudyData(
         truth,
         design,
@@ -118,12 +125,16 @@ class Rate:
 class Setting:
     """The data of a comparison: its design, a family number per judge, and their noise.
 
-    `noise` is the scale of the logistic noise of a reading, on the 0-1 scale.
+    `noise` is the scale of the logistic noise of a reading, on the 0-1 scale. `levels` counts the
+    levels of each facet that the claim is decided over, and `facet_sd` is the standard deviation
+    of the figure between them, in its unit.
     """
 
     design: StudyDesign
     families: tuple[int, ...]
     noise: float
+    levels: tuple[int, ...] = ()
+    facet_sd: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,9 +161,12 @@ class _Plantable:
     """A figure whose true value grows with a parameter of the truth, from 0 to `most`."""
 
     plant: Callable[[Truth, Sequence[int], float], Truth]
-    measure: Callable[[StudyData, Sequence[int], np.random.Generator, int], Estimate]
-    """The last argument is the number of permutations, where the figure has any."""
+    measure: Callable[[StudyData, Sequence[int], np.random.Generator, int], tuple[Estimate, ...]]
+    """The last argument is the number of permutations, where the figure has any. Of several
+    parts, each is pooled over facets by itself."""
     most: float
+    figure: Callable[..., Estimate] = lambda part: part
+    """The figure, of its parts."""
 
 
 def _apart(truth: Truth, families: Sequence[int], x: float) -> Truth:
@@ -163,28 +177,28 @@ def _apart(truth: Truth, families: Sequence[int], x: float) -> Truth:
 
 def _excess(
     data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
-) -> Estimate:
-    return measure_polarization(
+) -> tuple[Estimate, ...]:
+    measured = measure_polarization(
         data.own, rng, family=np.array(families), permutations=permutations
-    ).excess
+    )
+    return (measured.excess,)
 
 
 def _overconfidence(
     data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
-) -> Estimate:
-    return calibration(data.own, data.own_probes).overconfidence_by_judge[0]
+) -> tuple[Estimate, ...]:
+    return (calibration(data.own, data.own_probes).overconfidence_by_judge[0],)
 
 
-def _beyond_sham(
+def _swap_and_sham(
     data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
-) -> Estimate:
+) -> tuple[Estimate, ...]:
     # Without the p of the swap's own test, which the claim does not use.
     own, swap, sham = (
         probes.of_judges([0]).confidence()
         for probes in (data.own_probes, data.swap_probes, data.sham_probes)
     )
-    return difference(
-        "swap_beyond_sham",
+    return (
         paired_difference("swap_sensitivity", own, swap, "probability"),
         paired_difference("sham_sensitivity", own, sham, "probability"),
     )
@@ -193,7 +207,12 @@ def _beyond_sham(
 _PLANTABLE = {
     "H1": _Plantable(_apart, _excess, 0.6),
     "H2": _Plantable(lambda truth, _, x: replace(truth, excess=x), _overconfidence, 1.0),
-    "H3": _Plantable(lambda truth, _, x: replace(truth, loyalty=x), _beyond_sham, 1.0),
+    "H3": _Plantable(
+        lambda truth, _, x: replace(truth, loyalty=x),
+        _swap_and_sham,
+        1.0,
+        partial(difference, "swap_beyond_sham"),
+    ),
     "V1.polarization": _Plantable(_apart, _excess, 0.6),
 }
 
@@ -249,15 +268,33 @@ def answer(question: Question, setting: Setting, seeds: Sequence[int]) -> Answer
 
 def power(question: Question, truth: Truth, setting: Setting, seeds: Sequence[int]) -> Power:
     """Return how often the claim is supported, at the question's level, for this truth."""
-    plantable, supported = _PLANTABLE[question.hypothesis], 0
+    supported = 0
     for seed in seeds:
-        rng = np.random.default_rng(derive_seed("power", question.hypothesis, seed))
-        data = simulated(truth, setting.design, seed)
-        estimate = plantable.measure(data, setting.families, rng, PERMUTATIONS)
+        estimate = _decided(question.hypothesis, truth, setting, seed)
         if estimate.estimate is None:
             return Power(setting.design, Rate(0, 0), estimate.reason)
         supported += _supports(estimate, question)
     return Power(setting.design, Rate(supported, len(seeds)))
+
+
+def _decided(hypothesis: str, truth: Truth, setting: Setting, seed: int) -> Estimate:
+    """Return the figure that decides the claim in one data set, pooled over the facets."""
+    plantable = _PLANTABLE[hypothesis]
+    rng = np.random.default_rng(derive_seed("power", hypothesis, seed))
+    by_level = [
+        plantable.measure(
+            simulated(truth, setting.design, seed, level), setting.families, rng, PERMUTATIONS
+        )
+        for level in range(prod(setting.levels))
+    ]
+    if not setting.levels:
+        return plantable.figure(*by_level[0])
+    # The difference of two parts moves as one figure does.
+    parts = (
+        pooled_over_levels(part, setting.levels, setting.facet_sd * (number == 0), rng)
+        for number, part in enumerate(zip(*by_level, strict=True))
+    )
+    return plantable.figure(*parts)
 
 
 def items_needed(
@@ -269,6 +306,8 @@ def items_needed(
     follows from the power of the last: the distance of the value from the margin, in standard
     errors, grows with √items. The answer is as exact as the simulation.
     """
+    if setting.levels and _most_power(question, setting) < WANTED - _NEAR:
+        return None
     last, tried = start, {start.design.items: start}
     for _ in range(_ROUNDS):
         if last.rate.share is None or abs(last.rate.share - WANTED) <= _NEAR:
@@ -282,9 +321,25 @@ def items_needed(
     return min(enough, key=lambda each: each.design.items, default=None)
 
 
+def _most_power(question: Question, setting: Setting) -> float:
+    """Return the power with any number of items: that which the levels of facets leave."""
+    if not setting.facet_sd:
+        return 1.0
+    exact = ItemValues(np.arange(2), np.full(2, question.value), np.ones(2, int), UNBOUNDED)
+    figure = Estimate(question.hypothesis, question.value, None, None, 2, 2, values=exact)
+    rng = np.random.default_rng(derive_seed("levels", question.hypothesis))
+    found = [
+        pooled_over_levels([figure] * prod(setting.levels), setting.levels, setting.facet_sd, rng)
+        for _ in range(_DRAWS_OF_LEVELS)
+    ]
+    return sum(_supports(one, question) for one in found) / len(found)
+
+
 def planted_truth(hypothesis: str, value: float, setting: Setting) -> Truth | str:
     """Return the truth whose figure has this value, or the reason that there is none."""
-    return _planted(hypothesis, value, _with_items(setting, _REFERENCE_ITEMS))
+    # The levels of facets do not move the mean.
+    setting = replace(_with_items(setting, _REFERENCE_ITEMS), levels=(), facet_sd=0.0)
+    return _planted(hypothesis, value, setting)
 
 
 @cache
@@ -299,7 +354,8 @@ def _planted(hypothesis: str, value: float, setting: Setting) -> Truth | str:
     def reached(x: float) -> Estimate:
         data = simulated(plantable.plant(base, setting.families, x), setting.design, 0)
         rng = np.random.default_rng(1)
-        return plantable.measure(data, setting.families, rng, _REFERENCE_PERMUTATIONS)
+        parts = plantable.measure(data, setting.families, rng, _REFERENCE_PERMUTATIONS)
+        return plantable.figure(*parts)
 
     low, high, furthest = 0.0, plantable.most, reached(plantable.most)
     if furthest.estimate is None:

@@ -1,11 +1,14 @@
 """Which claims a sweep's replicates put at risk, read from its file alone."""
 
+import math
 from pathlib import Path
 
 import pytest
 
+from judge_gym.design.plan_scopes import check_primary_scopes
 from judge_gym.design.sweep import load_sweep
-from judge_gym.lab.power.comparisons import comparisons, replicate_warnings
+from judge_gym.errors import ConfigError
+from judge_gym.lab.power.comparisons import comparisons, level, replicate_warnings
 from support.command_line import sweep_text
 from support.study import corpus
 
@@ -77,3 +80,101 @@ def test_power_is_that_of_the_documents_there_are(
     file.write_text(COUNTED.format(window=window, size=size))
     found = comparisons(load_sweep(file))
     assert {(one.design.items, one.items_assumed) for one in found} == {(items, assumed)}
+
+
+WORDED = """
+name: worded
+plan: plan.yaml
+windows: {week: {country: Valmora, query: courts, max_documents: 50,
+                 source: {kind: corpus, path: c.jsonl}}}
+blocks:
+  - {concept: fascism, window: week, model: [sim/calm-1, sim/high-1],
+     rubric: {shared: sim/calm-1}, replicates: 6, wording: [standard, concise, formal]}
+"""
+PLANNED = """
+name: worded-plan
+sweep: worded
+description: Two simulated judges.
+margins: [{hypothesis: H1, margin: 0.05, why: Less does not matter.}]
+primary: [{hypothesis: H1, scope: {concept: fascism}}]
+confirmatory: [H1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("draws", "facets"),
+    [("", {"wording": 3}), ("rubric_draws: 2", {"rubric_draw": 2, "wording": 3})],
+)
+def test_a_claim_over_facets_is_one_outcome_at_the_whole_level(
+    tmp_path: Path, draws: str, facets: dict[str, int]
+) -> None:
+    corpus(tmp_path, 14, "c.jsonl")
+    (tmp_path / "worded.yaml").write_text(f"{WORDED}{draws}\n")
+    (tmp_path / "plan.yaml").write_text(PLANNED)
+    found = comparisons(load_sweep(tmp_path / "worded.yaml"))
+    (one,) = found
+    assert dict(one.facets) == facets
+    assert level(found, one, 0.05) == 0.05
+    # two judges, as often as there are levels
+    assert one.judgements == 2 * math.prod(facets.values())
+    assert len(one.families) == 2
+
+
+def test_levels_that_not_every_concept_has_are_not_pooled(tmp_path: Path) -> None:
+    corpus(tmp_path, 14, "c.jsonl")
+    (tmp_path / "worded.yaml").write_text(
+        WORDED + "  - {concept: democracy, window: week, model: [sim/calm-1, sim/high-1],\n"
+        "     rubric: {shared: sim/calm-1}, replicates: 6, wording: concise}\n"
+    )
+    (tmp_path / "plan.yaml").write_text(PLANNED.replace("{concept: fascism}", "{}"))
+    found = comparisons(load_sweep(tmp_path / "worded.yaml"))
+    pooled, alone = sorted(found, key=lambda one: -len(one.facets))
+    assert (dict(pooled.facets), "wording" in dict(pooled.scope)) == ({"wording": 3}, False)
+    assert (alone.facets, dict(alone.scope)["wording"]) == ((), "concise")
+    assert alone.about == "democracy, wording concise"
+
+
+@pytest.mark.parametrize(
+    ("scope", "line", "said"),
+    [
+        ("{concept: facism}", 6, "scope.concept is 'facism', .* Did you mean fascism"),
+        ("{concpt: fascism}", 6, "scope.concpt is no part .* Did you mean concept"),
+        ("{country: Valmoora}", 6, "Did you mean Valmora"),
+        ("{judge: sim/calm-2}", 6, "Did you mean sim/calm-1"),
+        ("{window: weeks}", 6, "Did you mean week"),
+        ("{rubric: provided}", 6, "Use shared by sim/calm-1"),
+        ("{wording: concise}", 6, "is one of several wordings"),
+        ("{wording: concize}", 6, "Did you mean concise"),
+        ("{scale_size: '4'}", 6, "one value in this sweep"),
+        ("{concept: fascism, country: Other}", 6, "country is 'Other'"),
+    ],
+)
+def test_a_primary_outcome_that_fits_no_experiment_is_an_error_at_its_line(
+    tmp_path: Path, scope: str, line: int, said: str
+) -> None:
+    corpus(tmp_path, 14, "c.jsonl")
+    (tmp_path / "worded.yaml").write_text(WORDED)
+    (tmp_path / "plan.yaml").write_text(PLANNED.replace("{concept: fascism}", scope))
+    sweep = load_sweep(tmp_path / "worded.yaml")
+    with pytest.raises(ConfigError, match=said) as found:
+        comparisons(sweep)
+    assert f"plan.yaml, line {line}: primary[0].scope" in found.value.message
+
+
+@pytest.mark.parametrize(
+    "scope",
+    ["{}", "{concept: fascism, country: Valmora, window: week, rubric: shared by sim/calm-1}"],
+)
+def test_parts_that_a_figure_has_are_fine(tmp_path: Path, scope: str) -> None:
+    corpus(tmp_path, 14, "c.jsonl")
+    (tmp_path / "worded.yaml").write_text(WORDED)
+    (tmp_path / "plan.yaml").write_text(PLANNED.replace("{concept: fascism}", scope))
+    check_primary_scopes(load_sweep(tmp_path / "worded.yaml"))
+
+
+def test_the_plan_of_another_sweep_is_an_error_in_the_plan(tmp_path: Path) -> None:
+    corpus(tmp_path, 14, "c.jsonl")
+    (tmp_path / "worded.yaml").write_text(WORDED)
+    (tmp_path / "plan.yaml").write_text(PLANNED.replace("sweep: worded", "sweep: other"))
+    with pytest.raises(ConfigError, match=r"plan\.yaml, line 3: sweep is 'other', .* 'worded'"):
+        load_sweep(tmp_path / "worded.yaml")

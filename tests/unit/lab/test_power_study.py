@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judge_gym.lab.power.pooled import pooled_over_levels
 from judge_gym.lab.power.study import (
     WANTED,
     Components,
@@ -20,9 +21,11 @@ from judge_gym.lab.power.study import (
     power,
     standard_error,
 )
+from judge_gym.metrics.estimate import mean_over_items, not_estimable
+from judge_gym.metrics.facets import Table, total_error
 from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.planted.truth_values import planted_values
-from judge_gym.planted.truths import StudyDesign
+from judge_gym.planted.truths import StudyDesign, draw
 
 SETTING = Setting(StudyDesign(items=15, replicates=3), families=(0, 1), noise=0.1)
 SEEDS = range(30)
@@ -80,6 +83,42 @@ def test_at_the_margin_power_is_half_the_level_and_grows_beyond():
     assert far > 25
 
 
+def test_a_claim_over_wordings_is_found_by_its_total_error():
+    # Of judges that stand far beyond the margin a claim over items alone is found always. What
+    # three wordings add: t of 2 degrees of freedom is 4.3, so that an effect of 0.2 with a
+    # standard deviation of 0.2 between them (error 0.2/√3) is found in few runs.
+    question = overconfident(0.3)
+    truth = planted_truth("H2", 0.3, SETTING)
+    alike, apart = (
+        power(question, truth, replace(SETTING, levels=(3,), facet_sd=sd), SEEDS).rate.count
+        for sd in (0.0, 0.2)
+    )
+    assert alike > 25
+    assert apart < 15
+
+
+def test_other_wordings_judge_the_same_items_anew():
+    truth = planted_truth("H2", 0.2, SETTING)
+    first, again = (draw(truth, SETTING.design, 3, repeat) for repeat in (0, 1))
+    assert (first.reading == again.reading).all()
+    assert (first.own.stages != again.own.stages).any()
+
+
+def test_levels_are_pooled_as_the_report_pools_them():
+    values = np.array([[0.1, 0.3], [0.2, 0.5], [0.6, 0.6]])
+    by_level = [
+        mean_over_items("m", column, n=np.full(3, 4), unit="", items=np.arange(3))
+        for column in values.T
+    ]
+    pooled = pooled_over_levels(by_level, (2,), 0.0, np.random.default_rng(0))
+    total = total_error(Table(("item", "wording"), values))
+    assert pooled.estimate == pytest.approx(values.mean())
+    assert (pooled.lower, pooled.upper) == pytest.approx(total.interval)
+    assert pooled.df == pytest.approx(total.df)
+    without = [by_level[0], not_estimable("m", "there is nothing")]
+    assert "nothing" in pooled_over_levels(without, (2,), 0.0, np.random.default_rng(0)).because
+
+
 @pytest.mark.slow
 def test_a_stricter_level_finds_less():
     truth = planted_truth("H2", 0.17, SETTING)
@@ -108,6 +147,16 @@ def test_no_number_of_items_finds_what_is_not_there():
     truth = planted_truth("H2", 0.1, SETTING)
     start = Power(replace(SETTING.design, items=900), Rate(1, 20))
     assert items_needed(overconfident(0.1), truth, SETTING, range(5), start) is None
+
+
+def test_no_number_of_items_makes_up_for_few_wordings():
+    # 0.2 beyond the margin is 1.7 errors of three wordings (0.2/√3), and t wants 4.3
+    truth = planted_truth("H2", 0.3, SETTING)
+    worded = replace(SETTING, levels=(3,), facet_sd=0.2)
+    start = Power(SETTING.design, Rate(1, 20))
+    assert items_needed(overconfident(0.3), truth, worded, range(5), start) is None
+    narrow = replace(worded, facet_sd=0.001)
+    assert items_needed(overconfident(0.3), truth, narrow, range(5), start) is not None
 
 
 def test_error_of_a_difference_by_hand():
