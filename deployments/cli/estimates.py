@@ -30,7 +30,12 @@ _COUNTED = (
     "requested once more), two repairs of each rubric, and the full price of calls in batches. "
     "--retry-failed adds to it."
 )
-_USED = ("prompt tokens", "answer tokens", "USD", "time")
+_TIME = (
+    "Times are no bounds: they estimate the wait for providers. Starting servers, the database and "
+    "the analysis come on top, and may take longer than quick or simulated answers."
+)
+_PROBED_TWICE = "One sample in ten is probed twice, to show how much probes repeat themselves."
+_USED = ("prompt tokens", "answer tokens", "USD", "time (estimate)")
 
 
 def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
@@ -44,13 +49,16 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     rows.append(("", "all", "", *sums))
     show_table("LLM calls", (*_NAMES, "calls", "done", "to do", "requests at most"), rows)
     _show_estimates(
-        "Upper bound for the whole sweep"
+        "Upper bound on tokens and cost of the whole sweep, with an estimate of time"
         if plan.is_bound
         else "Estimate for the whole sweep, with answers at their limit and evidence assumed",
         lines,
         lambda line: line.whole,
     )
     console.print(_COUNTED, markup=False)
+    console.print(_TIME, markup=False)
+    if any(line.workflow == "w5-probe" for line in lines):
+        console.print(_PROBED_TWICE)
     if any(line.to_do for line in lines):
         _show_estimates("Expected for what is left", lines, lambda line: line.left)
     if retried := [line for line in lines if line.failed]:

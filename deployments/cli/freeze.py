@@ -58,7 +58,7 @@ def freeze(
     Writes a dated plan with a digest beside the sweep file: design, estimands, margins, exclusions,
     stopping rule and power.
     """
-    from judge_gym.design.frozen import changes, frozen_file, load_frozen
+    from judge_gym.design.frozen import RESTORE, Registration, changes, frozen_file, load_frozen
     from judge_gym.design.plan_scopes import check_primary_scopes
     from judge_gym.design.sweep import load_sweep
     from judge_gym.lab.freezing import design_of
@@ -78,11 +78,11 @@ def freeze(
     if target.exists():
         plan = load_frozen(target)
         if changed := list(changes(plan.design, design)):
+            broken = Registration("", plan.frozen_at, plan.frozen_at, changed=tuple(changed))
             raise ConfigError(
-                f"{target} was frozen on {plan.frozen_at:%Y-%m-%d}, and the sweep has changed "
-                f"since: {'; '.join(changed[:3])}.",
-                "Restore the sweep file, or delete the frozen plan and freeze again; the new one "
-                "has the date of today.",
+                broken.note(),
+                f"{RESTORE} Or delete {target} and freeze again; the new plan has the date of "
+                "today.",
             )
         console.print(f"Frozen already, and the sweep is unchanged: {target}", markup=False)
     else:
@@ -177,6 +177,7 @@ def _lines(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]")
 
 def frozen_notes(session: "Session", sweep: "Sweep") -> list[str]:
     """Return why the frozen plan of a sweep does not hold, in sentences; empty when it does."""
+    from judge_gym.design.frozen import RESTORE
     from judge_gym.lab.freezing import registration
     from judge_gym.lab.sweeps import recipes_of
     from judge_gym.settings import settings
@@ -184,7 +185,4 @@ def frozen_notes(session: "Session", sweep: "Sweep") -> list[str]:
     frozen = registration(session, sweep, recipes_of(settings(), sweep, list(sweep.experiments())))
     if frozen is None or not frozen.changed:
         return []
-    return [
-        f"The sweep was frozen on {frozen.when}, {frozen.objection(None)}. Reports will call its "
-        "outcomes exploratory, not planned. Restore the file to keep the plan."
-    ]
+    return [f"{frozen.note()} {RESTORE}"]

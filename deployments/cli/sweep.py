@@ -4,10 +4,11 @@ import asyncio
 import logging
 import shlex
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +38,7 @@ from deployments.cli.output import (
 )
 from judge_gym.counting import counted
 from judge_gym.design.names import PARTS
-from judge_gym.model_names import is_simulated_model, is_simulated_provider
+from judge_gym.model_names import is_simulated_provider
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def run_sweep(
     """
     from judge_gym.design.frozen import frozen_file
     from judge_gym.design.sweep import load_sweep
+    from judge_gym.lab.sweeps import unwritten_rivals
     from judge_gym.settings import settings
 
     sweep = load_sweep(file)
@@ -102,10 +104,8 @@ def run_sweep(
     # Nothing is stored in a new database, which is made while Prefect's server starts.
     if not is_new or frozen_file(sweep.path).exists():
         with database() as session:
-            changes = [
-                *_changes(session, sweep, keep_templates=keep_templates),
-                *frozen_notes(session, sweep),
-            ]
+            changes = _changes(session, sweep, keep_templates=keep_templates)
+            _warn(frozen_notes(session, sweep))
             confirm_leaving(leaving_of(session, sweep), yes=yes)
         if not retry_failed and (done := _finished(sweep, only)) is not None:
             figures = "" if done.run_id is None else f"; figures of analysis run {done.run_id}"
@@ -114,8 +114,7 @@ def run_sweep(
             )
             return done.run_id
     console.print(title)
-    for warning in (*changes, *_evidence(sweep, is_new=is_new), *_mistyped(sweep)):
-        console.print(f"Warning: {warning}", markup=False, soft_wrap=True)
+    _warn((*changes, *_evidence(sweep, is_new=is_new), *unwritten_rivals(sweep)))
     if approved_by:
         _approve(sweep, approved_by, only)
     prepare_environment(settings().data_dir, verbose=verbose)
@@ -136,6 +135,11 @@ def run_sweep(
         return _run_id(state, file)
 
 
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        console.print(f"Warning: {warning}", markup=False, soft_wrap=True)
+
+
 def _evidence(sweep: "Sweep", *, is_new: bool) -> list[str]:
     """Return warnings about texts that are cut or may be no evidence."""
     from judge_gym.lab.evidence_notes import evidence_notes
@@ -145,23 +149,6 @@ def _evidence(sweep: "Sweep", *, is_new: bool) -> list[str]:
         return evidence_notes(None, sweep.windows.values(), settings())
     with database() as session:
         return evidence_notes(session, sweep.windows.values(), settings())
-
-
-def _mistyped(sweep: "Sweep") -> Iterator[str]:
-    """Yield warnings about names that may be mistyped and that no provider refuses.
-
-    The simulator answers for any name.
-    """
-    from judge_gym.lab.sweeps import asking_all, models_used, unwritten_rivals
-    from judge_gym.llm.capabilities import unlisted
-    from judge_gym.llm.providers import load_providers
-    from judge_gym.settings import settings
-
-    providers = load_providers(settings().providers_file)
-    for model in models_used(settings(), sweep, asking_all(sweep)):
-        if is_simulated_model(model) and (warning := unlisted(providers, model)):
-            yield warning
-    yield from unwritten_rivals(sweep)
 
 
 def _approve(sweep: "Sweep", person: str, only: Sequence[str] | None) -> None:
@@ -403,14 +390,16 @@ def providers_of(sweep: "Sweep") -> "list[Provider]":
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
     from judge_gym.lab.sweeps import asking_all, check_models, models_of, models_used
+    from judge_gym.llm.capabilities import check_named
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
     experiments = asking_all(sweep)
-    check_models(sweep, models_of(experiments), providers.of)
+    check = partial(check_named, providers)
+    check_models(sweep, models_of(experiments), check)
     models = models_used(settings(), sweep, experiments)
-    check_models(sweep, models, providers.of)
+    check_models(sweep, models, check)
     used = {providers.of(model).name for model in models}
     return [providers.by_name[name] for name in sorted(used)]
 
@@ -546,6 +535,7 @@ def create(
 
     sweep = load_sweep(file)
     with notes_on_stderr(as_json), database() as session:
+        _warn(frozen_notes(session, sweep))
         confirm_leaving(leaving_of(session, sweep), yes=yes)
         stored = register(session, settings(), sweep)
     if as_json:

@@ -224,13 +224,24 @@ def _read_tree(text: str, path: Path) -> Node:
         return _Reader().read(root, Place(path, 1), MAX_DEPTH)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        said = error.problem or error.context or ""
         raise Place(path, mark.line + 1 if mark else 1).problem(
-            f"is not YAML: {error.problem or error.context}"
+            f"is not YAML: {said}", _how_to_quote(said, text, mark.line if mark else 0)
         ) from error
     except YAMLError as error:
         raise Place(path, 1).problem(f"is not YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise _too_deep(Place(path, 1)) from error
+
+
+def _how_to_quote(said: str, text: str, line: int) -> str:
+    """Return how to write a text that YAML takes for a mapping, as it holds a colon."""
+    written = text.splitlines()[line].strip() if line < len(text.splitlines()) else ""
+    key, colon, value = written.partition(": ")
+    if "mapping values are not allowed" not in said or not colon or ": " not in value:
+        return ""
+    quoted = value.replace('"', "'")
+    return f'A text with ": " needs quotes: {key}: "{quoted}".'
 
 
 class _Reader:

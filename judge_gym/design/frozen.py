@@ -23,6 +23,8 @@ SUFFIX = ".frozen.json"
 MOMENT = "%Y-%m-%d %H:%M:%S UTC"
 _MOST_CHANGES = 5
 _LONGEST_VALUE = 80
+_CONTEXT, _LONGEST_CHANGE = 30, 200
+"""Characters shown beside a difference, and of it."""
 _DIGEST = "_sha256"
 _FILES, _POINTS = ("rubrics", "actors"), "experiments_sha256"
 """What files of rubrics and actors hold, which says what changed where the points did: a file may
@@ -100,6 +102,13 @@ class Registration:
         """When it was frozen, in words."""
         return f"{self.frozen_at.astimezone(UTC):{MOMENT}}"
 
+    def note(self) -> str:
+        """Return that the plan is broken and what follows, where it is."""
+        return (
+            f"The sweep was frozen on {self.when}, {self.objection(None)}. Reports will call its "
+            "outcomes exploratory, not planned."
+        )
+
     def objection(self, first_judgement: datetime | None) -> str:
         """Return why the plan does not hold, as the end of a sentence; empty when it does."""
         if self.changed:
@@ -112,6 +121,9 @@ class Registration:
         if first_judgement is not None and first_judgement <= known:
             return "when judging had begun"
         return ""
+
+
+RESTORE = "Restore the file to keep the plan."
 
 
 def frozen_file(sweep_file: Path) -> Path:
@@ -153,7 +165,8 @@ def changes(frozen: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     ]
     plain = [name for name in differing if not name.endswith(_DIGEST)]
     for name in plain:
-        yield f"{name}: {_shown(before.get(name))} became {_shown(after.get(name))}"
+        for where, old, new in _parts(name, before.get(name), after.get(name)):
+            yield f"{where}: {old} became {new}"
     if differing and not plain:
         yield f"other {' and '.join(name.removesuffix(_DIGEST) for name in differing)}"
 
@@ -166,6 +179,37 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, json.loads(json.dumps(value))
 
 
-def _shown(value: Any) -> str:
-    text = "nothing" if value is None else canonical_json(value)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+def _parts(name: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield what changed of a value, before and after: of a long list the entries that differ."""
+    before, after = ("nothing" if one is None else canonical_json(one) for one in (old, new))
+    if max(len(before), len(after)) <= _LONGEST_VALUE:
+        yield name, before, after
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (one, other) in enumerate(zip(old, new, strict=True), 1):
+            if one != other:
+                yield from _parts(f"{name}[{number}]", one, other)
+    else:
+        yield (name, *_around_difference(before, after))
+
+
+def _around_difference(old: str, new: str) -> tuple[str, str]:
+    """Return both texts from a little before their first difference to a little after the last."""
+    same = _alike(old, new)
+    rest = _alike(old[same:][::-1], new[same:][::-1])
+    return (_cut(old, same, rest), _cut(new, same, rest))
+
+
+def _alike(first: str, second: str) -> int:
+    """Return how many characters two texts have in common at their beginning."""
+    both = zip(first, second, strict=False)
+    return next(
+        (at for at, (one, other) in enumerate(both) if one != other), min(len(first), len(second))
+    )
+
+
+def _cut(text: str, same: int, rest: int) -> str:
+    start, end = max(0, same - _CONTEXT), min(len(text), len(text) - rest + _CONTEXT)
+    changed = text[start:end]
+    if len(changed) > _LONGEST_CHANGE:
+        changed, end = changed[:_LONGEST_CHANGE], 0
+    return f"{'…' if start else ''}{changed}{'…' if end < len(text) else ''}"

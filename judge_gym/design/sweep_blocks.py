@@ -12,7 +12,14 @@ from pydantic import BaseModel
 from judge_gym.design.actors import Actors, load_actors
 from judge_gym.design.axes import axes, legal_values
 from judge_gym.design.config import Node, Place, missing, read_field, read_model, shown
-from judge_gym.design.experiment import RULES, Experiment, Expertise, RubricSource, family_of
+from judge_gym.design.experiment import (
+    RULES,
+    WORDINGS,
+    Experiment,
+    Expertise,
+    RubricSource,
+    family_of,
+)
 from judge_gym.design.rubric import load_rubric
 from judge_gym.design.space import (
     Box,
@@ -25,6 +32,7 @@ from judge_gym.design.space import (
 )
 from judge_gym.design.window import Window
 from judge_gym.errors import ConfigError, did_you_mean
+from judge_gym.model_names import is_recorded_model
 from judge_gym.seeds import canonical_json
 
 FIELDS = tuple(Experiment.model_fields)
@@ -110,6 +118,8 @@ def _read_block(node: Node, defaults: Node, names: Names, draws: Draws) -> Itera
     for count, rubrics in by_draws.items():
         drawn = {"rubric_draw": list(range(count))} if count else {}
         part = {**values, "rubric": rubrics, **drawn}
+        if "wording" in given:
+            _check_wordings(given["wording"], part["model"])
         _check_rules(node.place, part)
         box = tuple(tuple(_choices(dimension, part, names)) for dimension in DIMENSIONS)
         yield Block(box, values["replicates"][0], values["tag"][0], node.place)
@@ -258,6 +268,18 @@ def _key(value: Any) -> str:
     if isinstance(value, Window):
         return value.key
     return canonical_json(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
+
+
+def _check_wordings(node: Node, models: Sequence[str]) -> None:
+    """Refuse a wording that judge-gym does not have; recorded judgements may name any."""
+    if all(map(is_recorded_model, models)):
+        return
+    for entry in node.entries:
+        if entry.value not in WORDINGS:
+            raise entry.place.problem(
+                f"is {shown(entry.value)}, and judge-gym has no such wording",
+                f"{did_you_mean(entry.value, WORDINGS)}Use {', '.join(WORDINGS)}.",
+            )
 
 
 def _check_rules(place: Place, values: Mapping[str, Sequence[Any]]) -> None:

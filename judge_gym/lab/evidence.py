@@ -1,7 +1,7 @@
 """W1: collect the documents of a window once, and make the views that experiments ask for."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +16,7 @@ from judge_gym.design.window import CorpusSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
 from judge_gym.evidence.corpus import ACCEPTED_NAMES
-from judge_gym.evidence.documents import BY_DESIGN, Collected
+from judge_gym.evidence.documents import BY_DESIGN, Collected, Dropped
 from judge_gym.evidence.firecrawl import FirecrawlAccess
 from judge_gym.evidence.sources import collect, read_files
 from judge_gym.questions.editor import EditedText, read_view, view_prompt
@@ -133,12 +133,21 @@ def losses(window: Window, collected: Collected) -> str:
     faulty = [document for document in collected.dropped if document.reason not in BY_DESIGN]
     if not faulty:
         return ""
-    count = len(collected.documents) + len(collected.dropped)
-    how = _how_dated(window, _reasons(collected)) if collected.documents else ""
+    kept = len(collected.documents)
+    by_reason: dict[str, list[Dropped]] = defaultdict(list)
+    for document in faulty:
+        by_reason[document.reason].append(document)
+    examples = "; ".join(
+        f"{len(some)} {reason.replace('_', ' ')}, such as {some[0].detail}"
+        for reason, some in by_reason.items()
+    )
+    # Where most rows have a date, its column is known.
+    how = _how_dated(window, _reasons(collected)) if len(by_reason["undated"]) > kept > 0 else ""
     return (
-        f"Window {window.name} drops {len(faulty)} of {counted(count, 'document')}; the first: "
-        f"{faulty[0].reason.replace('_', ' ')}, {faulty[0].detail}. {how}"
-    ).rstrip()
+        f"Window {window.name} drops {len(faulty)} of "
+        f"{counted(kept + len(collected.dropped), 'document')}: {examples}. {how}"
+        f"After collection, `judge-gym evidence show {window.name}` lists them all."
+    )
 
 
 def _check_truths(collected: Collected) -> None:

@@ -376,20 +376,32 @@ def retirement(model: str, taken: Capability, today: date) -> str | None:
     return f"{model} {when} on {taken.retired.isoformat()}, according to {source}."
 
 
+def check_named(providers: Providers, model: str) -> None:
+    """Raise `ConfigError` for a model that no provider serves, or that the simulator does not have.
+
+    The simulator would take an unknown name for that of a real model.
+    """
+    provider = providers.of(model).name
+    served = [planted_name(one) for one in served_models()]
+    if is_simulated_model(model) and planted_name(model) not in served:
+        close = did_you_mean(planted_name(model), served)
+        hint = close.replace("Did you mean ", f"Did you mean {provider}/")
+        raise ConfigError(
+            f"{model} is no simulated judge.", f"{hint}The simulator has {', '.join(served)}."
+        )
+
+
 def unlisted(providers: Providers, model: str) -> str | None:
     """Return a warning about a model whose name may be mistyped.
 
     None where the names are the user's: at an address of theirs, or in the providers file.
     """
     provider, name = providers.of(model), model.partition("/")[2]
-    if is_simulated_model(model):
-        served = [planted_name(one) for one in served_models()]
-        if name in served:
-            return None
-        hint = did_you_mean(name, served)
-        said = f"{model} is no simulated judge: a family drawn by its name answers."
-        return f"{said} {hint}".strip()
-    if provider.address() or name in (*provider.models, *provider.prices):
+    if (
+        is_simulated_model(model)
+        or provider.address()
+        or (name in (*provider.models, *provider.prices))
+    ):
         return None
     from judge_gym.llm.client import is_listed, listed_names
 

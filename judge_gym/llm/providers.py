@@ -7,7 +7,7 @@ from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from pydantic import (
     BaseModel,
@@ -239,12 +239,24 @@ class Providers:
                     f"{given} is not an address.",
                     "Use one that begins with http:// or https:// and has no spaces or line ends.",
                 )
-            if is_simulated_provider(provider.name) and not provider.address():
+            if is_simulated_provider(provider.name) and address:
+                _check_simulator(provider)
+            if is_simulated_provider(provider.name) and not address:
                 raise ConfigError(
                     f"Model {model!r} needs the simulator, which is not running.",
                     "Start it with `judge-gym simulator` and set JUDGE_GYM_SIMULATOR_URL to the "
                     "address it prints.",
                 )
+
+
+def _check_simulator(provider: Provider) -> None:
+    """Raise `ConfigError` where the simulator's address lacks the path of its API."""
+    given = os.environ.get(provider.base_url_env, "").rstrip("/")
+    if provider.path is None and given and urlsplit(given).path in ("", "/"):
+        raise ConfigError(
+            f"{provider.base_url_env} is {given}, which lacks the path of the simulator's API.",
+            f"Set it to {given}/v1, as `judge-gym simulator` prints it.",
+        )
 
 
 def _tables(file: Path) -> dict[str, Any]:

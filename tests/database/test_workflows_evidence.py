@@ -286,3 +286,29 @@ def test_the_llm_cleaner_is_a_setting(database: str, tmp_path: Path) -> None:
             ("The court sat.", "sim/u")
         }
         assert study.all(sa.select(t.Call.agent).distinct()) == ["cleaner"]
+
+
+def test_losses_are_counted_by_reason_and_most_dates_found_need_no_column(
+    database: str, tmp_path: Path
+) -> None:
+    path = corpus(tmp_path, 4)
+    rows = path.read_text().splitlines()
+    dated = json.loads(rows[0])
+    rows.append(rows[0])
+    rows.append(json.dumps({"title": "Undated", "text": f"Another. {ARTICLE}"}))
+    rows.append(json.dumps(dated | {"url": "https://x.test/s", "text": "Too short."}))
+    path.write_text("\n".join(rows))
+
+    async def work() -> None:
+        async with runtime_at(database, "") as runtime:
+            wanted = window(path, start="2026-01-01", end="2026-12-31")
+            found = evidence.preview(wanted, runtime.settings)
+            assert found is not None
+            said = evidence.losses(wanted, found)
+            assert "drops 3 of 7 documents: " in said
+            for one in ("1 duplicate url, such as", "1 undated, such as", "1 too short, such as"):
+                assert one in said
+            assert "fields:" not in said
+            assert f"evidence show {wanted.name}" in said
+
+    run(work())

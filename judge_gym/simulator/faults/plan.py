@@ -5,16 +5,23 @@ plans from TOML files and requests.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from judge_gym.planted.families import family_named, planted
+from judge_gym.errors import did_you_mean
+from judge_gym.model_names import is_simulated_model, planted_name
+from judge_gym.planted.families import family_named, planted, served_models
 from judge_gym.simulator.prompts import Role
 
 Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
 """Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files` or
 `/v1/batches`, a search for news, the scraping of a page, or what becomes of a whole batch."""
+
+
+_ALMOST = 0.75
+"""How alike two names are from which on one is the other misspelt."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +82,24 @@ def _is_planted(family: str) -> str:
     return family
 
 
+def _is_judge(model: str) -> str:
+    """Refuse a name that is almost that of a simulated judge; any other is that of a stand-in."""
+    names = [planted_name(one) for one in served_models()]
+    name = planted_name(model)
+    close = get_close_matches(name, names, n=1, cutoff=_ALMOST)
+    if name not in names and (close or is_simulated_model(model)):
+        raise ValueError(
+            f"the simulator has no judge {model!r}. {did_you_mean(name, names)}"
+            f"Use {', '.join(names)}, or the name of a real model that it stands in for"
+        )
+    return model
+
+
 class RequestFault(Fault):
     """Strikes single requests."""
 
-    model: str | None = None
-    """Only requests for this model, named as in the request."""
+    model: Annotated[str, AfterValidator(_is_judge)] | None = None
+    """Only requests for this model, with or without its provider `sim`."""
     family: Annotated[str, AfterValidator(_is_planted)] | None = None
     """Only requests that this family of judges answers."""
     role: Role | None = None
@@ -89,7 +109,7 @@ class RequestFault(Fault):
     def concerns(self, subject: Subject) -> bool:
         return (
             subject.route in self.routes
-            and self.model in (None, subject.model)
+            and (self.model is None or planted_name(self.model) == planted_name(subject.model))
             and self.role in (None, subject.role)
             and (self.family is None or family_named(subject.model) == self.family)
         )

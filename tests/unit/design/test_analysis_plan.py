@@ -116,3 +116,29 @@ def test_changes_of_a_design_are_told_in_words_and_not_by_digests() -> None:
     assert list(changes(before, before | {"experiments_sha256": "b" * 64})) == ["other experiments"]
     both = {"replicates": [3], "experiments_sha256": "b" * 64}
     assert list(changes(before, both)) == ["replicates: [2] became [3]"]
+
+
+def test_what_changed_in_a_rubric_is_shown_by_criterion_with_its_words():
+    same = "A long criterion that stays as it is, whatever happens to the others of its stage."
+    old = "One court, broadcaster, party or authority is fined, overruled or denied resources."
+    new = old.replace("fined, overruled", "fined, harassed")
+    before, after = (
+        {"rubrics": {"r.yaml": {"stages.2": {"criteria": [same, text]}}}, "experiments_sha256": key}
+        for text, key in ((old, "a"), (new, "b"))
+    )
+    (said,) = changes(before, after)
+    place, _, words = said.partition(": ")
+    assert place == "rubrics.r.yaml.stages.2.criteria[2]"
+    first, second = words.split(" became ")
+    assert "overruled" in first
+    assert "harassed" in second
+    assert "A long criterion" not in said
+    assert len(said) < 200
+
+
+def test_long_texts_that_differ_at_their_end_are_not_shown_alike():
+    start = "word " * 60
+    (said,) = changes({"plan": {"why": start + "one"}}, {"plan": {"why": start + "two"}})
+    first, second = said.partition(": ")[2].split(" became ")
+    assert first != second
+    assert ("one" in first, "two" in second) == (True, True)

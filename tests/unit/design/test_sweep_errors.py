@@ -219,9 +219,19 @@ BLOCKS = [
     ),
     (
         "blocks: [{wording: vanilla}]\n",
-        "sweep.yaml, line 6: blocks[0] combines model sim/calm-1 and wording vanilla: judge-gym "
-        "has no such wording; use standard, concise, courteous, detailed, formal, plain, "
-        "protocol, questions (recorded judgements may name any).",
+        "sweep.yaml, line 6: blocks[0].wording is 'vanilla', and judge-gym has no such wording. "
+        "Use standard, concise, courteous, detailed, formal, plain, protocol, questions.",
+    ),
+    (
+        "blocks:\n  - concept: fascism\n    wording: [standard, concize]\n",
+        "sweep.yaml, line 8: blocks[0].wording[1] is 'concize', and judge-gym has no such wording. "
+        "Did you mean concise? Use standard, concise, courteous, detailed, formal, plain, "
+        "protocol, questions.",
+    ),
+    (
+        "description: protests: elections\n",
+        "sweep.yaml, line 6: the file is not YAML: mapping values are not allowed here. A text "
+        'with ": " needs quotes: description: "protests: elections".',
     ),
     (
         "blocks: [{}]\nconcepts: {facism: {persona: historian}}\n",

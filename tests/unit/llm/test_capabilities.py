@@ -12,6 +12,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.llm.capabilities import (
     Capability,
     Exclusive,
+    check_named,
     fitted,
     retirement,
     taken_by,
@@ -216,7 +217,6 @@ def test_a_retired_model_is_named_with_its_day() -> None:
     [
         ("openai/gpt-5-mni", "Did you mean gpt-5-mini?"),
         ("anthropic/claude-sonet-4-5", "Did you mean claude-sonnet-4-5"),
-        ("sim/clam-1", "Did you mean calm-1?"),
         ("openai/zzz", "is in no list of models"),
     ],
 )
@@ -227,6 +227,16 @@ def test_a_model_in_no_list_is_named_with_the_closest(model: str, hint: str) -> 
     assert warning is not None
     assert warning.startswith(model)
     assert hint in warning
+
+
+@pytest.mark.parametrize("model", ["sim/clam-1", "sim-gemini/clam-1", "sim/gpt-5-mini"])
+def test_a_simulated_judge_that_does_not_exist_is_an_error(model: str) -> None:
+    with pytest.raises(ConfigError, match=f"{model} is no simulated judge") as found:
+        check_named(SHIPPED, model)
+    hint = f"Did you mean {model.replace('clam', 'calm')}? "
+    assert found.value.remedy.startswith(hint) is ("clam" in model)
+    for served in ("sim/calm-1", "sim-gemini/good-1", "openai/any"):
+        check_named(SHIPPED, served)
 
 
 @pytest.mark.parametrize(

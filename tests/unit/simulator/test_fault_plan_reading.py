@@ -1,9 +1,18 @@
 """Fault plans out of files: what is read, and errors that name file, table, key and values."""
 
+from pathlib import Path
+
 import pytest
 
 from judge_gym.errors import ConfigError
-from judge_gym.simulator.faults.plan import KINDS, Cut, FaultPlan, MalformedVerdict, RateLimit
+from judge_gym.simulator.faults.plan import (
+    KINDS,
+    Cut,
+    FaultPlan,
+    MalformedVerdict,
+    RateLimit,
+    Subject,
+)
 from judge_gym.simulator.faults.reading import load_plan, read_plan
 
 WHOLE = """
@@ -118,3 +127,16 @@ def test_the_rest_of_what_a_plan_can_get_wrong(tmp_path, text, said):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"nowhere\.toml cannot be read: No such file"):
         load_plan(tmp_path / "nowhere.toml")
+
+
+def test_a_misspelt_judge_is_an_error_and_a_stand_in_is_not():
+    def read(model):
+        return read_plan({"fault": [{"kind": "empty", "model": model}]}, Path("plan.toml"))
+
+    for wrong in ("hgih-1", "sim/hgih-1"):
+        with pytest.raises(ConfigError, match=r"fault\[0\].model.* Did you mean high-1"):
+            read(wrong)
+    for right in ("high-1", "sim/high-1", "gpt-4o", "claude-sonnet-4-5"):
+        (fault,) = read(right).faults
+        assert fault.concerns(Subject("chat", "key", right.removeprefix("sim/")))
+    assert not read("high-1").faults[0].concerns(Subject("chat", "key", "calm-1"))
