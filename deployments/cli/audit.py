@@ -70,7 +70,7 @@ def audit(
     """
     from deployments.cli.recorded import print_mappings, readings
     from judge_gym.answers.readability import TooFewReadableError
-    from judge_gym.recorded.deriving import options_of
+    from judge_gym.recorded.derived import options_of
 
     found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
     if show_mapping:

@@ -144,7 +144,7 @@ def import_verdicts(
     from deployments.cli.recorded import readings
     from deployments.cli.sweep import confirm_leaving
     from judge_gym.lab import importing
-    from judge_gym.recorded.deriving import options_of
+    from judge_gym.recorded.derived import options_of
 
     found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
     for note in found.notes:

@@ -11,9 +11,9 @@ from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.design.rubric import Rubric
-    from judge_gym.recorded.deriving import Options
+    from judge_gym.recorded.derived import Options
+    from judge_gym.recorded.files import RecordedFiles
     from judge_gym.recorded.mapping import Recorded
-    from judge_gym.recorded.reading import RecordedFiles
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ def readings(
     paths: Sequence[Path], mapping: Path | None, options: "Options", chosen: str = ""
 ) -> Readings:
     """Return what to read: by a mapping file, or by what the format says."""
-    from judge_gym.recorded.deriving import Options
+    from judge_gym.recorded.derived import Options
+    from judge_gym.recorded.files import recorded_files
     from judge_gym.recorded.formats import load_files
     from judge_gym.recorded.mapping import load_recorded
-    from judge_gym.recorded.reading import recorded_files
 
     if mapping is None:
         return _derived(paths, options, chosen)

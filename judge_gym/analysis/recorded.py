@@ -47,16 +47,10 @@ from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
 from judge_gym.metrics.written_scores import written_figures
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.judged import Given, Judging, RecordedItem, RecordedWindow, Unread
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import (
-    Given,
-    Judging,
-    RecordedFiles,
-    RecordedItem,
-    RecordedWindow,
-    Unread,
-    read_recorded,
-)
+from judge_gym.recorded.reading import read_recorded
 from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
 

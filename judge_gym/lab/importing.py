@@ -27,21 +27,20 @@ from judge_gym.errors import ConfigError
 from judge_gym.model_names import RECORDED
 from judge_gym.questions.outcome import unreadable
 from judge_gym.questions.scorer import Judgement, read_judgement
-from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import (
+from judge_gym.recorded.files import RecordedFiles, items_file
+from judge_gym.recorded.judged import (
     Given,
     Judging,
-    RecordedFiles,
     RecordedItem,
     RecordedWindow,
     Unread,
-    items_file,
-    read_published,
-    read_recorded,
     stage_set,
     stages_of,
     turned,
 )
+from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.published import read_published
+from judge_gym.recorded.reading import read_recorded
 from judge_gym.records.calls import IMPORTED, Answer
 from judge_gym.records.shown import Presentation
 from judge_gym.seeds import derive_seed, digest

@@ -13,9 +13,9 @@ from judge_gym.design.config import CORPUS_SUFFIXES, corpus_files, corpus_suffix
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.rows import Row, opened, read_rows, unopened
 from judge_gym.recorded.content import Content, Left
+from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED, HEADER, STARTED, read_inspect
 from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
-from judge_gym.recorded.reading import RecordedFiles
 from judge_gym.seeds import sha256
 
 Format = Literal["inspect", "promptfoo", "alpaca_eval", "rows"]

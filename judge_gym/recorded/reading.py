@@ -3,209 +3,40 @@
 Values only; `lab.importing` stores them.
 """
 
-import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from judge_gym.counting import counted
-from judge_gym.design.config import COMPRESSED, corpus_files
-from judge_gym.design.experiment import STANDARD_WORDING
-from judge_gym.design.window import Published
-from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
-from judge_gym.evidence.normal_text import normal_line, normal_text
-from judge_gym.evidence.rows import Row, read_rows
-from judge_gym.recorded.columns import (
-    ColumnError,
-    Source,
-    as_text,
-    entered,
-    entries_at,
-    file_parts,
-    list_in,
-    names_in,
-    root_of,
-    text_at,
-)
-from judge_gym.recorded.content import Content, Left
+from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
+from judge_gym.recorded.columns import entries_at, file_parts, list_in, names_in, root_of
+from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
-from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn, as_number, values_of
-from judge_gym.recorded.reported import Apart, means_apart
+from judge_gym.recorded.items import Described, described_items, item_of
+from judge_gym.recorded.judged import (
+    KNOWN,
+    Given,
+    Judging,
+    RecordedItem,
+    RecordedWindow,
+    Recordings,
+    Unread,
+    stages_of,
+    turned,
+)
+from judge_gym.recorded.mapping import Recorded, VerdictColumn, as_number, values_of
+from judge_gym.recorded.record import Record, Refusals
+from judge_gym.recorded.reported import means_apart
 from judge_gym.seeds import sha256
 
 MAX_JUDGEMENTS = 2_000_000
 """Most judgements of one file."""
 MAX_ITEMS = 10_000
 """Most items of one window."""
-KNOWN = "the known answers"
-_LEFT_LABELS = {"was_cancelled": ("true",), "status": ("discarded", "draft", "pending")}
-"""Key of an annotation of Label Studio or a response of Argilla → its values that say that the
-person did not give this label."""
 LONGEST_WORDING = 80
-LONGEST_NAME = 200
-"""Most characters of an item's key and of a judge's name; more are cut."""
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
 """Columns that often name what was compared."""
 _MOST_NAMED = 3
-_MOST_UNKNOWN = 10
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedItem:
-    """What was judged; `truth` is the known stage, None if unknown."""
-
-    key: str
-    title: str
-    text: str
-    category: str
-    truth: int | None
-    people: tuple[int | None, ...] = ()
-    """The stage that each person gave it; None without a label."""
-    system: str = ""
-    """What was compared, such as the model that wrote it."""
-    longest: int | None = field(default=None, compare=False)
-    """The stage that chooses the longest of its texts; None where several are, or are not named."""
-    number: float | None = field(default=None, compare=False)
-    """The known answer as a number, or the mean of people's labels; None where they are none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One judgement as recorded, its stages in the rubric's own order.
-
-    `answer` is a raw answer that is not parsed yet, `choice` a decision. Both are None where the
-    file has neither.
-    """
-
-    item: str
-    reversed: bool
-    choice: tuple[int, ...] | Literal["abstained"] | None = None
-    answer: str | None = None
-    verdict: str = ""
-    """The decision as written in the file."""
-    behind: str | None = None
-    """The raw answer behind a decision."""
-    preference: float | None = None
-    """The preference for the second text of a pair, in [1, 2]."""
-
-    @property
-    def number(self) -> float | None:
-        """A decision that is a number; None for any other, and one that is not on the scale."""
-        return None if self.choice in (None, "abstained") else as_number(self.verdict)
-
-
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """Who judged: a judge, and the wording of its prompt, "" where the file does not name one."""
-
-    judge: str
-    wording: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.judge}, wording {self.wording}" if self.wording else self.judge
-
-
-@dataclass
-class RecordedWindow:
-    """The items of a window, and who judged → judgements; both in the file's order."""
-
-    items: dict[str, RecordedItem] = field(default_factory=dict)
-    judgements: dict[Judging, list[Given]] = field(default_factory=dict)
-
-    def replicates(self, judging: Judging) -> int:
-        """Return the largest number of judgements of one item by this judge and wording."""
-        counts = Counter(given.item for given in self.judgements[judging])
-        return max(counts.values(), default=1)
-
-
-@dataclass
-class Unread:
-    """What a mapping leaves of the rows."""
-
-    columns: dict[str, None] = field(default_factory=dict)
-    """Columns that it does not name."""
-    entries: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """A list of judgements → how many entries it reads, and how many the longest has."""
-    empty: dict[Judging, list[str]] = field(default_factory=dict)
-    """Who judged → item and line of each judgement whose cell is empty."""
-    unlisted: dict[str, list[str]] = field(default_factory=dict)
-    """An answer that is no verdict → its judgements: who judged, item and line."""
-    again: list[str] = field(default_factory=list)
-    """Rows of an item, judge and wording that an earlier row is of: who judged, item and line."""
-    cells: int = 0
-    """How many items, judges and wordings the rows are of."""
-    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
-    unlabelled: list[str] = field(default_factory=list)
-    """Items whose known answer is empty, where there is a column of known answers."""
-    unfinished: int = 0
-    """Judgements of runs that were not finished."""
-    between: dict[str, None] = field(default_factory=dict)
-    """Scores between two whole ones of the scale."""
-    others: int = 0
-    """Rows that `only` leaves out."""
-    not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Why a label of a person does not count, such as "status is discarded" → its item and
-    column."""
-    left: dict[Left, list[str]] = field(default_factory=dict)
-    """Why a file's records are no judgements → which they are."""
-    apart: list[Apart] = field(default_factory=list)
-    """Means that a file reports and that differ from those of its judgements."""
-    pooled: dict[str, dict[str, None]] = field(default_factory=dict)
-    """A column that may name what was compared, and that no figure is given by → its values."""
-
-
-@dataclass(frozen=True)
-class Recordings:
-    """What files hold: window → its items and judgements, and what was left."""
-
-    windows: dict[str, RecordedWindow]
-    unread: Unread
-
-
-@dataclass(frozen=True)
-class RecordedFiles:
-    """Files of recorded judgements; `folder` is where their names, and files beside them, begin."""
-
-    paths: tuple[Path, ...]
-    folder: Path
-    contents: Mapping[Path, Content] = field(default_factory=dict)
-    """The records of files of other tools, read already."""
-    under: str = ""
-    """Where the rows stand in a JSON file that is an object."""
-
-    def rows(self, file: Path) -> Iterable[Row]:
-        """Return the records of one of the files."""
-        if file in self.contents:
-            return self.contents[file].rows
-        return read_rows(file, self.under)
-
-
-def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
-    """Return the files of judgements: those given, and of a folder those that fit `files`.
-
-    Raises `ConfigError` without any.
-    """
-    chosen: dict[Path, None] = {}
-    for path in paths:
-        found = corpus_files(path)
-        if path.is_dir() and (pattern := recorded.files):
-            fitting = [file for file in found if file.match(pattern)]
-            if not fitting:
-                names = ", ".join(file.relative_to(path).as_posix() for file in found[:_MOST_NAMED])
-                raise ConfigError(f"files is {pattern!r}, which fits no file of {path}: {names}.")
-            found = fitting
-        chosen |= dict.fromkeys(found)
-    first = paths[0]
-    folder = first if first.is_dir() else first.parent
-    if len(paths) > 1:
-        folder = Path(os.path.commonpath([file.parent.absolute() for file in chosen]))
-        chosen = dict.fromkeys(file.absolute() for file in chosen)
-    return RecordedFiles(tuple(chosen), folder, under=recorded.rows)
 
 
 def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Recordings:
@@ -216,15 +47,15 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     because a file without some of its rows is another data set.
     """
     unread = Unread()
-    described = _described(files, recorded, unread) if recorded.item.file else None
-    reading, unknown = _Reading(recorded, n_stages, described, unread), _UnknownValues()
+    described = described_items(files, recorded, unread) if recorded.item.file else None
+    reading, unknown = _Reading(recorded, n_stages, described, unread), Refusals()
     # Rows of two files are copies of each other where no column has a part of the file's name.
     named = recorded.reads_names
     rows: dict[tuple[str, ...], tuple[Path, int]] = {}
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         for row in files.rows(file):
-            record = _Record(file, row, parts)
+            record = Record(file, row, parts)
             if not reading.chooses(record):
                 continue
             with unknown:
@@ -254,225 +85,6 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     return Recordings(reading.windows, reading.unread)
 
 
-def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
-    """Return the file that describes the items; raises `ConfigError` if it is missing."""
-    return beside(files, recorded.item.file) if recorded.item.file else None
-
-
-def beside(files: RecordedFiles, name: str) -> Path:
-    """Return a file beside the judgements, which may be compressed."""
-    path, packed = files.folder / name, files.folder / f"{name}{COMPRESSED}"
-    [file] = corpus_files(packed if packed.is_file() and not path.exists() else path)
-    return file
-
-
-@dataclass(frozen=True)
-class _Described:
-    file: Path
-    items: Mapping[str, RecordedItem]
-
-
-def _described(files: RecordedFiles, recorded: Recorded, unread: Unread) -> _Described:
-    file = items_file(files, recorded)
-    assert file is not None
-    items: dict[str, RecordedItem] = {}
-    unknown = _UnknownValues()
-    for row in read_rows(file):
-        record = _Record(file, row, {})
-        with unknown:
-            item = _item(record, recorded, unread)
-            if item.key in items:
-                raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
-            items[item.key] = item
-    unknown.fail()
-    return _Described(file, items)
-
-
-@lru_cache(maxsize=1 << 16)
-def _name(text: str) -> str:
-    return normal_line(text, LONGEST_NAME)
-
-
-@dataclass(frozen=True)
-class _Record:
-    """A row, with the file it is in."""
-
-    file: Path
-    row: Row
-    parts: Mapping[str, str]
-
-    def text(self, column: str) -> str:
-        """Return a value as text; "" for a column that the mapping does not name."""
-        try:
-            return text_at(column, Source(self.row.values, self.parts))
-        except ColumnError as error:
-            raise self.fault(error.what, error.remedy) from error
-
-    def entries(self, column: str) -> list[Mapping[str, Any]]:
-        """Return the objects in lists that the path of a column leads through."""
-        return entered(column, self.row.values)
-
-    def named(self, column: str) -> str:
-        """Return a value as a name; raises `EvidenceError` if it is empty."""
-        name = _name(self.text(column))
-        if not name:
-            raise self.fault(f"{column} is empty")
-        return name
-
-    def fault(self, what: str, remedy: str = "") -> EvidenceError:
-        return self.row.error(self.file, what, remedy)
-
-    def unknown(self, column: str, remedy: str) -> "_UnknownValueError":
-        """Return the error of a verdict or label that the mapping does not have."""
-        error = self.fault(f"{column} is {self.text(column)!r}", remedy)
-        return _UnknownValueError(error.message, error.remedy)
-
-
-class _UnknownValueError(DataFileError):
-    """A verdict or label that the mapping does not have."""
-
-
-class _UnknownValues:
-    """Collects the errors of values that a mapping does not have, to name several at once."""
-
-    def __init__(self) -> None:
-        self._errors: list[_UnknownValueError] = []
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if isinstance(error, _UnknownValueError):
-            self._errors.append(error)
-            return True
-        return False
-
-    def fail(self) -> None:
-        """Raise `EvidenceError` if there are any."""
-        if not self._errors:
-            return
-        messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
-        if more := len(self._errors) - len(messages):
-            messages.append(f"and {more} more.")
-        raise DataFileError("\n".join(messages), self._errors[0].remedy)
-
-
-def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
-    """Read the published figures of a mapping, shares in [0, 1]; empty without any.
-
-    Raises `EvidenceError` naming file, line, column and value.
-    """
-    if recorded.published is None:
-        return {}
-    columns, file = recorded.published, beside(files, recorded.published.file)
-    published: Published = {}
-    for row in read_rows(file):
-        record = _Record(file, row, {})
-        if row.fault:
-            raise record.fault(row.fault)
-        judge = record.named(columns.judge)
-        wording = record.text(columns.wording) or STANDARD_WORDING
-        figures = (
-            published.setdefault(judge, {})
-            .setdefault(wording, {})
-            .setdefault(record.text(columns.category), {})
-        )
-        if figures:
-            raise record.fault(f"{Judging(judge, wording)} has two lines of one category")
-        figures |= {
-            metric: _published_value(record, column, columns.percent and "kappa" not in metric)
-            for column, metric in columns.figures.items()
-            if record.text(column)
-        }
-    return published
-
-
-def _published_value(record: _Record, column: str, percent: bool) -> float:
-    written = record.text(column)
-    try:
-        value = float(written) / (100 if percent else 1)
-    except ValueError:
-        value = float("nan")
-    if not -1 <= value <= 1:
-        unit = "in percent" if percent else "at most 1; set percent: true for percent"
-        raise record.fault(f"{column} is {written!r}", f"A figure is a number {unit}.")
-    return value
-
-
-def _item(record: _Record, recorded: Recorded, unread: Unread) -> RecordedItem:
-    if record.row.fault:
-        raise record.fault(record.row.fault)
-    columns = recorded.item
-    key = record.named(columns.key)
-    for column in dict.fromkeys((columns.known, *columns.people)):
-        if (why := _left_label(record, recorded, column)) and record.text(column):
-            unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
-    return RecordedItem(
-        key=key,
-        title=normal_line(record.text(columns.title), 500),
-        text=normal_text(record.text(columns.text)),
-        category=normal_line(record.text(columns.category), 500),
-        truth=_known(record, recorded, columns.known),
-        people=tuple(_known(record, recorded, column) for column in columns.people),
-        system=normal_line(record.text(columns.system), 500),
-        longest=_longest(record, columns.texts),
-        number=_known_number(record, recorded),
-    )
-
-
-def _known(record: _Record, recorded: Recorded, column: str) -> int | None:
-    """Return the stage that a column's value stands for; None where it is empty or left."""
-    value = record.text(column)
-    if not value or _left_label(record, recorded, column):
-        return None
-    stage = recorded.label(value)
-    if stage is None:
-        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
-    return stage
-
-
-def _known_number(record: _Record, recorded: Recorded) -> float | None:
-    """Return the known answer as a number, or without one the mean of people's labels."""
-    columns = recorded.item
-    written = [
-        record.text(column)
-        for column in ((columns.known,) if columns.known else columns.people)
-        if not _left_label(record, recorded, column)
-    ]
-    numbers = [number for text in written if text and (number := as_number(text)) is not None]
-    return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
-
-
-def _left_label(record: _Record, recorded: Recorded, column: str) -> str:
-    """Return why a label of a person does not count, by the entry of a list it stands in."""
-    entries = record.entries(column)
-    for key, chosen in recorded.item.only.items() if entries else ():
-        written = [as_text(entry.get(key)) for entry in entries if key in entry]
-        if not any(value in values_of(chosen) for value in written):
-            return f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
-    for entry in entries:
-        for key, left in _LEFT_LABELS.items():
-            if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
-                return f"{key} is {as_text(entry[key])}"
-    return ""
-
-
-def _preference(record: _Record, column: str) -> float | None:
-    """Return a preference in [1, 2]; None where it is empty. Before AlpacaEval 0.2 a tie was 0."""
-    if not (written := record.text(column)):
-        return None
-    number = as_number(written)
-    if number is None or not (number == 0 or 1 <= number <= 2):
-        raise record.fault(f"{column} is {written!r}", "A preference is from 1 to 2.")
-    return number or 1.5
-
-
-def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
-    lengths = {stage: len(record.text(column)) for column, stage in texts.items()}
-    longest = [stage for stage, length in lengths.items() if length == max(lengths.values())]
-    return longest[0] if len(longest) == 1 and len(lengths) > 1 else None
-
-
 def _lists(recorded: Recorded) -> dict[str, int]:
     """Return the lists that verdicts, answers and labels are read from, and how many entries."""
     found: dict[str, int] = {}
@@ -487,7 +99,7 @@ def _lists(recorded: Recorded) -> dict[str, int]:
 
 class _Reading:
     def __init__(
-        self, recorded: Recorded, n_stages: int, described: _Described | None, unread: Unread
+        self, recorded: Recorded, n_stages: int, described: Described | None, unread: Unread
     ) -> None:
         self.windows: dict[str, RecordedWindow] = {}
         self.unread = unread
@@ -507,7 +119,7 @@ class _Reading:
             for name in (*names_in(column), root_of(column))
         }
 
-    def chooses(self, record: _Record) -> bool:
+    def chooses(self, record: Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
         if record.row.fault:
             raise record.fault(record.row.fault)
@@ -518,7 +130,7 @@ class _Reading:
         self.unread.others += not chosen
         return chosen
 
-    def _value_of(self, record: _Record, column: str) -> str | None:
+    def _value_of(self, record: Record, column: str) -> str | None:
         """Return a column's value, None where a row is without it, and note in which it is."""
         try:
             text = record.text(column)
@@ -541,7 +153,7 @@ class _Reading:
                     "Name entries that are there; the first is [0].",
                 )
 
-    def take(self, record: _Record) -> None:
+    def take(self, record: Record) -> None:
         recorded = self._recorded
         name = record.text(recorded.window_column) or recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
@@ -611,9 +223,9 @@ class _Reading:
             if longest > used:
                 self.unread.entries[path] = (used, longest)
 
-    def _item(self, record: _Record) -> RecordedItem:
+    def _item(self, record: Record) -> RecordedItem:
         if self._described is None:
-            return _item(record, self._recorded, self.unread)
+            return item_of(record, self._recorded, self.unread)
         key = record.named(self._recorded.item.key)
         if key not in self._described.items:
             known = list(self._described.items)
@@ -644,7 +256,7 @@ class _Reading:
         said = ["empty" if stage is None else written[stage] for stage in (here, above)]
         return f"item {item.key!r}: {column} is {said[0]} here and {said[1]} above"
 
-    def _judgements(self, record: _Record, item: str) -> Iterator[Given]:
+    def _judgements(self, record: Record, item: str) -> Iterator[Given]:
         recorded = self._recorded
         swapped = self._swapped(record)
         for column in recorded.verdicts:
@@ -658,7 +270,7 @@ class _Reading:
             for _ in range(self._number(record, name)):
                 yield Given(item, swapped, stages_of(choice), verdict=name)
 
-    def _swapped(self, record: _Record) -> bool:
+    def _swapped(self, record: Record) -> bool:
         """Return whether a row's pair was shown in the other order."""
         column, values = self._recorded.swapped_column, self._recorded.swapped
         if not column:
@@ -671,7 +283,7 @@ class _Reading:
             raise record.fault(f"{column} is {written!r}", f"`swapped` has {known}.")
         return values[written]
 
-    def _decision(self, record: _Record, item: str, column: VerdictColumn, swapped: bool) -> Given:
+    def _decision(self, record: Record, item: str, column: VerdictColumn, swapped: bool) -> Given:
         written = record.text(column.column)
         reversed_order = column.reversed is not swapped
         behind = record.text(column.answer) or None
@@ -695,34 +307,24 @@ class _Reading:
             item, reversed_order, chosen, verdict=written, behind=behind, preference=preference
         )
 
-    def _number(self, record: _Record, column: str) -> int:
+    def _number(self, record: Record, column: str) -> int:
         written = record.text(column)
         if not written.isdecimal():
             raise record.fault(f"{column} is {written!r}", "A count is a whole number.")
         self._count(record, int(written))
         return int(written)
 
-    def _count(self, record: _Record, judgements: int) -> None:
+    def _count(self, record: Record, judgements: int) -> None:
         self._left -= judgements
         if self._left < 0:
             raise record.fault(f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
 
 
-Stages = tuple[int, ...] | Literal["abstained"]
-
-
-def stages_of(choice: Choice) -> Stages:
-    """Return the stages of a choice, ascending."""
-    return (choice,) if isinstance(choice, int) else choice
-
-
-def turned(stages: Stages, n_stages: int) -> Stages:
-    """Return the stages that were chosen where the rubric was shown in reverse."""
-    if stages == "abstained":
-        return stages
-    return tuple(sorted(n_stages + 1 - stage for stage in stages))
-
-
-def stage_set(stages: Sequence[int]) -> int:
-    """Return the bit set of stages, bit s-1 for stage s."""
-    return sum(1 << (stage - 1) for stage in stages)
+def _preference(record: Record, column: str) -> float | None:
+    """Return a preference in [1, 2]; None where it is empty. Before AlpacaEval 0.2 a tie was 0."""
+    if not (written := record.text(column)):
+        return None
+    number = as_number(written)
+    if number is None or not (number == 0 or 1 <= number <= 2):
+        raise record.fault(f"{column} is {written!r}", "A preference is from 1 to 2.")
+    return number or 1.5

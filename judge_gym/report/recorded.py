@@ -15,8 +15,8 @@ from judge_gym.design.plans import standing
 from judge_gym.formats import number
 from judge_gym.lab.importing import Compared, Repeats, sample_rows
 from judge_gym.recorded.content import Left
+from judge_gym.recorded.judged import RecordedItem, Unread
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import RecordedItem, Unread
 from judge_gym.recorded.reported import Apart
 from judge_gym.report.audit import audit, picture
 from judge_gym.report.evidence import (

@@ -14,8 +14,8 @@ from judge_gym.errors import ConfigError, EvidenceError, StoreError
 from judge_gym.lab.annotating import ImportedLabels, import_annotations
 from judge_gym.lab.importing import import_verdicts
 from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import load_recorded
-from judge_gym.recorded.reading import recorded_files
 from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.annotations import delete_labels, labels_by_sweep, stored_annotations

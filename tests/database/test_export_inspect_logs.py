@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis import inspect_logs
 from judge_gym.lab.importing import import_verdicts
-from judge_gym.recorded.deriving import Options, derived
+from judge_gym.recorded.derived import Options
+from judge_gym.recorded.deriving import derived
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.inspect_logs import read_inspect
 from judge_gym.recorded.mapping import stages_rubric

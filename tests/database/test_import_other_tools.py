@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis import running as analysis
 from judge_gym.analysis.recorded import audited
 from judge_gym.lab.importing import Imported, import_verdicts
-from judge_gym.recorded.deriving import Options, derived
+from judge_gym.recorded.derived import Options
+from judge_gym.recorded.deriving import derived
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.mapping import stages_rubric
 from judge_gym.store.results import load_results

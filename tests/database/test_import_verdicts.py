@@ -17,8 +17,8 @@ from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.lab.importing import Imported, import_verdicts
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.status import sweep_status
+from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import load_recorded
-from judge_gym.recorded.reading import recorded_files
 from judge_gym.report.page import read_report, render_page
 from judge_gym.report.recorded import audit_report
 from judge_gym.store import tables as t

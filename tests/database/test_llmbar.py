@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis import running as analysis
 from judge_gym.analysis.recorded import audited
 from judge_gym.lab.importing import Imported, import_verdicts
+from judge_gym.recorded.files import recorded_files
+from judge_gym.recorded.judged import Judging
 from judge_gym.recorded.mapping import load_recorded
-from judge_gym.recorded.reading import Judging, recorded_files
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
 from support.command_line import REPOSITORY, CommandLine

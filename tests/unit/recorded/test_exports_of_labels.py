@@ -7,8 +7,10 @@ import pytest
 
 from judge_gym.annotations import AnnotationMapping, read_annotations
 from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.recorded.files import recorded_files
+from judge_gym.recorded.judged import Recordings
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import Recordings, read_recorded, recorded_files
+from judge_gym.recorded.reading import read_recorded
 
 MAPPING = {
     "name": "labels",

@@ -15,10 +15,13 @@ from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.recorded import content as content_module
 from judge_gym.recorded import inspect_logs
 from judge_gym.recorded.content import Left
-from judge_gym.recorded.deriving import Derived, Options, derived, mapping_text
+from judge_gym.recorded.derived import Derived, Options
+from judge_gym.recorded.deriving import derived, mapping_text
+from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.judged import Given, Judging, Recordings
 from judge_gym.recorded.mapping import Recorded, load_recorded, stages_rubric
-from judge_gym.recorded.reading import Given, Judging, RecordedFiles, Recordings, read_recorded
+from judge_gym.recorded.reading import read_recorded
 from support.command_line import CommandLine
 
 MADE = Path(__file__).parents[2] / "support" / "foreign" / "made"

@@ -7,10 +7,11 @@ import pytest
 
 from judge_gym.analysis.recorded import audited
 from judge_gym.metrics.written_scores import written_figures
-from judge_gym.recorded.deriving import Options, derived
+from judge_gym.recorded.derived import Options
+from judge_gym.recorded.deriving import derived
+from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.mapping import Recorded, Scale, as_number, stages_rubric
-from judge_gym.recorded.reading import recorded_files
 
 
 @pytest.mark.parametrize(

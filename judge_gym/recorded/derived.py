@@ -1,0 +1,148 @@
+"""What is derived of files whose format says what their columns mean, and what is not read."""
+
+import re
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from judge_gym.errors import ConfigError
+from judge_gym.recorded.columns import ColumnError, Source, text_at
+from judge_gym.recorded.derived_stages import Stages
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.mapping import Recorded
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user says of a file whose format says the rest."""
+
+    judges: str = ""
+    """Of an Inspect log: who judges, `models` or `scorers`; by its content if not given."""
+    criteria: Collection[str] = ()
+    """Scorers or criteria to read; all, if not given."""
+    truth: str = ""
+    """A column with the known answer, such as `metadata.human` or `vars.label`."""
+    cuts: Sequence[float] = ()
+    """Scores at which a new stage begins."""
+
+
+def options_of(
+    judges: str, criteria: Sequence[str] | None, truth: str, cuts: Sequence[float] | None
+) -> Options:
+    """Return options as typed; raises `ConfigError` for a kind of judges that there is not."""
+    if judges not in ("", "models", "scorers"):
+        raise ConfigError(f"--judges is {judges!r}.", "Use models or scorers.")
+    return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()))
+
+
+@dataclass
+class Derived:
+    """The mappings of some files."""
+
+    readings: list[Recorded] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+    """Scores that have no mapping → why."""
+    weighted: int = 0
+    """Preferences between 1 and 2, which are read as the side that they are on."""
+    notes: list[str] = field(default_factory=list)
+    """What was read as what, where the format does not say it, and how to say otherwise."""
+
+
+def add_mapping(
+    found: Derived,
+    rows: Rows,
+    options: Options,
+    stages: Stages,
+    *,
+    item: dict[str, Any],
+    default_truth: str = "",
+    **mapping: Any,
+) -> None:
+    """Add a mapping; a column of known answers counts where each of them is a stage."""
+    column = options.truth or item.get("truth") or default_truth
+    truths: dict[str, int] = {}
+    if column:
+        written = {text_of(row, column, strict=bool(options.truth)) for row in rows} - {""}
+        stage_of = {
+            value: stages.label(value) if options.truth else stages.same(value) for value in written
+        }
+        unknown = sorted(value for value, stage in stage_of.items() if stage is None)
+        if unknown and options.truth:
+            legal = ", ".join(map(repr, (*stages.decisions, *stages.names)))
+            raise ConfigError(
+                f"{column} is {unknown[0]!r}, which is no verdict: {legal}.",
+                "Say what it stands for in a mapping file: see --show-mapping.",
+            )
+        if default_truth and not options.truth and written:
+            found.notes.append(_truth_note(column, unknown))
+        if unknown or not written:
+            column = ""
+        else:
+            truths = {value: stage for value, stage in sorted(stage_of.items()) if stage}
+    decisions = mapping.pop("decisions", stages.decisions)
+    given = {
+        **mapping,
+        "repeats": mapping.get("format", "rows") != "rows",
+        "scale": stages.scale,
+        "stages": () if stages.scale else stages.names,
+        "item": {**item, "truth": column},
+        "truths": {} if stages.scale or not column else truths,
+        "decisions": dict(sorted(decisions.items())),
+    }
+    found.readings.append(Recorded.model_validate(given))
+
+
+def _truth_note(column: str, unknown: Sequence[str]) -> str:
+    """Return whether a column was read as the known answers, and how to say otherwise."""
+    if unknown:
+        shown = ", ".join(map(repr, unknown[:3]))
+        return (
+            f"The column {column} is not read as the known answers: {shown} is no verdict. If it "
+            f"has them, use --truth {shlex.quote(column)}, or item.truth and truths in a mapping "
+            "file."
+        )
+    return (
+        f"The known answers are the column {column}, whose values are verdicts. If it is something "
+        "else, leave item.truth out of a mapping file."
+    )
+
+
+def text_of(row: Mapping[str, Any], column: str, *, strict: bool = False) -> str:
+    try:
+        return text_at(column, Source(row, {"": ""}))
+    except ColumnError as error:
+        if not strict:
+            return ""
+        raise ConfigError(f"--truth is {column!r}: {error.what}.", error.remedy) from error
+
+
+def names_of(files: RecordedFiles) -> str:
+    more = len(files.paths) - 1
+    return f"{files.paths[0]}{f' and {more} more' if more else ''}"
+
+
+def named_by(files: RecordedFiles) -> str:
+    return slug(files.paths[0].name.partition(".")[0])
+
+
+def rows_by(rows: Rows, column: str) -> dict[str, Rows]:
+    found: dict[str, Rows] = {}
+    for row in rows:
+        found.setdefault(row.get(column, ""), []).append(row)
+    return found
+
+
+def check_chosen(options: Options, names: Collection[str]) -> None:
+    for name in options.criteria:
+        if name not in names:
+            raise ConfigError(
+                f"--scorer is {name!r}, and no judgement is of it.",
+                f"Use one of {', '.join(map(repr, sorted(filter(None, names))))}.",
+            )
+
+
+def slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:80] or "recorded"

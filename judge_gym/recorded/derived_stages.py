@@ -1,0 +1,151 @@
+"""Stages of verdicts in files whose format says what their columns mean."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from judge_gym.recorded.mapping import Choice, Scale, as_number
+
+GRADES = {"I": "incorrect", "P": "partly correct", "C": "correct"}
+"""Grades of Inspect, lowest first; N is no answer."""
+NO_ANSWER = "N"
+OPPOSITES = (
+    ("false", "true"), ("fail", "pass"), ("no", "yes"), ("incorrect", "correct"),
+    ("wrong", "right"), ("bad", "good"), ("0", "1"),
+)  # fmt: skip
+"""Pairs of verdicts, the lower one first."""
+_LOW = {low for low, _ in OPPOSITES} | {"i"}
+_HIGH = {high for _, high in OPPOSITES} | {"c"}
+MOST = 10
+"""Most stages, and most values that an error names."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Verdicts as stages."""
+
+    names: tuple[str, ...]
+    decisions: Mapping[str, Choice]
+    scale: Scale | None = None
+    cuts: Sequence[float] = ()
+    written: bool = True
+    """Whether files write verdicts by these names."""
+
+    def same(self, value: str) -> int | None:
+        """Return the stage of a value that is literally a verdict, whatever its case."""
+        if self.scale:
+            return self.scale.stage(value)
+        named = {name: at for at, name in enumerate(self.names, 1)} if self.written else {}
+        for verdict, choice in {**named, **self.decisions}.items():
+            if isinstance(choice, int) and verdict.casefold() == value.casefold():
+                return choice
+        return None
+
+    def label(self, value: str) -> int | None:
+        """Return the stage that a known answer stands for."""
+        if (choice := self.decisions.get(value)) is not None:
+            return choice if isinstance(choice, int) else None
+        if value in self.names:
+            return self.names.index(value) + 1
+        if self.scale:
+            return self.scale.stage(value)
+        if self.cuts and (number := as_number(value)) is not None:
+            return _cut(number, self.cuts)
+        low = value.casefold() in _LOW
+        if low or value.casefold() in _HIGH:
+            return 1 if low else len(self.names)
+        return None
+
+
+class Unfit(Exception):
+    """Verdicts that are no stages; says why, and `scale` where they are more numbers than those."""
+
+    def __init__(self, why: str, scale: Scale | None = None) -> None:
+        super().__init__(why)
+        self.scale = scale
+
+    @property
+    def cut(self) -> str:
+        """An option that reads two stages, in the middle of the scale."""
+        if self.scale is None:
+            return ""
+        middle = (self.scale.lowest + self.scale.highest) / 2
+        return f"--cut {middle:.0f}" if abs(middle) >= MOST else f"--cut {middle:.2g}"
+
+    def noted(self, scorer: str) -> str:
+        """Return why, with the options that read the scores of a scorer."""
+        if not self.scale:
+            return str(self)
+        return f"{self}; --scorer {shlex.quote(scorer)} {self.cut} reads two"
+
+
+def stages_from(values: Iterable[str], cuts: Sequence[float], *, named: bool = False) -> Stages:
+    """Return the stages of verdicts; raises `Unfit` where they are none.
+
+    `named` verdicts may be any words, in alphabetical order.
+    """
+    given = {value for value in values if value}
+    if not given:
+        raise Unfit("no score is readable")
+    if given <= {*GRADES, NO_ANSWER}:
+        letters = [letter for letter in GRADES if letter != "P" or "P" in given]
+        decisions: dict[str, Choice] = {letter: at for at, letter in enumerate(letters, 1)}
+        if NO_ANSWER in given:
+            decisions[NO_ANSWER] = "abstained"
+        return Stages(tuple(GRADES[letter] for letter in letters), decisions, written=False)
+    for low, high in OPPOSITES:
+        if {value.casefold() for value in given} <= {low, high}:
+            of = {value: 1 + (value.casefold() == high) for value in given}
+            return Stages((low, high), of)
+    numbers = {value: number for value in given if (number := as_number(value)) is not None}
+    if len(numbers) == len(given):
+        return _of_numbers(numbers, cuts)
+    if named and 2 <= len(given) <= MOST:
+        return Stages(tuple(sorted(given)), {name: at for at, name in enumerate(sorted(given), 1)})
+    shown = ", ".join(map(repr, sorted(given - set(numbers))[:3]))
+    raise Unfit(f"verdicts such as {shown} have no order that is known")
+
+
+def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> Stages:
+    if cuts:
+        edges = sorted(cuts)
+        names = (f"below {edges[0]:g}", *(f"{edge:g} or more" for edge in edges))
+        return Stages(names, {value: _cut(number, edges) for value, number in numbers.items()},
+                       cuts=edges, written=False)  # fmt: skip
+    distinct = sorted(set(numbers.values()))
+    if len(distinct) < 2:
+        raise Unfit(f"the score is always {distinct[0]:g}")
+    lowest, highest = int(distinct[0]), int(distinct[-1])
+    if all(number.is_integer() for number in distinct) and highest - lowest < MOST:
+        return Stages((), {}, Scale(lowest=lowest, highest=highest))
+    if len(distinct) > MOST:
+        raise Unfit(
+            f"{len(distinct)} scores from {distinct[0]:g} to {distinct[-1]:g} are more than "
+            f"{MOST} stages",
+            scale=_scale(distinct[0], distinct[-1]),
+        )
+    return Stages(
+        tuple(f"{number:g}" for number in distinct),
+        {value: distinct.index(number) + 1 for value, number in numbers.items()},
+    )
+
+
+def _scale(lowest: float, highest: float) -> Scale:
+    whole = lowest.is_integer() and highest.is_integer()
+    return Scale(
+        lowest=int(lowest) if whole else lowest, highest=int(highest) if whole else highest
+    )
+
+
+def covering(scale: Scale, known: Iterable[str]) -> Scale:
+    """Return a scale that has the known answers, too, where all of them are numbers."""
+    written = {value for value in known if value}
+    numbers = [number for value in written if (number := as_number(value)) is not None]
+    if len(numbers) < len(written):
+        return scale
+    ends = [float(scale.lowest), float(scale.highest), *numbers]
+    return _scale(min(ends), max(ends))
+
+
+def _cut(number: float, cuts: Sequence[float]) -> int:
+    return 1 + sum(number >= cut for cut in cuts)

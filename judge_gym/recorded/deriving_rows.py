@@ -1,0 +1,154 @@
+"""Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
+from judge_gym.recorded.derived import (
+    Derived,
+    Options,
+    Rows,
+    add_mapping,
+    named_by,
+    names_of,
+    text_of,
+)
+from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, covering, stages_from
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.formats import READ
+from judge_gym.recorded.mapping import Scale, as_number
+
+_COLUMNS = {
+    "item": ("item", "item_id", "id"),
+    "judge": ("judge", "model", "annotator", "rater"),
+    "verdict": ("score", "verdict", "rating", "grade"),
+    "truth": ("truth", "label", "gold", "target"),
+    "text": ("text", "output", "answer"),
+    "system": ("system", "generator", "model"),
+}
+"""What a column of a plain file is → the names that it may have."""
+
+
+def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
+    there = list(rows[0])
+    if {"question_id", "judge"} <= set(there) and _of_mt_bench(found, rows, options, files):
+        return
+    columns = {role: _column(there, names) for role, names in _COLUMNS.items()}
+    missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
+    if missing:
+        wanted = "; ".join(f"{role}: {', '.join(_COLUMNS[role])}" for role in missing)
+        raise ConfigError(
+            f"No mapping is given, and no column is the {' or the '.join(missing)}. "
+            f"The columns are {', '.join(map(repr, there[:12]))}.",
+            f"Name them so ({wanted}), or say what they mean in a mapping file (--mapping). {READ}",
+        )
+    item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
+    others = [column for column in there if column not in (item, judge, verdict)]
+    system = _column(others, _COLUMNS["system"])
+    several = len({text_of(row, system) for row in rows}) > 1
+    try:
+        stages = stages_from({str(text_of(row, verdict)) for row in rows}, options.cuts)
+    except Unfit as unfit:
+        _check_numbers(files, verdict)
+        if unfit.scale is None:
+            raise ConfigError(
+                f"{verdict}: {unfit}.", "Name the stages in a mapping file."
+            ) from unfit
+        known = [text_of(row, options.truth or columns["truth"]) for row in rows]
+        scale = covering(unfit.scale, known)
+        stages = Stages((), {}, scale)
+        bands = "the nearest whole ones" if scale.is_whole else "ten equal bands"
+        found.notes.append(f"{verdict}: {unfit}, and are read as {bands}. {unfit.cut} reads two.")
+    add_mapping(
+        found, rows, options, stages, name=named_by(files), concept=verdict,
+        source="recorded judgements", judge_column=judge,
+        item={"key": _key_of(rows, item, judge, system) if several else item,
+              "text": columns["text"], "system": system if several else ""},
+        verdicts=[{"column": verdict}], default_truth=columns["truth"],
+    )  # fmt: skip
+
+
+def _key_of(rows: Rows, item: str, judge: str, system: str) -> str:
+    """Return what tells items apart: a question that several systems answered is several."""
+    systems: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        systems[text_of(row, item)].add(text_of(row, system))
+    answered = any(len(of) > 1 for of in systems.values())
+    return f"{{{item}}} · {{{system}}}" if answered else item
+
+
+def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> bool:
+    """Add the mapping of judgements of MT-bench (FastChat); returns whether they are that."""
+    there, first = set(rows[0]), rows[0]
+    judge = "judge[0]" if isinstance(first["judge"], list) else "judge"
+    key = "{question_id}" + ("-{turn}" if "turn" in there else "")
+    described = {
+        "name": named_by(files), "source": "MT-bench judgements", "judge_column": judge,
+        "unlisted": "unreadable", "default_truth": "",
+    }  # fmt: skip
+    if {"model", "score"} <= there:
+        scale = Stages((), {}, Scale(lowest=1, highest=10))
+        add_mapping(
+            found, rows, options, scale, concept="quality",
+            item={"key": f"{key}-{{model}}", "system": "model"},
+            verdicts=[
+                {"column": "score", "answer": "judgment" if "judgment" in there else ""}
+            ],
+            **described,
+        )  # fmt: skip
+        return True
+    if {"model_1", "model_2", "g1_winner", "g2_winner"} <= there:
+        pair = "{model_1} and {model_2}"
+        add_mapping(
+            found, rows, options, Stages(("model_1", "tie", "model_2"), {}),
+            concept="better answer",
+            item={"key": f"{key}-{{model_1}}-{{model_2}}", "system": pair},
+            verdicts=[
+                {"column": "g1_winner", "own_order": True},
+                {"column": "g2_winner", "own_order": True, "reversed": True},
+            ],
+            **described,
+        )  # fmt: skip
+        return True
+    return False
+
+
+def _check_numbers(files: RecordedFiles, column: str) -> None:
+    """Raise `ConfigError` naming the first values that are no numbers, where most are."""
+    given = [
+        (file, row, value)
+        for file, content in files.contents.items()
+        for row in content.rows
+        if (value := text_of(row.values, column))
+    ]
+    stray = [one for one in given if as_number(one[2]) is None]
+    if not stray or 2 * len(stray) > len(given):
+        return
+    places: dict[str, str] = {}
+    for file, row, value in stray:
+        places.setdefault(value, f"{value[:40]!r} ({file.name} {row.where})")
+    named, more = list(places.values())[:MOST], len(places) - MOST
+    commas = [value for value in places if as_number(value.replace(",", ".", 1)) is not None]
+    remedies = (
+        *(["Write a point in place of a decimal comma."] if commas else []),
+        *(
+            [
+                "Leave a cell empty for an answer that could not be read, or say in a mapping file "
+                "what a value stands for; `unlisted: unreadable` there counts others as unreadable."
+            ]
+            if len(commas) < len(places)
+            else []
+        ),
+    )
+    raise ConfigError(
+        f"{names_of(files)}: {column} is no number in {counted(len(stray), 'row')} of "
+        f"{len(given):,}: {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}.",
+        " ".join(remedies),
+    )
+
+
+def _column(there: Sequence[str], names: Sequence[str]) -> str:
+    """Return the column of the first of some names that is there, whatever its case; "" without."""
+    named = {column.strip().casefold(): column for column in there}
+    return next((named[name] for name in names if name in named), "")

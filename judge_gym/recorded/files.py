@@ -1,0 +1,67 @@
+"""The files of recorded judgements, and those that stand beside them."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judge_gym.design.config import COMPRESSED, corpus_files
+from judge_gym.errors import ConfigError
+from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.recorded.content import Content
+from judge_gym.recorded.mapping import Recorded
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class RecordedFiles:
+    """Files of recorded judgements; `folder` is where their names, and files beside them, begin."""
+
+    paths: tuple[Path, ...]
+    folder: Path
+    contents: Mapping[Path, Content] = field(default_factory=dict)
+    """The records of files of other tools, read already."""
+    under: str = ""
+    """Where the rows stand in a JSON file that is an object."""
+
+    def rows(self, file: Path) -> Iterable[Row]:
+        """Return the records of one of the files."""
+        if file in self.contents:
+            return self.contents[file].rows
+        return read_rows(file, self.under)
+
+
+def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
+    """Return the files of judgements: those given, and of a folder those that fit `files`.
+
+    Raises `ConfigError` without any.
+    """
+    chosen: dict[Path, None] = {}
+    for path in paths:
+        found = corpus_files(path)
+        if path.is_dir() and (pattern := recorded.files):
+            fitting = [file for file in found if file.match(pattern)]
+            if not fitting:
+                names = ", ".join(file.relative_to(path).as_posix() for file in found[:_MOST_NAMED])
+                raise ConfigError(f"files is {pattern!r}, which fits no file of {path}: {names}.")
+            found = fitting
+        chosen |= dict.fromkeys(found)
+    first = paths[0]
+    folder = first if first.is_dir() else first.parent
+    if len(paths) > 1:
+        folder = Path(os.path.commonpath([file.parent.absolute() for file in chosen]))
+        chosen = dict.fromkeys(file.absolute() for file in chosen)
+    return RecordedFiles(tuple(chosen), folder, under=recorded.rows)
+
+
+def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
+    """Return the file that describes the items; raises `ConfigError` if it is missing."""
+    return beside(files, recorded.item.file) if recorded.item.file else None
+
+
+def beside(files: RecordedFiles, name: str) -> Path:
+    """Return a file beside the judgements, which may be compressed."""
+    path, packed = files.folder / name, files.folder / f"{name}{COMPRESSED}"
+    [file] = corpus_files(packed if packed.is_file() and not path.exists() else path)
+    return file

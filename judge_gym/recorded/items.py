@@ -1,0 +1,104 @@
+"""What a row says of its item: its texts, its known answer and the labels of people."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from judge_gym.evidence.normal_text import normal_line, normal_text
+from judge_gym.evidence.rows import read_rows
+from judge_gym.recorded.columns import as_text
+from judge_gym.recorded.files import RecordedFiles, items_file
+from judge_gym.recorded.judged import RecordedItem, Unread
+from judge_gym.recorded.mapping import Recorded, as_number, values_of
+from judge_gym.recorded.record import Record, Refusals
+
+_LEFT_LABELS = {"was_cancelled": ("true",), "status": ("discarded", "draft", "pending")}
+"""Key of an annotation of Label Studio or a response of Argilla → its values that say that the
+person did not give this label."""
+
+
+@dataclass(frozen=True)
+class Described:
+    file: Path
+    items: Mapping[str, RecordedItem]
+
+
+def described_items(files: RecordedFiles, recorded: Recorded, unread: Unread) -> Described:
+    file = items_file(files, recorded)
+    assert file is not None
+    items: dict[str, RecordedItem] = {}
+    unknown = Refusals()
+    for row in read_rows(file):
+        record = Record(file, row, {})
+        with unknown:
+            item = item_of(record, recorded, unread)
+            if item.key in items:
+                raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
+            items[item.key] = item
+    unknown.fail()
+    return Described(file, items)
+
+
+def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
+    if record.row.fault:
+        raise record.fault(record.row.fault)
+    columns = recorded.item
+    key = record.named(columns.key)
+    for column in dict.fromkeys((columns.known, *columns.people)):
+        if (why := _left_label(record, recorded, column)) and record.text(column):
+            unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
+    return RecordedItem(
+        key=key,
+        title=normal_line(record.text(columns.title), 500),
+        text=normal_text(record.text(columns.text)),
+        category=normal_line(record.text(columns.category), 500),
+        truth=_known(record, recorded, columns.known),
+        people=tuple(_known(record, recorded, column) for column in columns.people),
+        system=normal_line(record.text(columns.system), 500),
+        longest=_longest(record, columns.texts),
+        number=_known_number(record, recorded),
+    )
+
+
+def _known(record: Record, recorded: Recorded, column: str) -> int | None:
+    """Return the stage that a column's value stands for; None where it is empty or left."""
+    value = record.text(column)
+    if not value or _left_label(record, recorded, column):
+        return None
+    stage = recorded.label(value)
+    if stage is None:
+        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
+    return stage
+
+
+def _known_number(record: Record, recorded: Recorded) -> float | None:
+    """Return the known answer as a number, or without one the mean of people's labels."""
+    columns = recorded.item
+    written = [
+        record.text(column)
+        for column in ((columns.known,) if columns.known else columns.people)
+        if not _left_label(record, recorded, column)
+    ]
+    numbers = [number for text in written if text and (number := as_number(text)) is not None]
+    return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
+
+
+def _left_label(record: Record, recorded: Recorded, column: str) -> str:
+    """Return why a label of a person does not count, by the entry of a list it stands in."""
+    entries = record.entries(column)
+    for key, chosen in recorded.item.only.items() if entries else ():
+        written = [as_text(entry.get(key)) for entry in entries if key in entry]
+        if not any(value in values_of(chosen) for value in written):
+            return f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
+    for entry in entries:
+        for key, left in _LEFT_LABELS.items():
+            if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
+                return f"{key} is {as_text(entry[key])}"
+    return ""
+
+
+def _longest(record: Record, texts: Mapping[str, int]) -> int | None:
+    lengths = {stage: len(record.text(column)) for column, stage in texts.items()}
+    longest = [stage for stage, length in lengths.items() if length == max(lengths.values())]
+    return longest[0] if len(longest) == 1 and len(lengths) > 1 else None

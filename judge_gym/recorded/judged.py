@@ -1,0 +1,146 @@
+"""What files of recorded judgements hold: items, judgements, and what of them was not read."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from judge_gym.recorded.content import Left
+from judge_gym.recorded.mapping import Choice, as_number
+from judge_gym.recorded.reported import Apart
+
+KNOWN = "the known answers"
+"""Who gave the known answers, in `Unread.ranges`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedItem:
+    """What was judged; `truth` is the known stage, None if unknown."""
+
+    key: str
+    title: str
+    text: str
+    category: str
+    truth: int | None
+    people: tuple[int | None, ...] = ()
+    """The stage that each person gave it; None without a label."""
+    system: str = ""
+    """What was compared, such as the model that wrote it."""
+    longest: int | None = field(default=None, compare=False)
+    """The stage that chooses the longest of its texts; None where several are, or are not named."""
+    number: float | None = field(default=None, compare=False)
+    """The known answer as a number, or the mean of people's labels; None where they are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One judgement as recorded, its stages in the rubric's own order.
+
+    `answer` is a raw answer that is not parsed yet, `choice` a decision. Both are None where the
+    file has neither.
+    """
+
+    item: str
+    reversed: bool
+    choice: tuple[int, ...] | Literal["abstained"] | None = None
+    answer: str | None = None
+    verdict: str = ""
+    """The decision as written in the file."""
+    behind: str | None = None
+    """The raw answer behind a decision."""
+    preference: float | None = None
+    """The preference for the second text of a pair, in [1, 2]."""
+
+    @property
+    def number(self) -> float | None:
+        """A decision that is a number; None for any other, and one that is not on the scale."""
+        return None if self.choice in (None, "abstained") else as_number(self.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judged: a judge, and the wording of its prompt, "" where the file does not name one."""
+
+    judge: str
+    wording: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.judge}, wording {self.wording}" if self.wording else self.judge
+
+
+@dataclass
+class RecordedWindow:
+    """The items of a window, and who judged → judgements; both in the file's order."""
+
+    items: dict[str, RecordedItem] = field(default_factory=dict)
+    judgements: dict[Judging, list[Given]] = field(default_factory=dict)
+
+    def replicates(self, judging: Judging) -> int:
+        """Return the largest number of judgements of one item by this judge and wording."""
+        counts = Counter(given.item for given in self.judgements[judging])
+        return max(counts.values(), default=1)
+
+
+@dataclass
+class Unread:
+    """What a mapping leaves of the rows."""
+
+    columns: dict[str, None] = field(default_factory=dict)
+    """Columns that it does not name."""
+    entries: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """A list of judgements → how many entries it reads, and how many the longest has."""
+    empty: dict[Judging, list[str]] = field(default_factory=dict)
+    """Who judged → item and line of each judgement whose cell is empty."""
+    unlisted: dict[str, list[str]] = field(default_factory=dict)
+    """An answer that is no verdict → its judgements: who judged, item and line."""
+    again: list[str] = field(default_factory=list)
+    """Rows of an item, judge and wording that an earlier row is of: who judged, item and line."""
+    cells: int = 0
+    """How many items, judges and wordings the rows are of."""
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
+    unlabelled: list[str] = field(default_factory=list)
+    """Items whose known answer is empty, where there is a column of known answers."""
+    unfinished: int = 0
+    """Judgements of runs that were not finished."""
+    between: dict[str, None] = field(default_factory=dict)
+    """Scores between two whole ones of the scale."""
+    others: int = 0
+    """Rows that `only` leaves out."""
+    not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Why a label of a person does not count, such as "status is discarded" → its item and
+    column."""
+    left: dict[Left, list[str]] = field(default_factory=dict)
+    """Why a file's records are no judgements → which they are."""
+    apart: list[Apart] = field(default_factory=list)
+    """Means that a file reports and that differ from those of its judgements."""
+    pooled: dict[str, dict[str, None]] = field(default_factory=dict)
+    """A column that may name what was compared, and that no figure is given by → its values."""
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """What files hold: window → its items and judgements, and what was left."""
+
+    windows: dict[str, RecordedWindow]
+    unread: Unread
+
+
+Stages = tuple[int, ...] | Literal["abstained"]
+
+
+def stages_of(choice: Choice) -> Stages:
+    """Return the stages of a choice, ascending."""
+    return (choice,) if isinstance(choice, int) else choice
+
+
+def turned(stages: Stages, n_stages: int) -> Stages:
+    """Return the stages that were chosen where the rubric was shown in reverse."""
+    if stages == "abstained":
+        return stages
+    return tuple(sorted(n_stages + 1 - stage for stage in stages))
+
+
+def stage_set(stages: Sequence[int]) -> int:
+    """Return the bit set of stages, bit s-1 for stage s."""
+    return sum(1 << (stage - 1) for stage in stages)

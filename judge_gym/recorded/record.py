@@ -1,0 +1,85 @@
+"""A row of a file of recorded judgements, and the values that its mapping does not have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from judge_gym.errors import DataFileError, EvidenceError
+from judge_gym.evidence.normal_text import normal_line
+from judge_gym.evidence.rows import Row
+from judge_gym.recorded.columns import ColumnError, Source, entered, text_at
+
+LONGEST_NAME = 200
+"""Most characters of an item's key and of a judge's name; more are cut."""
+_MOST_UNKNOWN = 10
+
+
+@lru_cache(maxsize=1 << 16)
+def name_of(text: str) -> str:
+    return normal_line(text, LONGEST_NAME)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row, with the file it is in."""
+
+    file: Path
+    row: Row
+    parts: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """Return a value as text; "" for a column that the mapping does not name."""
+        try:
+            return text_at(column, Source(self.row.values, self.parts))
+        except ColumnError as error:
+            raise self.fault(error.what, error.remedy) from error
+
+    def entries(self, column: str) -> list[Mapping[str, Any]]:
+        """Return the objects in lists that the path of a column leads through."""
+        return entered(column, self.row.values)
+
+    def named(self, column: str) -> str:
+        """Return a value as a name; raises `EvidenceError` if it is empty."""
+        name = name_of(self.text(column))
+        if not name:
+            raise self.fault(f"{column} is empty")
+        return name
+
+    def fault(self, what: str, remedy: str = "") -> EvidenceError:
+        return self.row.error(self.file, what, remedy)
+
+    def unknown(self, column: str, remedy: str) -> "UnknownValueError":
+        """Return the error of a verdict or label that the mapping does not have."""
+        error = self.fault(f"{column} is {self.text(column)!r}", remedy)
+        return UnknownValueError(error.message, error.remedy)
+
+
+class UnknownValueError(DataFileError):
+    """A verdict or label that the mapping does not have."""
+
+
+class Refusals:
+    """Collects the errors of values that a mapping does not have, to name several at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[UnknownValueError] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, UnknownValueError):
+            self._errors.append(error)
+            return True
+        return False
+
+    def fail(self) -> None:
+        """Raise `EvidenceError` if there are any."""
+        if not self._errors:
+            return
+        messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
+        if more := len(self._errors) - len(messages):
+            messages.append(f"and {more} more.")
+        raise DataFileError("\n".join(messages), self._errors[0].remedy)
