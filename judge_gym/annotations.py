@@ -5,14 +5,17 @@ annotator on an item, or a value of several labels, are a set of acceptable labe
 judges may stand among those of people. Values only; `lab.annotating` stores them.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from judge_gym.alike import by_folded, folded, said_alike
 from judge_gym.design.config import (
     corpus_files,
     corpus_suffix,
@@ -34,6 +37,7 @@ MAX_LABELS = 62
 """Most labels of a data set; a set of labels is stored as bits where it is computed with."""
 MAX_ROWS = 2_000_000
 _MOST_NAMED = 5
+_MOST_REPEATED = 10
 LONGEST = 1000
 """Most characters of an item's key, an annotator or a label."""
 
@@ -149,6 +153,11 @@ class Annotations:
         """The labels: those declared, else those that occur, sorted."""
         return self.described.allowed or labels_in(self.rows)
 
+    @property
+    def names_alike(self) -> str:
+        """The annotators whose names differ only in case, with their labels; "" without any."""
+        return said_alike(Counter(row.annotator for row in self.rows))
+
     def of_kind(self, kind: Kind) -> list[Annotation]:
         """Return the rows of people or of judges."""
         return [row for row in self.rows if row.kind == kind]
@@ -209,6 +218,7 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     for row in read_rows(file, mapping.rows):
         if reading.chooses(row):
             reading.take(row)
+    reading.check_repeated()
     if not reading.found:
         raise reading.nothing()
     rows = tuple(
@@ -237,6 +247,8 @@ class _Reading:
     """The row that each label is of."""
     seen: dict[str, dict[str, None]] = field(default_factory=dict)
     """Column of `only` → its values in the rows."""
+    repeated: list[DataFileError] = field(default_factory=list)
+    """The rows that repeat a label of an earlier one."""
     count: int = 0
 
     def chooses(self, row: Row) -> bool:
@@ -278,12 +290,14 @@ class _Reading:
         first = self.lines.setdefault(key, row.line)
         for label in self._labels(row):
             if label in given:
-                raise row.error(
+                error = row.error(
                     self.file,
                     f"{columns.label} is {label!r}, which {key[1]!r} gave item {key[0]!r} "
                     f"in line {first}, too",
                     self._remedy(row, self.first[(*key, label)]),
                 )
+                self.repeated.append(error)
+                continue
             given.append(label)
             self.first[(*key, label)] = row
         if len(given) > 1 and self.described.score == "neg_rmse":
@@ -292,6 +306,15 @@ class _Reading:
                 f"{key[1]!r} gave item {key[0]!r} several labels ({', '.join(given)})",
                 "The score neg_rmse compares one number with others: use score: similarity.",
             )
+
+    def check_repeated(self) -> None:
+        """Raise `DataFileError` that names the rows that repeat a label of an earlier one."""
+        if not self.repeated:
+            return
+        messages = [error.message for error in self.repeated[:_MOST_REPEATED]]
+        if more := len(self.repeated) - len(messages):
+            messages.append(f"and {more:,} more such rows.")
+        raise DataFileError("\n".join(messages), self.repeated[0].remedy)
 
     def _remedy(self, row: Row, first: Row) -> str:
         """Return what to do about a row that repeats a label of another."""
@@ -325,12 +348,21 @@ class _Reading:
         column = self.mapping.columns.label
         value = row.value(self.file, column)
         parts: Sequence[Any] = value if isinstance(value, list) else [value]
+        parts = [
+            row.number(self.file, column, part) if isinstance(part, str) else part for part in parts
+        ]
         texts = [self._as_text(row, column, part) for part in parts]
         if self.mapping.separator and not isinstance(value, list):
             texts = [part.strip() for part in texts[0].split(self.mapping.separator)]
+        texts = [self._spelt.get(folded(text), text) for text in texts]
         for text in texts:
             self._check(row, column, text)
         return texts
+
+    @cached_property
+    def _spelt(self) -> dict[str, str]:
+        """Label as it is compared → as it is spelt in the mapping, where case alone differs."""
+        return by_folded({label: label for label in self.described.allowed})
 
     def _check(self, row: Row, column: str, label: str) -> None:
         allowed = self.described.allowed

@@ -1,9 +1,17 @@
 """Counts in messages, with a noun that agrees: "1 experiment", "2 experiments"."""
 
+from collections.abc import Sequence
+
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which is given in the singular: `counted(2, "open batch")`."""
     return f"{number:,} {noun if number == 1 else _plural(noun)}"
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of some names in a list, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def _plural(noun: str) -> str:

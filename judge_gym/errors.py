@@ -83,10 +83,16 @@ _MOST_LISTED = 12
 
 
 def did_you_mean(typed: object, names: Collection[str]) -> str:
-    """Return "Did you mean …? " if a known name begins with `typed` or is similar, else ""."""
-    longer = [name for name in names if typed and name.startswith(str(typed))]
-    close = longer or difflib.get_close_matches(str(typed), names, n=1)
-    return f"Did you mean {close[0]}? " if close else ""
+    """Return "Did you mean …? " if a known name begins with `typed` or is similar, else "".
+
+    Case and the space around a name do not count.
+    """
+    wanted = str(typed).strip().casefold()
+    by_plain = {name.strip().casefold(): name for name in reversed(list(names))}
+    longer = [plain for plain in reversed(by_plain) if wanted and plain.startswith(wanted)]
+    close = [plain for plain in by_plain if plain == wanted and wanted] or longer
+    close = close or difflib.get_close_matches(wanted, by_plain, n=1)
+    return f"Did you mean {by_plain[close[0]]}? " if close else ""
 
 
 def listing(names: Sequence[str], command: str, typed: str = "") -> str:

@@ -26,7 +26,8 @@ from judge_gym.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from judge_gym.lab.importing import Imported, Repeats
+    from judge_gym.lab.importing import Imported
+    from judge_gym.lab.recorded_answers import Repeats
 
 _MOST_SIZES = 4
 """Numbers of repeats that are listed one by one."""
@@ -165,7 +166,7 @@ def import_verdicts(
 
 def _imported(name: str, done: "Imported") -> "Iterator[str]":
     """Yield what was imported as the sweep `name`, what to be careful about, and what is next."""
-    from judge_gym.report.recorded import agreement, file_cautions
+    from judge_gym.report.file_cautions import agreement, file_cautions
 
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
@@ -254,6 +255,13 @@ def import_annotations(
             for one in done
         ),
     )
+    for given in read:
+        if alike := given.names_alike:
+            console.print(
+                f"Warning: names that differ only in case are different annotators: {alike} items. "
+                "Write one of them in the file if they are one.",
+                markup=False,
+            )
     following = f"figures {name}" if name else f"alt-test {done[0].name}"
     console.print(f"Next: {command()} analyse {following}", markup=False)
 

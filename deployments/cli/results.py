@@ -122,7 +122,7 @@ def print_json(report: "Report", file: Path, *, everything: bool = False) -> Non
         "sweep": run.sweep,
         "run": run.id or None,
         "simulated": run.simulated,
-        "imported": report.imported,
+        "imported": report.imported > 0,
         "ran": summary.ran,
         "progress": summary.progress,
         "spent": summary.spent,

@@ -34,12 +34,12 @@ from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
-from judge_gym.lab.importing import (
+from judge_gym.lab.importing import recorded_experiments
+from judge_gym.lab.recorded_answers import (
     Compared,
     Repeats,
     compared_answers,
     item_key,
-    recorded_experiments,
     sample_rows,
 )
 from judge_gym.metrics.cells import IntArray
@@ -148,7 +148,7 @@ def recorded_data(
         truth=_truth([items[place][1] for place in order], labels),
         simulated_arms=frozenset(),
         imported_arms=frozenset(columns.arm.tolist()),
-        people=_people(recorded, [items[place][1] for place in order], labels),
+        people=_people(recorded, windows, numbers, labels),
     )
     return data, np.array(longest, dtype=np.int64)
 
@@ -270,23 +270,38 @@ def _are_stages(scored: Sequence[Given]) -> bool:
 
 
 def _people(
-    recorded: Recorded, items: Sequence[RecordedItem], labels: tuple[str, ...]
+    recorded: Recorded,
+    windows: Mapping[str, RecordedWindow],
+    numbers: Mapping[tuple[str, str], int],
+    labels: tuple[str, ...],
 ) -> tuple[PeopleLabels, ...]:
-    """Return the labels of the columns of people as one set, compared as labels of an import."""
+    """Return the labels of people, in columns and in rows of their own, as one set of labels.
+
+    They are compared as labels of an import. Several labels of a person of an item are a set.
+    """
     given = [
-        (number, person, labels[stage - 1])
-        for number, item in enumerate(items)
-        for person, stage in zip(recorded.item.people, item.people, strict=True)
-        if stage
+        (numbers[place], person, tuple(sorted({labels[stage - 1] for stage in stages})))
+        for name, window in windows.items()
+        for item in window.items.values()
+        if (place := (name, item_key(item.key))) in numbers
+        for person, stages in (
+            *(
+                (person, [stage])
+                for person, stage in zip(recorded.item.people, item.people, strict=True)
+                if stage
+            ),
+            *window.labels.get(item.key, {}).items(),
+        )
     ]
+    given.sort(key=lambda one: one[0])
     if not given:
         return ()
     how = AnnotationSet()
-    numbers, people, stages = zip(*given, strict=True)
+    of_items, people, stages = zip(*given, strict=True)
     return (
         PeopleLabels(
-            "people", how.score, how.epsilon, _RUBRIC, np.array(numbers, dtype=np.int64),
-            people, tuple((stage,) for stage in stages),
+            "people", how.score, how.epsilon, _RUBRIC, np.array(of_items, dtype=np.int64),
+            people, stages,
         ),
     )  # fmt: skip
 
@@ -328,8 +343,9 @@ def _samples(
     repeats: Repeats,
 ) -> Iterator[tuple[int, int, int, str, int, int, int]]:
     for arm, ((name, judging), experiment) in enumerate(experiments.items()):
-        rows = list(sample_rows(recorded, experiment, windows[name].judgements[judging]))
-        repeats.add(judging, rows, experiment.scale_size)
+        judgements = windows[name].judgements[judging]
+        rows = list(sample_rows(recorded, experiment, judgements))
+        repeats.add(judging, judgements, rows, experiment.scale_size)
         for row in rows:
             yield (
                 arm,

@@ -34,6 +34,8 @@ _OF_HIGHEST = re.compile(
 )
 _OTHER_NUMBER = "a number that is none of the declared forms"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SAME_NUMBER = r"(?:(?:\.0+|,00?)(?!\d|[.,]\d))?"
+"""What may follow a whole number and leave it the same: 4.0 is 4."""
 _ANY_NUMBER = r"[+-]?\d+(?:[.,/]\d+)*"
 _UNDECLARED = object()
 """The meaning of a form whose number is not declared: `[[7.5]]` beside `[[7]]` and `[[8]]`."""
@@ -155,8 +157,11 @@ def _undeclared(names: Sequence[str]) -> list[str]:
 
 def _pattern(form: str) -> str:
     parts = [token.text for token in tokenize(read_answer(form).text)]
-    body = _LAYOUT.join(map(re.escape, parts))
+    body = _LAYOUT.join(
+        re.escape(part) + (_SAME_NUMBER if part.isdecimal() else "") for part in parts
+    )
     start = r"(?<!\w)" if parts and parts[0][0].isalnum() else ""
+    start += r"(?<!\d[.,])" if parts and parts[0][0].isdecimal() else ""
     end = r"(?![^\W\d])" if parts and parts[-1][-1].isalnum() else ""
     return f"{start}{body}{end}"
 

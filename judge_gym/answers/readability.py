@@ -71,9 +71,9 @@ class Answers:
         kind, count = min(kinds.items(), key=lambda entry: (-entry[1], entry[0]))
         own = {text: n for text, n in self.failures.items() if kind_of(text) == kind}
         example = min(own.items(), key=lambda entry: (-entry[1], entry[0]))[0]
-        rest = kinds.total() - count
-        others = f"; {rest} for other reasons" if rest else ""
-        return f"{summary} ({count} {shortened(example)}{others})"
+        others = sorted((kinds - Counter({kind: count})).items(), key=lambda one: (-one[1], one[0]))
+        rest = "".join(f"; {times} {other}" for other, times in others)
+        return f"{summary} ({count} {shortened(example)}{rest})"
 
 
 class TooFewReadableError(JudgeGymError):

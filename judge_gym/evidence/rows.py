@@ -1,4 +1,4 @@
-"""Rows of JSONL, JSON and CSV files: values with line numbers, or typed values with names.
+"""Rows of JSONL, JSON and CSV files: values with line numbers.
 
 A `.json` file holds an array of objects; one with an object a line is read as JSONL.
 
@@ -11,28 +11,27 @@ import json
 import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_LE
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar, cast
+from typing import Any, BinaryIO, cast
 
-from pydantic import BaseModel, ValidationError
-
-from judge_gym.design.config import COMPRESSED, corpus_files, corpus_suffix, shown
+from judge_gym.design.config import COMPRESSED, corpus_suffix, shown
 from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
+from judge_gym.evidence.numbers import WITHOUT, DecimalCommas, decimal_commas, plain_number
 
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
 MAX_ARRAY_BYTES = 500_000_000
 """Longest JSON array that is read; it is in memory as a whole."""
-_NOT_JSON = "not JSON"
+NOT_JSON = "not JSON"
 _NO_ROWS = "neither an array of objects nor an object a line"
-_NO_ARRAY = f"{_NOT_JSON}: {_NO_ROWS}"
+_NO_ARRAY = f"{NOT_JSON}: {_NO_ROWS}"
 _DEEPEST = 3
 """Most keys above a list of rows that a message names."""
-_CUT = "a JSON object that does not end on its line"
-_ONE_OBJECT = "the file is one JSON object"
+CUT = "a JSON object that does not end on its line"
+ONE_OBJECT = "the file is one JSON object"
 _MOST_KEYS = 5
 """Most keys of such an object that a message names."""
 _OPENING = re.compile(r"\s*\[\s*")
@@ -52,6 +51,8 @@ class Row:
     fault: str = ""
     place: str = ""
     """What the record is, in a file without lines, such as `sample 3, epoch 2`."""
+    numbers: DecimalCommas = WITHOUT
+    """How the columns of its file write numbers."""
 
     @property
     def where(self) -> str:
@@ -66,8 +67,19 @@ class Row:
         """Return the value of a column; raises `EvidenceError` if there is no such column."""
         if column not in self.values:
             there = ", ".join(map(repr, self.values))
-            raise self.error(file, f"there is no {column!r}", f"The row has {there}.")
+            meant = did_you_mean(column, list(self.values))
+            raise self.error(file, f"there is no {column!r}", f"{meant}The row has {there}.")
         return self.values[column]
+
+    def number(self, file: Path, column: str, text: str) -> str:
+        """Return a value of a column with a point, where it is a number; any other unchanged.
+
+        Raises `DataFileError` where the column has numbers with a decimal comma and with a point.
+        """
+        found = plain_number(text, comma=self.numbers.are_in(column))
+        if (mixed := self.numbers.mixed(column)) and found.strip()[:1].isdecimal():
+            raise DataFileError(f"{file}: {mixed}.", "Write all numbers of a column in one way.")
+        return found
 
 
 def read_rows(file: Path, under: str = "") -> Iterator[Row]:
@@ -201,9 +213,16 @@ def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
         before = 1 if given else 0
         if not given:
             handle.seek(0)
-        reader = csv.reader(handle, delimiter=given[1] if given else _delimiter(first))
+        delimiter = given[1] if given else _delimiter(first)
         line = 1
         try:
+            numbers = WITHOUT
+            if delimiter != ",":
+                numbers = decimal_commas(csv.reader(handle, delimiter=delimiter), before)
+                handle.seek(0)
+                for _ in range(before):
+                    handle.readline()
+            reader = csv.reader(handle, delimiter=delimiter)
             header = next(reader, [])
             _check_header(file, header)
             while True:
@@ -213,7 +232,7 @@ def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
                     return
                 # Spreadsheets leave rows of empty cells below the last one.
                 if any(cell.strip() for cell in cells):
-                    yield _csv_row(line, header, cells)
+                    yield _csv_row(line, header, cells, numbers)
         except csv.Error as error:
             raise DataFileError(
                 f"{file} line {line}: not CSV from here on: {error}.",
@@ -242,11 +261,11 @@ def _check_header(file: Path, header: list[str]) -> None:
         raise DataFileError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
 
 
-def _csv_row(line: int, header: list[str], cells: list[str]) -> Row:
+def _csv_row(line: int, header: list[str], cells: list[str], numbers: DecimalCommas) -> Row:
     values = dict(zip(header, cells, strict=False))
     if len(cells) != len(header):
         return Row(line, values, f"{len(cells)} values under {len(header)} column names")
-    return Row(line, values, _encoding_fault(values))
+    return Row(line, values, _encoding_fault(values), numbers=numbers)
 
 
 def _json_rows(handle: BinaryIO) -> Iterator[Row]:
@@ -255,8 +274,8 @@ def _json_rows(handle: BinaryIO) -> Iterator[Row]:
             yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
         elif line.strip():
             row = _json_row(number, line)
-            if row.fault.startswith(_NOT_JSON) and _goes_on(line, handle):
-                yield Row(number, {}, _CUT)
+            if row.fault.startswith(NOT_JSON) and _goes_on(line, handle):
+                yield Row(number, {}, CUT)
                 return
             yield row
 
@@ -283,7 +302,7 @@ def _json_row(number: int, line: bytes) -> Row:
     except (ValueError, RecursionError) as error:
         is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
         why = "a comment, which JSON does not have: remove it" if is_comment else error
-        return Row(number, {}, f"{_NOT_JSON}: {why}")
+        return Row(number, {}, f"{NOT_JSON}: {why}")
     return _object_row(number, values)
 
 
@@ -309,10 +328,10 @@ def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
         yield from _entries(text, opening.end())
         return
     if keys := _keys_of(text):
-        yield Row(1, {}, f"{_ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(text)}")
+        yield Row(1, {}, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(text)}")
         return
     for row in _json_rows(BytesIO(content)):
-        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(_NOT_JSON) else row
+        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(NOT_JSON) else row
 
 
 def _rows_hint(text: str) -> str:
@@ -346,12 +365,12 @@ def _entries(text: str, start: int) -> Iterator[Row]:
         try:
             values, end = decode(text, start)
         except (ValueError, RecursionError) as error:
-            yield Row(line, {}, f"{_NOT_JSON}: {error}")
+            yield Row(line, {}, f"{NOT_JSON}: {error}")
             return
         yield _object_row(line, values)
         separator = _SEPARATED.match(text, end)
         if separator is None:
-            yield Row(line, {}, f"{_NOT_JSON}: no comma or bracket after this entry")
+            yield Row(line, {}, f"{NOT_JSON}: no comma or bracket after this entry")
             return
         start = separator.end()
 
@@ -370,153 +389,3 @@ def _encoding_fault(values: dict[str, Any]) -> str:
         if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
             return f"field {name!r} is not UTF-8"
     return ""
-
-
-MAX_ROWS = 100_000
-"""Most rows of one corpus."""
-_LONGEST_ADVICE = 300
-_MEND = "Mend or remove this row."
-R = TypeVar("R", bound=BaseModel)
-
-
-@dataclass(frozen=True, eq=False)
-class TypedRows(Generic[R]):
-    """The rows of a corpus, with their locations and columns."""
-
-    rows: tuple[R, ...]
-    places: tuple[str, ...]
-    """File and line of each row."""
-    columns: tuple[str, ...]
-    """Every column of the files, in order."""
-    used: Mapping[str, str]
-    """Field → the column that it was read from."""
-
-
-def read_typed(path: Path, form: type[R], **more: Any) -> tuple[R, ...]:
-    """Return the rows of `read_typed_rows`."""
-    return read_typed_rows(path, form, **more).rows
-
-
-def read_typed_rows(
-    path: Path,
-    form: type[R],
-    columns: Sequence[str] = (),
-    fields: Mapping[str, str] | None = None,
-    **more: Any,
-) -> TypedRows[R]:
-    """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
-
-    `columns` are the fields of `form` that come from the file (default: all), and `more` holds
-    values that all rows share. A field is read from the column of its name, whatever its case, or
-    from the column that `fields` names. Blank values count as missing. A row without an `id` is
-    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
-    and value for the first row that cannot be read, a repeated id, and a missing column.
-    """
-    reading = _Reading(form, columns or tuple(form.model_fields), fields or {}, more)
-    for file in corpus_files(path):
-        for row in read_rows(file):
-            reading.add(file, row)
-    return reading.result(path)
-
-
-class _Reading(Generic[R]):
-    def __init__(
-        self,
-        form: type[R],
-        names: Sequence[str],
-        fields: Mapping[str, str],
-        more: Mapping[str, Any],
-    ) -> None:
-        self._form, self._names, self._fields, self._more = form, names, fields, more
-        self._rows: dict[str, R] = {}
-        self._places: list[str] = []
-        self._columns: dict[str, None] = {}
-        self._used: dict[str, str] = {}
-
-    def add(self, file: Path, row: Row) -> None:
-        """Add a row of the file."""
-        if row.fault:
-            remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
-            if row.fault == _CUT:
-                remedy = "Write each object on one line, or an array of them in a .json file."
-            if row.fault.startswith(_ONE_OBJECT):
-                remedy = "Save the array of rows alone, or an object a line in a .jsonl file."
-            if row.line == 1 and row.fault.startswith(_NOT_JSON):
-                remedy = f"If the file is CSV, rename it to end in .csv. Otherwise: {_MEND}"
-            raise _fault(file, row, row.fault, remedy)
-        self._columns.update(dict.fromkeys(row.values))
-        values = self._values(file, row)
-        given = values.pop("id", len(self._rows) + 1)
-        name = str(given) if isinstance(given, int) else given
-        one = self._typed(file, row, {**values, "id": name, **self._more})
-        if name in self._rows:
-            above = self._places[list(self._rows).index(name)]
-            raise _fault(file, row, f"id is {name!r}, which {above} has, too")
-        if len(self._rows) == MAX_ROWS:
-            raise _fault(file, row, f"more than {MAX_ROWS} rows")
-        self._rows[name] = one
-        self._places.append(f"{file} line {row.line}")
-
-    def result(self, path: Path) -> TypedRows[R]:
-        """Return the rows; raises `EvidenceError` without any."""
-        if not self._rows:
-            raise DataFileError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
-        for field, column in self._fields.items():
-            if column not in self._columns:
-                raise DataFileError(
-                    f"{path}: fields: {field} is {column!r}, and no row has such a column.",
-                    f"{did_you_mean(column, list(self._columns))}{_listed(self._columns)}",
-                )
-        places, columns = tuple(self._places), tuple(self._columns)
-        return TypedRows(tuple(self._rows.values()), places, columns, self._used)
-
-    def _values(self, file: Path, row: Row) -> dict[str, Any]:
-        values = {}
-        for name in self._names:
-            column = self._column(file, row, name)
-            value = None if column is None else row.values.get(column)
-            if column is None or value is None or (isinstance(value, str) and not value.strip()):
-                continue
-            values[name], self._used[name] = value, column
-        return values
-
-    def _column(self, file: Path, row: Row, name: str) -> str | None:
-        """Return the column of a field; None without one."""
-        if name in self._fields:
-            return self._fields[name]
-        if name in row.values:
-            return name
-        alike = [column for column in row.values if column.strip().lower() == name]
-        if len(alike) > 1:
-            both = " and ".join(map(repr, alike))
-            raise _fault(
-                file, row, f"columns {both} are both {name}", f"Name one: fields: {{{name}: ...}}."
-            )
-        return alike[0] if alike else None
-
-    def _typed(self, file: Path, row: Row, values: dict[str, Any]) -> R:
-        try:
-            return self._form.model_validate(values)
-        except ValidationError as error:
-            fault = error.errors()[0]
-        name = str(fault["loc"][0])
-        column = self._column(file, row, name) or name
-        if fault["type"] != "missing":
-            message = fault["msg"].removeprefix("Value error, ")
-            raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
-        if column in row.values:
-            raise _fault(file, row, f"{column} is empty")
-        raise _fault(
-            file, row, f"there is no {column!r}",
-            f"{_listed(row.values)} Map one with fields: {{{name}: COLUMN}} in the file that names "
-            f"it, or by --fields {name}=COLUMN where a command has that option.",
-        )  # fmt: skip
-
-
-def _listed(columns: Mapping[str, object]) -> str:
-    listed = f"The columns are {', '.join(map(repr, columns))}."
-    return listed if len(listed) <= _LONGEST_ADVICE else f"{listed[:_LONGEST_ADVICE]}…"
-
-
-def _fault(file: Path, row: Row, what: str, remedy: str = _MEND) -> EvidenceError:
-    return row.error(file, what, remedy)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from judge_gym.evidence.rows import read_typed
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
 from judge_gym.gyms.use import models_of

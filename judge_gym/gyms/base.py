@@ -14,7 +14,7 @@ from typing import Annotated, Generic, Self, TypeVar
 from pydantic import Field, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.evidence.rows import TypedRows, read_typed_rows
+from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.judging import Asked

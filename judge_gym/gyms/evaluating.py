@@ -11,7 +11,7 @@ import numpy as np
 
 from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.rows import TypedRows
+from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym

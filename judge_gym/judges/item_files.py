@@ -2,21 +2,23 @@
 
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown
 from judge_gym.errors import ConfigError, DataFileError
-from judge_gym.evidence.rows import read_typed_rows
+from judge_gym.evidence.typed_rows import read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
 from judge_gym.judges.labels import check_on
-from judge_gym.records.items import COLUMNS, Item, distinct, known_fields
+from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields
 
 if TYPE_CHECKING:
     from judge_gym.judges.people import People
@@ -50,6 +52,21 @@ class ItemFile:
     """The file of people's labels beside it, where one was added."""
     people: "People | None" = None
     """The labels of that file and of the column `truth`, by annotator."""
+    own: tuple[Label | None, ...] = ()
+    """By item, the label in its own row; rows with the same texts may have several."""
+
+    @cached_property
+    def _apart(self) -> list[list[str]]:
+        """The labels that differ and are of one text, each with its place, by text."""
+        by_text: dict[str, list[tuple[Label, str]]] = defaultdict(list)
+        for item, label, place in zip(self.items, self.own, self.places, strict=bool(self.own)):
+            if label is not None:
+                by_text[item.key].append((label, place))
+        return [
+            [f"{shown(label)} ({place.rpartition(' ')[2]})" for label, place in given]
+            for given in by_text.values()
+            if len({_read(label) for label, _ in given}) > 1
+        ]
 
     @cached_property
     def texts(self) -> tuple[Item, ...]:
@@ -63,15 +80,16 @@ class ItemFile:
         file, line, column and value for the label.
         """
         for judge in judges:
-            for item, place in zip(self.items, self.places, strict=True):
+            own = self.own or tuple(item.truth for item in self.items)
+            for item, place, label in zip(self.items, self.places, own, strict=True):
                 judge.check(item)
                 try:
-                    if scale is not None and isinstance(item.truth, float | int):
-                        check_on(scale, item.truth)
-                    else:
-                        judge.label(item)
+                    if scale is not None and isinstance(label, float | int):
+                        check_on(scale, label)
+                    elif label is not None:
+                        judge.score_of(label)
                 except ConfigError as error:
-                    where = f"{place}, item {item.id!r}: {self.label_column} is {shown(item.truth)}"
+                    where = f"{place}, item {item.id!r}: {self.label_column} is {shown(label)}"
                     raise DataFileError(f"{where}. {error.message}", error.remedy) from None
 
     def with_labels(
@@ -143,6 +161,12 @@ class ItemFile:
         if repeated:
             rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
             sentence += f" {rows} the texts of another; each text is judged and counted once."
+        if self._apart and self.labels is None:
+            texts = [" and ".join(given) for given in self._apart]
+            sentence += (
+                f" {counted(len(texts), 'text')} with labels that differ, where the mean of numbers"
+                f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
+            )
         return sentence
 
 
@@ -151,14 +175,16 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
 
     A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
     `category`; `fields` maps those that stand in other columns. Raises `EvidenceError` as
-    `read_typed_rows` does, for one text with two labels, and for a column that misspells `truth`.
+    `read_typed_rows` does, and for a column that misspells `truth`.
     """
     path = Path(path)
     try:
         chosen = known_fields(dict(fields or {}))
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
-    rows = read_typed_rows(path, Item, COLUMNS, chosen, corpus=corpus_digest(path))
+    rows = read_typed_rows(
+        path, Item, COLUMNS, chosen, numbers=["truth"], corpus=corpus_digest(path)
+    )
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
     if not column and misspelt and "truth" not in rows.columns:
@@ -166,23 +192,40 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
             f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
             f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
         )
-    labels: dict[str, tuple[Item, str]] = {}
-    for item, place in zip(rows.rows, rows.places, strict=True):
-        if item.truth is None:
-            continue
-        first, above = labels.setdefault(item.key, (item, place))
-        if first.truth != item.truth:
-            raise DataFileError(
-                f"{place}: {column} is {shown(item.truth)}, and {above} has the same text with "
-                f"{shown(first.truth)}.",
-                "Give a text one label, such as the mean or the majority of several people's.",
-            )
+    by_text: dict[str, list[Label]] = defaultdict(list)
+    for item in rows.rows:
+        if item.truth is not None:
+            by_text[item.key].append(item.truth)
     # A label stands for its text, in whichever of the rows with it.
     items = tuple(
-        item.model_copy(update={"truth": labels[item.key][0].truth}) if item.key in labels else item
+        item.model_copy(update={"truth": _of_several(by_text[item.key])})
+        if item.key in by_text
+        else item
         for item in rows.rows
     )
-    return ItemFile(path, items, rows.places, rows.columns, column)
+    own = tuple(item.truth for item in rows.rows)
+    return ItemFile(path, items, rows.places, rows.columns, column, own=own)
+
+
+def _of_several(labels: Sequence[Label]) -> Label | None:
+    """Return the label of a text by those of the rows with it: the most frequent name, without one
+    where names tie, and the mean of numbers; 0, 0.5 and 1 are the numbers of verdicts, thus names.
+    """
+    first: dict[Label, Label] = {}
+    for label in labels:
+        first.setdefault(_read(label), label)
+    if len(first) == 1:
+        return labels[0]
+    numbers = [label for label in labels if not isinstance(label, str)]
+    if len(numbers) == len(labels) and not set(numbers) <= {0, 0.5, 1}:
+        return fmean(numbers)
+    (most, times), (_, others), *_ = Counter(map(_read, labels)).most_common()
+    return first[most] if times > others else None
+
+
+def _read(label: Label) -> Label:
+    """Return a label as every judge reads it: a name without case."""
+    return label.casefold() if isinstance(label, str) else label
 
 
 def read_items(path: str | Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:

@@ -16,21 +16,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from judge_gym.alike import said_alike
 from judge_gym.annotations import Annotation
 from judge_gym.counting import counted
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.judges.newest_labels import (
+    ABSTAIN,
+    contradiction_error,
+    may_agree,
+    newest_of,
+    text_of,
+)
 
 COLUMNS = (
     "item", "annotator", "label", "criterion", "time", "note", "item_key", "draw", "probability",
 )  # fmt: skip
 """What a row of a file of labels may give."""
 _NEEDED = COLUMNS[:3]
-ABSTAIN = "abstain"
-"""The label of an annotator who looked at an item and gives it none."""
-SEPARATOR = "|"
-"""What stands between the labels of a set in one value."""
 LONGEST_NOTE = 10_000
 _LONGEST = 200
 Key = tuple[str, str, str]
@@ -81,6 +85,11 @@ class LabelFile:
         ]
         if self.abstentions:
             parts.append(counted(self.abstentions, "abstention"))
+        if names := said_alike(self.annotators):
+            parts.append(
+                f"names that differ only in case count as different people: {names}; write one of "
+                "them in the file if they are one"
+            )
         if self.earlier:
             parts.append(f"{counted(len(self.earlier), 'earlier label')} replaced by newer ones")
         if self.empty:
@@ -131,43 +140,30 @@ def collect_labels(
 ) -> LabelFile:
     """Return rows with the newest label of each item, annotator and criterion apart.
 
-    Raises `DataFileError` for two labels of one that differ and have no times to order them.
+    Raises `DataFileError` that names all labels of one that differ and have no times to order them.
+    A step's name and a number are both kept, since a judge may read them as the same.
     """
     by_key: dict[Key, list[Annotation]] = defaultdict(list)
     for row in rows:
         by_key[row.item, row.annotator, row.criterion].append(row)
-    newest = [newest_of(path, some) for some in by_key.values()]
-    kept = {id(row) for row in newest}
+    counting: list[Annotation] = []
+    contradicting: list[Sequence[Annotation]] = []
+    for some in by_key.values():
+        if newest := newest_of(some):
+            counting.append(newest)
+        elif may_agree(some):
+            counting += some
+        else:
+            contradicting.append(some)
+    if contradicting:
+        raise contradiction_error(path, contradicting)
+    kept = {id(row) for row in counting}
     return LabelFile(
         path,
-        tuple(newest),
+        tuple(counting),
         tuple(row for some in by_key.values() for row in some if id(row) not in kept),
         column,
         empty,
-    )
-
-
-def newest_of(path: Path, rows: Sequence[Annotation]) -> Annotation:
-    """Return the label that counts of those that one annotator gave one thing.
-
-    Raises `DataFileError` where they differ and times do not tell which is the newest.
-    """
-    if len({row.labels for row in rows}) == 1:
-        return rows[-1]
-    times = [row.time for row in rows]
-    if None not in times:
-        last = max(time for time in times if time is not None)
-        newest = [row for row in rows if row.time == last]
-        if len({row.labels for row in newest}) == 1:
-            return newest[-1]
-        rows = newest
-    first, other = rows[0], next(row for row in rows if row.labels != rows[0].labels)
-    criterion = f", criterion {first.criterion!r}" if first.criterion else ""
-    same = "" if first.item == other.item else f", which has the same text as {other.item!r}"
-    raise DataFileError(
-        f"{path} line {other.line}: label is {text_of(other)!r}, and line {first.line} has "
-        f"{text_of(first)!r} by {first.annotator!r} of item {first.item!r}{same}{criterion}.",
-        "Remove one of the rows, or give both a time: then the newest label counts.",
     )
 
 
@@ -217,7 +213,7 @@ class _Reading:
             return None
         return Annotation(
             item=self._needed(row, "item"),
-            annotator=self._needed(row, "annotator"),
+            annotator=" ".join(self._needed(row, "annotator").split()),
             kind="person",
             labels=labels,
             line=row.line,
@@ -287,7 +283,8 @@ class _Reading:
                 raise self._fault(row, "label", value, "Use a list of numbers or names.")
             texts = [_as_text(one) for one in value]
         elif value is None or isinstance(value, str | int | float):
-            texts = [] if value is None else [one.strip() for one in _as_text(value).split("|")]
+            parts = [] if value is None else _as_text(value).split("|")
+            texts = [row.number(self._path, self.used["label"], one.strip()) for one in parts]
         else:
             raise self._fault(row, "label", value, "Use a number, a name or a list of them.")
         if not any(texts):
@@ -313,7 +310,7 @@ class _Reading:
         if not text:
             return None
         try:
-            probability = float(text)
+            probability = float(row.number(self._path, self.used["probability"], text))
         except ValueError:
             probability = -1.0
         if not 0 < probability <= 1:
@@ -339,11 +336,6 @@ def _abstains(text: str) -> bool:
 def _without_abstention(texts: Iterable[str]) -> tuple[str, ...]:
     # A label that a set has twice counts twice.
     return tuple(sorted(text for text in texts if not _abstains(text)))
-
-
-def text_of(row: Annotation) -> str:
-    """Return what a row's label is in a file."""
-    return SEPARATOR.join(row.labels) or ABSTAIN
 
 
 def values_of(row: Annotation) -> dict[str, Any]:

@@ -21,8 +21,9 @@ from judge_gym.design.config import shown
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.formats import figure
 from judge_gym.judges.base import Judge
-from judge_gym.judges.label_files import ABSTAIN, LabelFile, newest_of
+from judge_gym.judges.label_files import LabelFile
 from judge_gym.judges.labels import check_on
+from judge_gym.judges.newest_labels import ABSTAIN, contradiction_error, newest_of, text_of
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.rubric_judge import RubricJudge
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
@@ -112,11 +113,14 @@ class People:
     values: Mapping[str, Mapping[str, Mapping[str, float]]]
     """Criterion → annotator → item key → label. Of a set of labels it is their mean."""
     sets: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = field(default_factory=dict)
-    """The same of those who gave several labels: each of them, on the same scale."""
+    """The same of those who gave several labels, or the text several times under other ids: each
+    of them, on the same scale."""
     stale: int = 0
     """Labels of texts that have changed since; they are left out."""
     others: tuple[Annotation, ...] = ()
     """Labels of items that are not among these; they are left out."""
+    apart: tuple[tuple[Annotation, ...], ...] = ()
+    """Labels that one person gave one text under several ids and that differ: each counts."""
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -330,6 +334,8 @@ class People:
             sentence += f" Labels of {', '.join(parts)}."
         if self.undecided:
             sentence += f" {counted(self.undecided, 'text')} without a majority: no reference."
+        if self.apart:
+            sentence += self._said_apart()
         if self.stale:
             sentence += (
                 f" {counted(self.stale, 'label')} of texts that have changed since: left out."
@@ -342,6 +348,21 @@ class People:
                 f"({shown_names}{more}): left out."
             )
         return sentence
+
+    def _said_apart(self) -> str:
+        """Return where one person labelled one text under several ids, and not alike."""
+        named = [
+            f"{rows[0].annotator!r} "
+            + " and ".join(f"{text_of(row)!r} of {row.item!r} (line {row.line})" for row in rows)
+            for rows in self.apart[:MOST_NAMED]
+        ]
+        if (more := len(self.apart) - MOST_NAMED) > 0:
+            named.append(f"and {more:,} more")
+        times = counted(len(self.apart), "time")
+        return (
+            f" {times} one person labelled equal texts of several ids differently, and each label "
+            f"counts as a part of that person's: {'; '.join(named)}."
+        )
 
     def _count(self, criterion: str) -> int:
         return sum(map(len, self.values[criterion].values()))
@@ -429,7 +450,10 @@ class _Binding:
             for part in judge.parts
             if not judge.judges_pairs and not judge.made_of
         }
-        self._rows: dict[tuple[str, str, str], list[Annotation]] = defaultdict(list)
+        self._rows: dict[tuple[str, str, str], dict[str, list[Annotation]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
+        """Criterion, annotator and text → id of an item with it → the rows."""
         self.stale = 0
         self.others: list[Annotation] = []
         """Labels of items that are not among these, which may be a part of those labelled."""
@@ -461,23 +485,21 @@ class _Binding:
         )  # fmt: skip
 
     def add(self, row: Annotation, item: Item, criterion: str) -> None:
-        for label in row.labels:
-            self._value(row, label)
-        self._rows[criterion, row.annotator, item.key].append(row)
+        self._numbers(row)  # raises for a label that is none
+        self._rows[criterion, row.annotator, item.key][item.id].append(row)
 
     def people(self) -> People:
         values: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         sets: dict[str, dict[str, dict[str, tuple[float, ...]]]] = defaultdict(
             lambda: defaultdict(dict)
         )
-        path = self._labels.path if self._labels else Path("the items")
-        for (criterion, annotator, key), rows in self._rows.items():
-            newest = newest_of(path, rows)
-            if newest.labels:
-                given = [self._value(newest, label) for label in newest.labels]
+        counting = self._counting()
+        for (criterion, annotator, key), rows in counting.items():
+            given = [number for row in rows for number in self._numbers(row)]
+            if given:
                 values[criterion][annotator][key] = float(np.mean(given))
-                if len(given) > 1:
-                    sets[criterion][annotator][key] = tuple(given)
+            if len(set(given)) > 1:
+                sets[criterion][annotator][key] = tuple(given)
         if isinstance(self._judge, RubricJudge):
             self._add_totals(self._judge, values)
         return People(
@@ -488,7 +510,34 @@ class _Binding:
             sets={name: dict(of) for name, of in sets.items()},
             stale=self.stale,
             others=tuple(self.others),
+            apart=tuple(
+                tuple(rows)
+                for rows in counting.values()
+                if len({self._numbers(row) for row in rows if row.labels}) > 1
+            ),
         )
+
+    def _counting(self) -> dict[tuple[str, str, str], list[Annotation]]:
+        """Return criterion, annotator and text → the newest label of each id that the text has.
+
+        Raises `DataFileError` that names all labels of one item that contradict each other.
+        """
+        newest: dict[tuple[str, str, str], list[Annotation]] = {}
+        contradicting: list[Sequence[Annotation]] = []
+        for place, by_id in self._rows.items():
+            for rows in by_id.values():
+                if found := newest_of(rows, self._numbers):
+                    newest.setdefault(place, []).append(found)
+                else:
+                    contradicting.append(rows)
+        if contradicting:
+            path = self._labels.path if self._labels else Path("the items")
+            raise contradiction_error(path, contradicting)
+        return newest
+
+    def _numbers(self, row: Annotation) -> tuple[float, ...]:
+        """Return the labels of a row on the scale of labels, ascending."""
+        return tuple(sorted(self._value(row, label) for label in row.labels))
 
     def _add_totals(
         self, judge: RubricJudge, values: dict[str, dict[str, dict[str, float]]]

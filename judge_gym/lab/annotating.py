@@ -9,7 +9,7 @@ from judge_gym.annotations import Annotation, Annotations
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line
-from judge_gym.lab.importing import item_key
+from judge_gym.lab.recorded_answers import item_key
 from judge_gym.recorded.record import LONGEST_NAME
 from judge_gym.store.annotations import (
     LabelledRubric,

@@ -1,49 +1,41 @@
 """Recorded judgements into the tables that judge-gym's own stand in, marked as imported."""
 
 import os
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.answers.forms import read_form
 from judge_gym.answers.readability import (
     TooFewReadableError,
-    answers_by_judge,
-    kind_of,
-    too_few_readable,
 )
-from judge_gym.answers.text import ParseFailure
 from judge_gym.design.config import file_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
-from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.labels import Labels
 from judge_gym.design.window import Published, RecordedSource, Window
 from judge_gym.errors import ConfigError
+from judge_gym.lab.recorded_answers import (
+    Compared,
+    Repeats,
+    compared_answers,
+    item_key,
+    sample_rows,
+)
 from judge_gym.model_names import RECORDED
-from judge_gym.questions.outcome import unreadable
-from judge_gym.questions.scorer import Judgement, read_judgement
 from judge_gym.recorded.files import RecordedFiles, items_file
 from judge_gym.recorded.judged import (
-    Given,
     Judging,
     RecordedItem,
     RecordedWindow,
     Unread,
-    stage_set,
-    stages_of,
-    turned,
 )
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.published import read_published
 from judge_gym.recorded.reading import read_recorded
-from judge_gym.records.calls import IMPORTED, Answer
-from judge_gym.records.shown import Presentation
-from judge_gym.seeds import derive_seed, digest
+from judge_gym.records.calls import IMPORTED
+from judge_gym.seeds import digest
 from judge_gym.store.calls import save_imported_calls
 from judge_gym.store.experiments import (
     Leaving,
@@ -62,66 +54,6 @@ _ROWS = 5_000
 """Rows of one statement."""
 
 
-@dataclass
-class Repeats:
-    """How often, and in which orders, a judge judged an item under one wording: a cell; and what
-    became of the answers."""
-
-    sizes: Counter[int] = field(default_factory=Counter)
-    """Judgements of a cell → cells."""
-    both_orders: int = 0
-    """Cells with judgements in both orders."""
-    opposite: dict[Judging, tuple[int, int]] = field(default_factory=dict)
-    """Who judged → cells whose first two verdicts are mirror images, and cells with two verdicts;
-    where they are more than repeats can be."""
-
-    answers: Counter[tuple[str, str | None]] = field(default_factory=Counter)
-    """Who judged and why an answer could not be read (None where it could) → how many."""
-
-    def of_kind(self, kind: str) -> Counter[str]:
-        """Return who judged → answers that could not be read for a reason of this kind."""
-        found: Counter[str] = Counter()
-        for (judging, failure), count in self.answers.items():
-            if failure is not None and kind_of(failure) == kind:
-                found[judging] += count
-        return found
-
-    @property
-    def too_few(self) -> TooFewReadableError | None:
-        """Which judges have fewer than half their answers readable; None where all have enough."""
-        counted = ((judging, why, count) for (judging, why), count in self.answers.items())
-        return too_few_readable(answers_by_judge(counted))
-
-    def add(self, judging: Judging, rows: Sequence[Mapping[str, Any]], n_stages: int) -> None:
-        """Count the sample rows of one judge, wording and window.
-
-        Two repeats of a verdict are mirror images with probability 2pq at most, 1/2: more than two
-        standard deviations beyond half of the cells say that a pair was turned between them.
-        """
-        self.answers.update((str(judging), row["failure"]) for row in rows)
-        cells: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in rows:
-            cells[row["item"]].append(row)
-        self.sizes.update(map(len, cells.values()))
-        orders = [{tuple(row["display_order"]) for row in cell} for cell in cells.values()]
-        self.both_orders += sum(len(of_cell) > 1 for of_cell in orders)
-        if any(len(of_cell) > 1 for of_cell in orders):
-            return
-        scored = [[row["stages"] for row in cell if row["stages"]] for cell in cells.values()]
-        pairs = [verdicts[:2] for verdicts in scored if len(verdicts) > 1]
-        mirrored = sum(
-            first != second and first == _mirrored(second, n_stages) for first, second in pairs
-        )
-        if mirrored > len(pairs) / 2 + len(pairs) ** 0.5:
-            before, of = self.opposite.get(judging, (0, 0))
-            self.opposite[judging] = (before + mirrored, of + len(pairs))
-
-
-def _mirrored(stages: int, n_stages: int) -> int:
-    """Return a bit set of stages as it reads in the reversed order."""
-    return int(f"{stages:0{n_stages}b}"[::-1], 2)
-
-
 @dataclass(frozen=True)
 class Imported:
     """What an import brought in."""
@@ -138,20 +70,8 @@ class Imported:
     repeats: Repeats
     too_few: str = ""
     """Which judges have fewer than half their answers readable, and why; empty without any."""
-    compared: "Compared | None" = None
+    compared: Compared | None = None
     """The raw answers behind the decisions; None without `answer_forms`."""
-
-
-@dataclass
-class Compared:
-    """Raw answers behind recorded decisions, as the answer parser reads them."""
-
-    answers: int = 0
-    """Decisions with a raw answer."""
-    readable: Counter[Judging] = field(default_factory=Counter)
-    """Who judged → answers that assert a verdict."""
-    contradicting: Counter[Judging] = field(default_factory=Counter)
-    """Who judged → answers that assert another verdict than the recorded decision."""
 
 
 def import_verdicts(
@@ -188,7 +108,7 @@ def import_verdicts(
     for (name, judging), experiment in experiments.items():
         judgements = windows[name].judgements[judging]
         rows = list(sample_rows(recorded, experiment, judgements))
-        repeats.add(judging, rows, rubric.scale_size)
+        repeats.add(judging, judgements, rows, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
         new += _save_samples(session, experiment, rubric, rows)
     error = repeats.too_few
@@ -310,103 +230,6 @@ def _save_items(
         for position, item in enumerate(items)
     ]
     save_documents(session, window_id, documents)
-
-
-@lru_cache(maxsize=1 << 16)
-def item_key(key: str) -> str:
-    """Return the key of the document that a recorded item becomes."""
-    return digest("recorded item", key)
-
-
-def sample_rows(
-    recorded: Recorded, experiment: Experiment, judgements: Sequence[Given]
-) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each sample, with the item's and the call's own keys among them."""
-    letters = resolve(experiment).of(Labels).assign(0)
-    orders = tuple(range(1, experiment.scale_size + 1))
-    seen: Counter[str] = Counter()
-    for given in judgements:
-        replicate = seen[given.item]
-        seen[given.item] += 1
-        key = f"import/{experiment.key}/{item_key(given.item)}/{replicate}"
-        shown = Presentation(
-            seed=derive_seed("import", key),
-            letters=letters[::-1] if given.reversed else letters,
-            order=orders[::-1] if given.reversed else orders,
-        )
-        yield {
-            "item": item_key(given.item),
-            "call": key if given.answer is not None or given.behind is not None else None,
-            "answer": given.answer if given.answer is not None else given.behind,
-            "replicate": replicate,
-            "scale_size": experiment.scale_size,
-            "seed": shown.seed,
-            "letters": "".join(shown.letters),
-            "display_order": list(shown.order),
-            "imported": True,
-            **vars(_judgement(recorded, experiment, shown, given)),
-        }
-
-
-def _judgement(
-    recorded: Recorded, experiment: Experiment, shown: Presentation, given: Given
-) -> Judgement:
-    if given.answer is not None and recorded.answer_forms:
-        return _by_form(recorded, experiment.scale_size, given.answer, given.reversed)
-    if given.answer is not None:
-        return read_judgement(experiment, shown, _answer(given.answer))
-    if given.choice is None:
-        if given.verdict:
-            return Judgement("unparseable", failure=f"unlisted: {given.verdict[:200]!r}")
-        return Judgement("unparseable", failure="empty: no judgement is recorded")
-    if given.choice == "abstained":
-        return Judgement("abstained", verdict_text=given.verdict[:500])
-    return Judgement("scored", stage_set(given.choice), given.verdict[:500])
-
-
-def _by_form(recorded: Recorded, n_stages: int, answer: str, turn: bool) -> Judgement:
-    """Return the verdict that an answer gives in a declared form, in the rubric's own order."""
-    found = read_form(answer, recorded.answer_forms)
-    start, end = found.span or (None, None)
-    if isinstance(found, ParseFailure):
-        failure = unreadable(_answer(answer), found.reason, found.detail)
-        return Judgement("unparseable", span_start=start, span_end=end, failure=failure)
-    stages = stages_of(recorded.answer_forms[found.form])
-    if turn:
-        stages = turned(stages, n_stages)
-    return Judgement(
-        "abstained" if stages == "abstained" else "scored",
-        None if stages == "abstained" else stage_set(stages),
-        found.text[:500],
-        span_start=start,
-        span_end=end,
-    )
-
-
-def compared_answers(
-    recorded: Recorded, windows: Mapping[str, RecordedWindow], n_stages: int
-) -> Compared | None:
-    """Return the raw answers behind decisions and what they assert; None without `answer_forms`."""
-    if not (recorded.verdicts and recorded.answer_forms):
-        return None
-    compared = Compared()
-    for window in windows.values():
-        for judging, judgements in window.judgements.items():
-            for given in judgements:
-                if given.behind is None or given.choice is None:
-                    continue
-                compared.answers += 1
-                asserted = _by_form(recorded, n_stages, given.behind, given.reversed)
-                if asserted.status == "unparseable":
-                    continue
-                compared.readable[judging] += 1
-                chosen = None if given.choice == "abstained" else stage_set(given.choice)
-                compared.contradicting[judging] += asserted.stages != chosen
-    return compared
-
-
-def _answer(text: str) -> Answer:
-    return Answer(text, "unknown", None, None, cost_usd=0.0, latency_ms=0.0, simulated=False)
 
 
 def _save_samples(

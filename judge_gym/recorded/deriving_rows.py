@@ -1,7 +1,6 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -30,6 +29,9 @@ _COLUMNS = {
 """What a column of a plain file is → the names that it may have."""
 
 
+_COMMAS = "Write a point in place of a decimal comma, or separate values by semicolons."
+
+
 def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
     there = list(rows[0])
     if {"question_id", "judge"} <= set(there) and _of_mt_bench(found, rows, options, files):
@@ -47,13 +49,14 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     others = [column for column in there if column not in (item, judge, verdict)]
     system = _column(others, _COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
+    rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
     try:
         stages = stages_from({str(text_of(row, verdict)) for row in rows}, options.cuts)
     except Unfit as unfit:
         _check_numbers(files, verdict)
         if unfit.scale is None:
             raise ConfigError(
-                f"{verdict}: {unfit}.", "Name the stages in a mapping file."
+                f"{names_of(files)}: {verdict}: {unfit}.", "Name the stages in a mapping file."
             ) from unfit
         known = [text_of(row, options.truth or columns["truth"]) for row in rows]
         scale = covering(unfit.scale, known)
@@ -63,19 +66,10 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     add_mapping(
         found, rows, options, stages, name=named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
-        item={"key": _key_of(rows, item, judge, system) if several else item,
+        item={"key": item,
               "text": columns["text"], "system": system if several else ""},
         verdicts=[{"column": verdict}], default_truth=columns["truth"],
     )  # fmt: skip
-
-
-def _key_of(rows: Rows, item: str, judge: str, system: str) -> str:
-    """Return what tells items apart: a question that several systems answered is several."""
-    systems: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        systems[text_of(row, item)].add(text_of(row, system))
-    answered = any(len(of) > 1 for of in systems.values())
-    return f"{{{item}}} · {{{system}}}" if answered else item
 
 
 def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> bool:
@@ -114,16 +108,33 @@ def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFi
     return False
 
 
+def _with_numbers(files: RecordedFiles, columns: Collection[str]) -> Rows:
+    """Return the rows, with numbers of these columns as ones with a point."""
+    return [
+        {
+            **row.values,
+            **{
+                column: row.number(file, column, value)
+                for column in columns
+                if isinstance(value := row.values.get(column), str)
+            },
+        }
+        for file, content in files.contents.items()
+        for row in content.rows
+    ]
+
+
 def _check_numbers(files: RecordedFiles, column: str) -> None:
     """Raise `ConfigError` naming the first values that are no numbers, where most are."""
     given = [
         (file, row, value)
         for file, content in files.contents.items()
         for row in content.rows
-        if (value := text_of(row.values, column))
+        if (value := row.number(file, column, text_of(row.values, column)))
     ]
     stray = [one for one in given if as_number(one[2]) is None]
-    if not stray or 2 * len(stray) > len(given):
+    words = [one for one in stray if as_number(one[2].replace(",", ".", 1)) is None]
+    if not stray or 2 * len(words) > len(given):
         return
     places: dict[str, str] = {}
     for file, row, value in stray:
@@ -131,7 +142,7 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
     named, more = list(places.values())[:MOST], len(places) - MOST
     commas = [value for value in places if as_number(value.replace(",", ".", 1)) is not None]
     remedies = (
-        *(["Write a point in place of a decimal comma."] if commas else []),
+        *([_COMMAS] if commas else []),
         *(
             [
                 "Leave a cell empty for an answer that could not be read, or say in a mapping file "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from judge_gym.errors import did_you_mean
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.columns import as_text
@@ -20,22 +21,47 @@ person did not give this label."""
 
 @dataclass(frozen=True)
 class Described:
+    """The items of a file that describes them; several of one key differ in their system."""
+
     file: Path
-    items: Mapping[str, RecordedItem]
+    items: Mapping[str, Mapping[str, RecordedItem]]
+    """Key → system → item."""
+
+    def find(self, record: Record, recorded: Recorded) -> RecordedItem:
+        """Return the item of a row of judgements; raises `EvidenceError` without one."""
+        key = record.named(recorded.item.key)
+        if key not in self.items:
+            known = list(self.items)
+            raise record.fault(
+                f"item {key!r} is not in {self.file}",
+                f"{did_you_mean(key, known)}It has {', '.join(map(repr, known[:3]))}.",
+            )
+        of_key = self.items[key]
+        if len(of_key) == 1:
+            return next(iter(of_key.values()))
+        system = normal_line(record.text(recorded.item.system), 500)
+        if system not in of_key:
+            raise record.fault(
+                f"{recorded.item.system} is {system!r}, and {self.file} has no item {key!r} of it",
+                f"It has {', '.join(map(repr, of_key))}.",
+            )
+        return of_key[system]
 
 
 def described_items(files: RecordedFiles, recorded: Recorded, unread: Unread) -> Described:
+    """Read the file that describes the items; raises `EvidenceError`."""
     file = items_file(files, recorded)
     assert file is not None
-    items: dict[str, RecordedItem] = {}
+    items: dict[str, dict[str, RecordedItem]] = {}
     unknown = Refusals()
     for row in read_rows(file):
         record = Record(file, row, {})
         with unknown:
             item = item_of(record, recorded, unread)
-            if item.key in items:
-                raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
-            items[item.key] = item
+            of_key = items.setdefault(item.key, {})
+            if item.system in of_key or (of_key and recorded.pairwise):
+                raise record.refused(f"item {item.key!r} is there twice", "Give each item one row.")
+            of_key[item.system] = item
     unknown.fail()
     return Described(file, items)
 
@@ -63,7 +89,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
 
 def _known(record: Record, recorded: Recorded, column: str) -> int | None:
     """Return the stage that a column's value stands for; None where it is empty or left."""
-    value = record.text(column)
+    value = record.verdict(column)
     if not value or _left_label(record, recorded, column):
         return None
     stage = recorded.label(value)
@@ -76,7 +102,7 @@ def _known_number(record: Record, recorded: Recorded) -> float | None:
     """Return the known answer as a number, or without one the mean of people's labels."""
     columns = recorded.item
     written = [
-        record.text(column)
+        record.verdict(column)
         for column in ((columns.known,) if columns.known else columns.people)
         if not _left_label(record, recorded, column)
     ]

@@ -50,6 +50,8 @@ class Given:
     """The raw answer behind a decision."""
     preference: float | None = None
     """The preference for the second text of a pair, in [1, 2]."""
+    where: str = field(default="", compare=False)
+    """Where a raw answer stands in its file."""
 
     @property
     def number(self) -> float | None:
@@ -74,11 +76,33 @@ class RecordedWindow:
 
     items: dict[str, RecordedItem] = field(default_factory=dict)
     judgements: dict[Judging, list[Given]] = field(default_factory=dict)
+    labels: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """Item → person → the stages that they gave it, in rows of their own beside those of judges."""
+
+    def add_label(self, item: str, person: str, stage: int | None) -> None:
+        """Add the label of a person; None for no label."""
+        if stage is not None:
+            self.labels.setdefault(item, {}).setdefault(person, []).append(stage)
 
     def replicates(self, judging: Judging) -> int:
         """Return the largest number of judgements of one item by this judge and wording."""
         counts = Counter(given.item for given in self.judgements[judging])
         return max(counts.values(), default=1)
+
+
+@dataclass(frozen=True)
+class DoubtedScale:
+    """A column of scores whose scale may end below that of the mapping."""
+
+    column: str
+    highest: float
+    """The highest score in it."""
+    ends: float
+    """Where its scale may end."""
+    of_scale: float
+    """Where the mapping's scale ends."""
+    is_named: bool
+    """Whether the column's name says where it ends, such as `Score (1-5)`."""
 
 
 @dataclass
@@ -89,6 +113,8 @@ class Unread:
     """Columns that it does not name."""
     entries: dict[str, tuple[int, int]] = field(default_factory=dict)
     """A list of judgements → how many entries it reads, and how many the longest has."""
+    judges: Counter[str] = field(default_factory=Counter)
+    """Judge → judgements."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
     """Who judged → item and line of each judgement whose cell is empty."""
     unlisted: dict[str, list[str]] = field(default_factory=dict)
@@ -99,6 +125,8 @@ class Unread:
     """How many items, judges and wordings the rows are of."""
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
+    doubted: list[DoubtedScale] = field(default_factory=list)
+    """Columns of verdicts that may have another scale than the mapping's."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
     unfinished: int = 0

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
@@ -11,12 +12,14 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from judge_gym.alike import by_folded, folded
 from judge_gym.answers.text import read_answer
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.numbers import plain_number
 from judge_gym.recorded.columns import fault_of, names_in
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
@@ -246,6 +249,13 @@ class Recorded(_Columns):
         _TRUTH_VALUES
     )
     """Value of `swapped_column` → whether the order was the other one."""
+    names: dict[str, str] = _added({})
+    """Judge or person as the file names them → the name that they count under, where one has
+    several such as GPT-4 and gpt-4."""
+    people: Only = _added({})
+    """Column → its value, or its values, in rows that are labels of people in a file that has rows
+    of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the
+    verdict is the label. An audit compares judges with them."""
     families: dict[str, str] = Field(default_factory=dict)
     """Judge → family, for judges that are of one; others are their own."""
     window_column: str = ""
@@ -255,12 +265,13 @@ class Recorded(_Columns):
     truths: Annotated[dict[str, int], Legal("a mapping of values to stages")] = Field(
         default_factory=dict
     )
-    """Value of `item.truth` and `item.people` → the stage it stands for."""
+    """Value of `item.truth` and `item.people` → the stage it stands for. Case and surrounding space
+    are ignored where no other value differs in nothing else."""
     verdicts: tuple[VerdictColumn, ...] = ()
     """Columns of decisions, read through `decisions`."""
     decisions: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
-    """Value of such a column → stage, stages, or abstained; stages as they were shown. An empty
-    value is an answer that could not be read."""
+    """Value of such a column → stage, stages, or abstained; stages as they were shown. Values are
+    matched as those of `truths`. An empty value is an answer that could not be read."""
     unlisted: Literal["refused", "unreadable"] = _added("refused")
     """What a decision that is none of these is: an error, or an answer that could not be read."""
     answers: tuple[VerdictColumn, ...] = ()
@@ -290,6 +301,8 @@ class Recorded(_Columns):
                 "that names the judge, or judge: gpt-4.1 for the only judge"
             )
         self._check_stages()
+        if self.people and not (self.verdicts and self.judge_column):
+            raise ValueError("people comes with verdicts and judge_column, which names the person")
         if self.answer_forms and not (self.answers or any(one.answer for one in self.verdicts)):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
         if any(one.answer or one.own_order or one.preference for one in self.answers):
@@ -336,14 +349,42 @@ class Recorded(_Columns):
             )
 
     def decision(self, written: str) -> Choice | None:
-        """Return what a verdict stands for; None for a value that the mapping does not have."""
-        return self.decisions.get(written) or self._stage(written)
+        """Return what a verdict stands for; None for a value that the mapping does not have.
+
+        Case and space count only where two values differ in nothing else.
+        """
+        return (
+            self.decisions.get(written)
+            or self._exact_stage(written)
+            or self._folded_decisions.get(as_word(written))
+            or self._folded_stages.get(as_word(written))
+        )
 
     def label(self, written: str) -> int | None:
-        """Return the stage of a label; None for a value that the mapping does not have."""
-        return self.truths.get(written) or self._stage(written)
+        """Return the stage of a label; None for a value that the mapping does not have.
 
-    def _stage(self, written: str) -> int | None:
+        Matched as in `decision`.
+        """
+        return (
+            self.truths.get(written)
+            or self._exact_stage(written)
+            or self._folded_truths.get(as_word(written))
+            or self._folded_stages.get(as_word(written))
+        )
+
+    @cached_property
+    def _folded_decisions(self) -> dict[str, Choice]:
+        return by_folded(self.decisions, as_word)
+
+    @cached_property
+    def _folded_truths(self) -> dict[str, int]:
+        return by_folded(self.truths, as_word)
+
+    @cached_property
+    def _folded_stages(self) -> dict[str, int]:
+        return by_folded({name: stage for stage, name in enumerate(self.stages, 1)}, as_word)
+
+    def _exact_stage(self, written: str) -> int | None:
         if written in self.stages:
             return self.stages.index(written) + 1
         return self.scale.stage(written) if self.scale else None
@@ -388,11 +429,16 @@ class Recorded(_Columns):
         columns = [
             self.judge if "{" in self.judge else "",
             *(self.judge_column, self.wording_column, self.swapped_column, self.window_column),
-            *(item[:1] if self.item.file else (*item, *self.item.people, *self.item.texts)),
+            *(
+                (described.key, described.system)
+                if described.file
+                else (*item, *described.people, *described.texts)
+            ),
             *(name for one in self.verdicts for name in (one.column, one.answer, one.preference)),
             *(one.column for one in self.answers),
             *self.counts,
             *self.only,
+            *self.people,
         ]
         return [name for column in columns for name in names_in(column)]
 
@@ -459,9 +505,16 @@ def as_number(written: str) -> float | None:
 
     Digits of any script are digits.
     """
-    plain = written if written.isascii() else read_answer(written).text
+    plain = plain_number(written)
+    plain = plain if plain.isascii() else read_answer(plain).text
     fits = re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", plain, re.ASCII)
     return float(plain) if fits and math.isfinite(float(plain)) else None
+
+
+def as_word(written: str) -> str:
+    """Return a verdict or label as it is compared: without case, and 1.0 as 1."""
+    number = as_number(written)
+    return folded(written) if number is None else f"{number:g}"
 
 
 def stages_rubric(recorded: Recorded) -> Rubric:

@@ -40,7 +40,7 @@ def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
 
 
 def _published_value(record: Record, column: str, percent: bool) -> float:
-    written = record.text(column)
+    written = record.verdict(column)
     try:
         value = float(written) / (100 if percent else 1)
     except ValueError:

@@ -36,6 +36,10 @@ class Record:
         except ColumnError as error:
             raise self.fault(error.what, error.remedy) from error
 
+    def verdict(self, column: str) -> str:
+        """Return a value as text; a number as one with a point."""
+        return self.row.number(self.file, column, self.text(column))
+
     def entries(self, column: str) -> list[Mapping[str, Any]]:
         """Return the objects in lists that the path of a column leads through."""
         return entered(column, self.row.values)
@@ -50,27 +54,31 @@ class Record:
     def fault(self, what: str, remedy: str = "") -> EvidenceError:
         return self.row.error(self.file, what, remedy)
 
-    def unknown(self, column: str, remedy: str) -> "UnknownValueError":
+    def refused(self, what: str, remedy: str) -> "RowError":
+        """Return an error after which other rows are read, to name several at once."""
+        error = self.fault(what, remedy)
+        return RowError(error.message, error.remedy)
+
+    def unknown(self, column: str, remedy: str) -> "RowError":
         """Return the error of a verdict or label that the mapping does not have."""
-        error = self.fault(f"{column} is {self.text(column)!r}", remedy)
-        return UnknownValueError(error.message, error.remedy)
+        return self.refused(f"{column} is {self.verdict(column)!r}", remedy)
 
 
-class UnknownValueError(DataFileError):
-    """A verdict or label that the mapping does not have."""
+class RowError(DataFileError):
+    """A row that does not fit, of which several are named at once."""
 
 
 class Refusals:
-    """Collects the errors of values that a mapping does not have, to name several at once."""
+    """Collects the errors of rows that do not fit, to name several at once."""
 
     def __init__(self) -> None:
-        self._errors: list[UnknownValueError] = []
+        self._errors: list[RowError] = []
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
-        if isinstance(error, UnknownValueError):
+        if isinstance(error, RowError):
             self._errors.append(error)
             return True
         return False
@@ -82,4 +90,4 @@ class Refusals:
         messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
         if more := len(self._errors) - len(messages):
             messages.append(f"and {more} more.")
-        raise DataFileError("\n".join(messages), self._errors[0].remedy)
+        raise DataFileError("\n".join(messages), [error.remedy for error in self._errors])

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
+from judge_gym.evidence.numbers import plain_number
 from judge_gym.seeds import digest
 
 Label = float | str
@@ -41,7 +42,7 @@ Fields = Annotated[
 
 def label_in(text: str) -> Label | None:
     """Return the label that a text is: a number, a name with single spaces, or None for none."""
-    text = " ".join(text.split())
+    text = " ".join(plain_number(text).split())
     return float(text) if _NUMBER.fullmatch(text) else text or None
 
 

@@ -11,7 +11,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.formats import percent
 from judge_gym.records.judgements import ARMS
 from judge_gym.report.facts import calls_table
-from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+from judge_gym.report.table import Table, escaped, escaped_sentence, markdown_table, plain_table
 from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
 from judge_gym.store.package_rows import Parameters, outcomes, parameters_sent
@@ -52,7 +52,7 @@ def front_page(contents: Contents) -> str:
         "python reanalyse.py          # headline figures again, with numpy alone\n```",
         markdown_table(plain_table("", ("what", "where"), _CONTENTS, words=2)),
         "Every file but `manifest.json` is in `manifest.json` with its SHA-256.",
-        *map(escaped, _left_out(contents)),
+        *map(escaped_sentence, _left_out(contents)),
     ]
     return "\n\n".join(lines) + "\n"
 
@@ -194,7 +194,7 @@ def _section(title: str, table: Table) -> Iterator[str]:
     if table.rows:
         yield f"## {title}\n"
         yield markdown_table(table) + "\n"
-        yield from (f"{escaped(note)}\n" for note in table.notes)
+        yield from (f"{escaped_sentence(note)}\n" for note in table.notes)
 
 
 def checklist_page(table: Table, methods: str) -> str:
@@ -202,4 +202,4 @@ def checklist_page(table: Table, methods: str) -> str:
     marks = [SIMULATED, ""] if table.simulated else []
     return "\n".join(
         ("# Reporting checklist", "", *marks, markdown_table(table), "", "## Methods", "")
-    ) + (f"{escaped(methods)}\n")
+    ) + (f"{escaped_sentence(methods)}\n")

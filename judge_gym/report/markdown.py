@@ -20,6 +20,7 @@ from judge_gym.report.table import (
     Table,
     escaped,
     escaped_inside,
+    escaped_sentence,
     markdown_table,
     marks_of,
     plain_table,
@@ -77,7 +78,7 @@ def run_markdown(session: Session, facts: Facts, report: str) -> RunMarkdown:
 def _listed(title: str, items: Sequence[str], marked: Table) -> Iterator[str]:
     if items:
         yield f"## {title}"
-        yield "\n".join(f"- {_marks(marked)}{escaped(item)}" for item in items)
+        yield "\n".join(f"- {_marks(marked)}{escaped_sentence(item)}" for item in items)
 
 
 def _marks(table: Table) -> str:

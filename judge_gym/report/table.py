@@ -90,7 +90,7 @@ def plain_table(
 def markdown_table(table: Table) -> str:
     """Return the columns and rows of a table in Markdown; nothing in it is read as markup."""
     rules = ["---" if place < table.words else "---:" for place in range(len(table.columns))]
-    rows = [[escaped_inside(cell) for cell in row.cells] for row in table.rows]
+    rows = [[sentence_inside(cell) for cell in row.cells] for row in table.rows]
     lines = [[escaped_inside(heading) for heading in table.columns], rules, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -216,6 +216,23 @@ _BEGINS_A_LIST = re.compile(r"^(\d*)([-+=.)])")
 def escaped(text: str) -> str:
     """Return text of others as Markdown that shows it as it is, in one line and without markup."""
     return _BEGINS_A_LIST.sub(r"\1\\\2", escaped_inside(text))
+
+
+_CODE = re.compile(r"(?<![`\\])`([^`|\n]+)`(?!`)")
+
+
+def escaped_sentence(text: str) -> str:
+    """Return a sentence of the program as Markdown: text in it as it is, and its code as code."""
+    return _BEGINS_A_LIST.sub(r"\1\\\2", sentence_inside(text))
+
+
+def sentence_inside(text: str) -> str:
+    """Return the same for a place where no line begins, such as a cell of a table."""
+    parts = _CODE.split(" ".join(visible(text).split()))
+    return "".join(
+        f"`{part}`" if place % 2 else _READ_AS_MARKUP.sub(r"\\\1", part)
+        for place, part in enumerate(parts)
+    )
 
 
 def escaped_inside(text: str) -> str:

@@ -12,6 +12,7 @@ OUTPUTS = {
     "Output (a) is better": 1,
     "Output (b) is better": 2,
 }
+FIFTHS = {f"{stage}/5": stage for stage in range(1, 6)}
 RATINGS = {f"Rating: {stage}": stage for stage in range(1, 6)}
 LETTERS = {"A": 1, "B": 2}
 
@@ -40,6 +41,11 @@ LETTERS = {"A": 1, "B": 2}
         (OUTPUTS, "output (A) IS better because it is short.", "Output (a) is better"),
         (RATINGS, "Good.\n**Rating:** 4", "Rating: 4"),
         (RATINGS, "Rating: 4.", "Rating: 4"),
+        # The same number, written with decimals.
+        (RATINGS, "Rating: 4.0", "Rating: 4"),
+        (RATINGS, "**Rating: 4.00** because it is short", "Rating: 4"),
+        (RATINGS, "Rating: 4,0.", "Rating: 4"),
+        (RATINGS, "Rating: 4.0/5", "Rating: 4"),
         (LETTERS, "The answer is B.", "B"),
         (LETTERS, "B", "B"),
     ],
@@ -69,6 +75,12 @@ def test_the_last_asserted_form_counts(forms: dict[str, int], answer: str, expec
         (OUTPUTS, "Output (a) is better in tone, but Output (b) is shorter", "unclear"),
         (OUTPUTS, "Output (a) does what was asked, Output (b) does not", "no_verdict"),
         (RATINGS, "Rating: 4.5", "malformed"),
+        (RATINGS, "Rating: 4.05", "malformed"),
+        (RATINGS, "Rating: 4.0.1", "malformed"),
+        (RATINGS, "Rating: 4,000", "malformed"),
+        (RATINGS, "Rating: 4.0/10", "malformed"),
+        (FIFTHS, "I would say 1.4/5", "no_verdict"),
+        (FIFTHS, "so I'd say 4/5, although the format deserves 2/5", "unclear"),
         (RATINGS, "Rating: 4/10", "malformed"),
         (RATINGS, "Rating: 4 or 5", "malformed"),
         (RATINGS, "Rating: 40", "malformed"),

@@ -45,7 +45,7 @@ def test_failures_of_one_kind_count_together_whatever_each_says() -> None:
     rows = [("x/y", f"bad_request: item {number} is odd", 1) for number in range(5)]
     (answers,) = answers_by_judge([*rows, ("x/y", "timeout: late", 3)])
     assert answers.by_kind == {"bad_request": 5, "timeout": 3}
-    assert "(5 bad_request: item 0 is odd; 3 for other reasons)" in str(answers)
+    assert "(5 bad_request: item 0 is odd; 3 timeout)" in str(answers)
 
 
 def test_ten_judges_down_are_counted_and_three_of_them_named() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.evidence.rows import read_typed
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms import load_gym, searching
 from judge_gym.gyms.apply import Learning
 from judge_gym.gyms.cleanup import CleanupGym

@@ -80,7 +80,6 @@ def test_what_is_unambiguous_is_a_label(
             "line 2, item '1': truth is 5.0. Judge 'gate' has the verdicts",
         ),
         ("text,second,truth\na,b,tie\n", PAIRS, "Use first (or 1), second (or 0), or leave it"),
-        ("text,truth\na,5\nb,3\na,4\n", GRADES, "line 4: truth is 4.0, and"),
         ("text,note,truth,truth\na,x,5,4\n", GRADES, "column 'truth' is there twice"),
         ("text,Truth,TRUTH\na,5,4\n", GRADES, "columns 'Truth' and 'TRUTH' are both truth"),
     ],
@@ -195,3 +194,46 @@ def test_a_file_that_is_neither_utf8_nor_marked_as_utf16_says_so(tmp_path: Path)
         read_item_file(written(tmp_path, "text,truth\ncafé,5\n".encode("cp1252")))
     [item] = read_item_file(written(tmp_path, "text,truth\ncafé,5\n".encode("utf-16"))).items
     assert (item.text, item.truth) == ("café", 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "judge", "known", "said"),
+    [
+        # Numbers are averaged, names counted; case is no difference.
+        ("text,truth\na,5\nb,3\na,4\n", GRADES, [4.5, 3, 4.5], "5.0 (2) and 4.0 (4)"),
+        ("text,truth\na,FAIL\na,fail\n", BINARY, [0, 0], ""),
+        ("text,truth\na,Pass\na,fail\na,pass\n", BINARY, [1, 1, 1], "(4)"),
+        ("text,truth\na,Pass\na,fail\n", BINARY, [None, None], "'Pass' (2) and 'fail' (3)"),
+        ("text,truth\na,0\na,1\na,1\n", BINARY, [1, 1, 1], "0.0 (2)"),
+    ],
+)
+def test_rows_of_one_text_may_have_labels_that_differ(
+    tmp_path: Path, content: str, judge: Judge, known: list[float | None], said: str
+) -> None:
+    file = written(tmp_path, content)
+    assert labels(file, judge) == known
+    sentence = read_item_file(file).said(judge)
+    assert ("labels that differ" in sentence) == bool(said)
+    assert said in sentence
+
+
+def test_each_label_of_a_text_is_checked(tmp_path: Path) -> None:
+    file = written(tmp_path, "text,truth\na,Pass\na,pss\n")
+    with pytest.raises(EvidenceError, match="line 3, item '2': truth is 'pss'"):
+        labels(file, BINARY)
+
+
+def test_numbers_are_read_as_spreadsheets_write_them(tmp_path: Path) -> None:
+    content = "text;truth\n3,5;4,5\nb;'3\nc;2\n"
+    file = written(tmp_path, content)
+    assert labels(file, GRADES) == [4.5, 3, 2]
+    # A text is not a number, whatever it looks like.
+    assert read_item_file(file).items[0].text == "3,5"
+    with pytest.raises(EvidenceError, match=r"decimal comma \(line 2\) and with a point \(line 3"):
+        labels(written(tmp_path, "text;truth\na;4,5\nb;4.5\n"), GRADES)
+
+
+def test_a_column_that_is_nearly_there_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "Agent reply,truth\na,5\n")
+    with pytest.raises(EvidenceError, match=r"Did you mean Agent reply\?"):
+        labels(file, GRADES, text="Agent Reply")

@@ -16,6 +16,7 @@ from judge_gym.judges import (
     CallableJudge,
     Criterion,
     ItemFile,
+    Judge,
     JudgeResult,
     PairwiseJudge,
     RubricJudge,
@@ -106,8 +107,8 @@ def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> No
     ("content", "words"),
     [
         ("item,annotator,label\nt1,ann,4\nt1,ann,5\n",
-         ["line 3", "'5'", "line 2 has '4'", "'ann'", "give both a time"]),
-        (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,\n", ["line 3", "give both"]),
+         ["line 3", "'5'", "line 2 has '4'", "'ann'", "give them times"]),
+        (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,\n", ["line 3", "give them times"]),
         (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,{NOON}\n", ["line 3"]),
         ("item,annotator,label\nt1,ann,6\n", ["line 2", "item 't1'", "label is 6", "from 1 to 5"]),
         ("item,annotator,label\nt1,ann,good\n", ["label is 'good'", "from 1 to 5"]),
@@ -129,13 +130,59 @@ def test_a_row_that_does_not_fit_is_named(tmp_path: Path, content: str, words: l
         assert word in said
 
 
-def test_labels_of_two_rows_with_one_text_that_differ_name_both_items(tmp_path: Path) -> None:
-    items = tmp_path / "twice.csv"
-    items.write_text("id,text\nk0,One text.\nk9,One text.\n")
-    file = tmp_path / "labels.csv"
-    file.write_text("item,annotator,label\nk0,ann,2\nk9,ann,1\n")
-    with pytest.raises(JudgeGymError, match="item 'k0', which has the same text as 'k9'"):
-        read_item_file(items).with_labels(read_labels(file), [RUBRIC])
+def of_equal_texts(folder: Path, labels: str, judge: Judge = RUBRIC) -> People:
+    """Return labels of k0 and k9, which have one text, and of k1, which has another."""
+    items, file = folder / "twice.csv", folder / "labels.csv"
+    items.write_text("id,text\nk0,One text.\nk1,Another.\nk9,One text.\n")
+    file.write_text(f"item,annotator,label\n{labels}")
+    found = read_item_file(items).with_labels(read_labels(file), [judge]).people
+    assert found is not None
+    return found
+
+
+def test_labels_of_equal_texts_by_one_person_are_all_kept(tmp_path: Path) -> None:
+    # ann's mean is 1.5, bo's label 4: the mean over people is 2.75, not the mean of labels 2.33.
+    found = of_equal_texts(tmp_path, "k0,ann,2\nk9,ann,1\nk9,bo,4\nk1,ann,5\n")
+    assert list(found.reference.values()) == [2.75, 5]
+    assert found.annotators() == ("ann", "bo")
+    assert "1 time one person" in found.said()
+    assert "'ann' '2' of 'k0' (line 2) and '1' of 'k9' (line 3)" in found.said()
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "apart"),
+    [
+        # Case, and a name and its number, are no contradiction.
+        ("k0,ann,FAIL\nk9,ann,fail\n", [0], 0),
+        ("k0,ann,FAIL\nk0,ann,fail\nk0,ann,0\n", [0], 0),
+        # Half a vote each by ann; bo decides. Without bo it is a tie.
+        ("k0,ann,pass\nk9,ann,fail\nk0,bo,fail\n", [0], 1),
+        ("k0,ann,pass\nk9,ann,fail\n", [], 1),
+        ("k0,ann,pass\nk9,ann,abstain\n", [1], 0),
+    ],
+)
+def test_a_person_has_one_vote_however_often_a_text_is_there(
+    tmp_path: Path, labels: str, known: list[float], apart: int
+) -> None:
+    found = of_equal_texts(tmp_path, labels, GATE)
+    assert list(found.reference.values()) == known
+    assert len(found.apart) == apart
+    assert ("labelled equal texts" in found.said()) == bool(apart)
+
+
+def test_all_labels_that_contradict_each_other_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(JudgeGymError) as caught:
+        of_equal_texts(tmp_path, "k0,ann,2\nk0,ann,3\nk1,bo,4\nk1,bo,4.0\nk9,bo,1\nk9,bo,2\n")
+    assert "line 3: label is '3', and line 2 has '2' by 'ann' of item 'k0'" in caught.value.message
+    assert "line 7: label is '2', and line 6 has '1' by 'bo' of item 'k9'" in caught.value.message
+    assert "'k1'" not in caught.value.message
+
+
+def test_labels_are_read_as_spreadsheets_write_them(tmp_path: Path) -> None:
+    given = people(tmp_path, "item;annotator;label\nt1; Bo ;4,5\nt2;Bo;'3\nt3;BO;2\n")
+    assert list(given.reference.values()) == [4.5, 3, 2]
+    said = read_labels(tmp_path / "labels.csv").said()
+    assert "count as different people: 'Bo' (2) and 'BO' (1)" in said
 
 
 def test_columns_are_mapped_and_a_wrong_mapping_is_an_error(tmp_path: Path) -> None:

@@ -216,3 +216,23 @@ def test_a_label_that_is_there_twice_names_only(tmp_path):
 def test_only_that_reads_no_row_says_what_is_there(tmp_path, only):
     with pytest.raises((EvidenceError, ConfigError), match="no row that `only` reads"):
         labels(tmp_path, only=only)
+
+
+def test_labels_of_a_file_are_those_of_its_mapping_whatever_their_case(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("item,annotator,label\na,Bo,FAIL\nb,BO, Pass\n")
+    mapping = AnnotationMapping.model_validate(
+        {"source": "made up", "default": {"labels": ["fail", "pass"]}}
+    )
+    [found] = read_annotations(file, mapping)
+    assert [row.labels for row in found.rows] == [("fail",), ("pass",)]
+    assert found.names_alike == "'Bo' (1) and 'BO' (1)"
+
+
+def test_all_repeated_labels_are_named_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("item,annotator,label\na,bo,x\na,bo,x\nb,bo,x\nb,bo,y\nb,bo,y\n")
+    with pytest.raises(EvidenceError) as caught:
+        read_annotations(file, AnnotationMapping.model_validate({"source": "made up"}))
+    assert "line 3: label is 'x', which 'bo' gave item 'a'" in caught.value.message
+    assert "line 6: label is 'y', which 'bo' gave item 'b'" in caught.value.message

@@ -3,7 +3,7 @@
 import pytest
 
 from judge_gym.report.markdown import MOST_ROWS, caption, records
-from judge_gym.report.table import Row, Table, escaped
+from judge_gym.report.table import Row, Table, escaped, escaped_sentence
 
 
 def table(rows: int, **more: bool) -> Table:
@@ -35,6 +35,21 @@ def table(rows: int, **more: bool) -> Table:
 )
 def test_text_of_others_is_shown_as_it_is(text: str, shown: str) -> None:
     assert escaped(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Change `version` and `a_b`.", "Change `version` and `a_b`."),
+        ("A name <b> with _c_: `x`", r"A name \<b\> with \_c\_: `x`"),
+        # What does not pair, or would end a cell, is text.
+        ("a ` b", r"a \` b"),
+        ("``a`` `b|c`", r"\`\`a\`\` \`b\|c\`"),
+        ("- `a`", r"\- `a`"),
+    ],
+)
+def test_code_in_a_sentence_stays_code(text: str, shown: str) -> None:
+    assert escaped_sentence(text) == shown
 
 
 def test_a_long_table_is_cut_and_says_so() -> None:

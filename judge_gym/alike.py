@@ -1,0 +1,37 @@
+"""Names and words that differ only in case, or in the space around them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def folded(text: str) -> str:
+    """Return a text as names are compared: without case, and with single spaces."""
+    return " ".join(text.split()).casefold()
+
+
+def alike(names: Iterable[str]) -> list[list[str]]:
+    """Return the names that differ only in case or space, in groups of two and more."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in dict.fromkeys(names):
+        groups[folded(name)].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def by_folded(values: Mapping[str, T], fold: Callable[[str], str] = folded) -> dict[str, T]:
+    """Return values by their folded names, without names that differ only in case and in value."""
+    found: dict[str, T] = {}
+    ambiguous: set[str] = set()
+    for name, value in values.items():
+        if found.setdefault(fold(name), value) != value:
+            ambiguous.add(fold(name))
+    return {name: value for name, value in found.items() if name not in ambiguous}
+
+
+def said_alike(counts: Mapping[str, int]) -> str:
+    """Return the names that differ only in case, each with its count; "" without any."""
+    return "; ".join(
+        " and ".join(f"{name!r} ({counts[name]:,})" for name in names) for names in alike(counts)
+    )

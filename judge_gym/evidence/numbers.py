@@ -1,0 +1,83 @@
+"""Numbers as spreadsheets and people write them, as Python reads them.
+
+A decimal comma is read only where the file leaves no doubt: its separator is no comma, and no
+other value of the column has a point.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+_SPACES = "[\u00a0\u2007\u2009\u202f]"
+"""Spaces that do not break, thin ones and those as wide as a digit: between groups of digits."""
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_GROUPED = re.compile(rf"[+-]?\d{{1,3}}({_SPACES}\d{{3}})+([.,]\d+)?")
+_COMMA = re.compile(r"[+-]?\d+,\d+")
+_POINT = re.compile(r"[+-]?\d+\.\d+")
+
+
+def plain_number(text: str, *, comma: bool = False) -> str:
+    """Return a number with a point, without what surrounds it; any other text unchanged.
+
+    Removed are surrounding spaces, an apostrophe with which a spreadsheet marks text, and spaces
+    between groups of three digits. With `comma` a comma is the point.
+    """
+    found = text.strip().lstrip("'\u2019").strip()
+    if _GROUPED.fullmatch(found):
+        found = re.sub(_SPACES, "", found)
+    if comma and _COMMA.fullmatch(found):
+        found = found.replace(",", ".")
+    return found if _PLAIN.fullmatch(found) else text
+
+
+@dataclass(frozen=True)
+class DecimalCommas:
+    """How the columns of a file write numbers that are not whole."""
+
+    commas: Mapping[str, int]
+    """Column → the first line with a decimal comma."""
+    points: Mapping[str, int]
+    """Column → the first line with a decimal point."""
+
+    def are_in(self, column: str) -> bool:
+        """Whether a column has decimal commas and no points."""
+        return column in self.commas and column not in self.points
+
+    def mixed(self, column: str) -> str:
+        """Return that a column has commas and points, and where; "" for any other column."""
+        if column not in self.commas or column not in self.points:
+            return ""
+        return (
+            f"{column} has numbers with a decimal comma (line {self.commas[column]}) and with a "
+            f"point (line {self.points[column]})"
+        )
+
+
+WITHOUT = DecimalCommas({}, {})
+"""Of files that have no decimal commas, since a comma separates their values."""
+
+
+class _Lines(Protocol):
+    """A reader of CSV, with the number of lines that it has read."""
+
+    line_num: int
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+
+    def __next__(self) -> list[str]: ...
+
+
+def decimal_commas(reader: _Lines, before: int = 0) -> DecimalCommas:
+    """Return how the columns of a file write numbers; `before` lines are read already."""
+    commas: dict[str, int] = {}
+    points: dict[str, int] = {}
+    header = next(reader, [])
+    for cells in reader:
+        for name, cell in zip(header, cells, strict=False):
+            written = re.sub(_SPACES, "", cell.strip().lstrip("'\u2019"))
+            if _COMMA.fullmatch(written):
+                commas.setdefault(name, before + reader.line_num)
+            elif _POINT.fullmatch(written):
+                points.setdefault(name, before + reader.line_num)
+    return DecimalCommas(commas, points)

@@ -1,0 +1,171 @@
+"""Rows of files as typed values with names: items and the like.
+
+`design.files` lists the files of a corpus.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from judge_gym.design.config import corpus_files, shown
+from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
+from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT, Row, read_rows
+
+MAX_ROWS = 100_000
+"""Most rows of one corpus."""
+_LONGEST_ADVICE = 300
+_MEND = "Mend or remove this row."
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedRows(Generic[R]):
+    """The rows of a corpus, with their locations and columns."""
+
+    rows: tuple[R, ...]
+    places: tuple[str, ...]
+    """File and line of each row."""
+    columns: tuple[str, ...]
+    """Every column of the files, in order."""
+    used: Mapping[str, str]
+    """Field → the column that it was read from."""
+
+
+def read_typed(path: Path, form: type[R], **more: Any) -> tuple[R, ...]:
+    """Return the rows of `read_typed_rows`."""
+    return read_typed_rows(path, form, **more).rows
+
+
+def read_typed_rows(
+    path: Path,
+    form: type[R],
+    columns: Sequence[str] = (),
+    fields: Mapping[str, str] | None = None,
+    numbers: Collection[str] = (),
+    **more: Any,
+) -> TypedRows[R]:
+    """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
+
+    `columns` are the fields of `form` that come from the file (default: all), and `more` holds
+    values that all rows share. `numbers` are the fields that may be numbers as spreadsheets write
+    them. A field is read from the column of its name, whatever its case, or
+    from the column that `fields` names. Blank values count as missing. A row without an `id` is
+    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
+    and value for the first row that cannot be read, a repeated id, and a missing column.
+    """
+    reading = _Reading(form, columns or tuple(form.model_fields), fields or {}, numbers, more)
+    for file in corpus_files(path):
+        for row in read_rows(file):
+            reading.add(file, row)
+    return reading.result(path)
+
+
+class _Reading(Generic[R]):
+    def __init__(
+        self,
+        form: type[R],
+        names: Sequence[str],
+        fields: Mapping[str, str],
+        numbers: Collection[str],
+        more: Mapping[str, Any],
+    ) -> None:
+        self._form, self._names, self._fields, self._more = form, names, fields, more
+        self._numbers = numbers
+        self._rows: dict[str, R] = {}
+        self._places: list[str] = []
+        self._columns: dict[str, None] = {}
+        self._used: dict[str, str] = {}
+
+    def add(self, file: Path, row: Row) -> None:
+        """Add a row of the file."""
+        if row.fault:
+            remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
+            if row.fault == CUT:
+                remedy = "Write each object on one line, or an array of them in a .json file."
+            if row.fault.startswith(ONE_OBJECT):
+                remedy = "Save the array of rows alone, or an object a line in a .jsonl file."
+            if row.line == 1 and row.fault.startswith(NOT_JSON):
+                remedy = f"If the file is CSV, rename it to end in .csv. Otherwise: {_MEND}"
+            raise _fault(file, row, row.fault, remedy)
+        self._columns.update(dict.fromkeys(row.values))
+        values = self._values(file, row)
+        given = values.pop("id", len(self._rows) + 1)
+        name = str(given) if isinstance(given, int) else given
+        one = self._typed(file, row, {**values, "id": name, **self._more})
+        if name in self._rows:
+            above = self._places[list(self._rows).index(name)]
+            raise _fault(file, row, f"id is {name!r}, which {above} has, too")
+        if len(self._rows) == MAX_ROWS:
+            raise _fault(file, row, f"more than {MAX_ROWS} rows")
+        self._rows[name] = one
+        self._places.append(f"{file} line {row.line}")
+
+    def result(self, path: Path) -> TypedRows[R]:
+        """Return the rows; raises `EvidenceError` without any."""
+        if not self._rows:
+            raise DataFileError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
+        for field, column in self._fields.items():
+            if column not in self._columns:
+                raise DataFileError(
+                    f"{path}: fields: {field} is {column!r}, and no row has such a column.",
+                    f"{did_you_mean(column, list(self._columns))}{_listed(self._columns)}",
+                )
+        places, columns = tuple(self._places), tuple(self._columns)
+        return TypedRows(tuple(self._rows.values()), places, columns, self._used)
+
+    def _values(self, file: Path, row: Row) -> dict[str, Any]:
+        values = {}
+        for name in self._names:
+            column = self._column(file, row, name)
+            value = None if column is None else row.values.get(column)
+            if column is None or value is None or (isinstance(value, str) and not value.strip()):
+                continue
+            if name in self._numbers and isinstance(value, str):
+                value = row.number(file, column, value)
+            values[name], self._used[name] = value, column
+        return values
+
+    def _column(self, file: Path, row: Row, name: str) -> str | None:
+        """Return the column of a field; None without one."""
+        if name in self._fields:
+            return self._fields[name]
+        if name in row.values:
+            return name
+        alike = [column for column in row.values if column.strip().lower() == name]
+        if len(alike) > 1:
+            both = " and ".join(map(repr, alike))
+            raise _fault(
+                file, row, f"columns {both} are both {name}", f"Name one: fields: {{{name}: ...}}."
+            )
+        return alike[0] if alike else None
+
+    def _typed(self, file: Path, row: Row, values: dict[str, Any]) -> R:
+        try:
+            return self._form.model_validate(values)
+        except ValidationError as error:
+            fault = error.errors()[0]
+        name = str(fault["loc"][0])
+        column = self._column(file, row, name) or name
+        if fault["type"] != "missing":
+            message = fault["msg"].removeprefix("Value error, ")
+            raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
+        if column in row.values:
+            raise _fault(file, row, f"{column} is empty")
+        raise _fault(
+            file, row, f"there is no {column!r}",
+            f"{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "
+            f"fields: {{{name}: COLUMN}} in the file that names "
+            f"it, or by --fields {name}=COLUMN where a command has that option.",
+        )  # fmt: skip
+
+
+def _listed(columns: Mapping[str, object]) -> str:
+    listed = f"The columns are {', '.join(map(repr, columns))}."
+    return listed if len(listed) <= _LONGEST_ADVICE else f"{listed[:_LONGEST_ADVICE]}…"
+
+
+def _fault(file: Path, row: Row, what: str, remedy: str = _MEND) -> EvidenceError:
+    return row.error(file, what, remedy)

@@ -1,0 +1,141 @@
+"""What a mapping leaves of rows, and what in them may be a mistake: noted while they are read."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judge_gym.counting import counted
+from judge_gym.errors import DataFileError
+from judge_gym.recorded.columns import entries_at, list_in, names_in, root_of
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.inspect_logs import FINISHED
+from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unread
+from judge_gym.recorded.mapping import Recorded, as_number
+from judge_gym.recorded.record import Record
+
+_SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
+"""Columns that often name what was compared."""
+_MOST_NAMED = 3
+_FEWEST = 10
+"""Fewest scores of which a scale is doubted by how high they are."""
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
+"""A scale in the name of a column, such as 1-5 or 0 to 10."""
+
+
+class Noting:
+    """Fills `unread` from rows."""
+
+    def __init__(self, recorded: Recorded, unread: Unread) -> None:
+        self._recorded, self._unread = recorded, unread
+        self._named = {root for name in recorded.reads for root in (name, root_of(name))}
+        self._lists = _lists(recorded)
+        self._longest: dict[str, int] = {}
+        self._highest: dict[str, tuple[float, int]] = {}
+        self._cells = set[tuple[str, Judging, str]]()
+        self._grouped = {
+            name
+            for column in (
+                *(recorded.item.system, recorded.item.category, recorded.window_column),
+                *(recorded.judge, recorded.judge_column, recorded.wording_column, *recorded.only),
+            )
+            for name in (*names_in(column), root_of(column))
+        }
+
+    def note(
+        self, record: Record, window: str, judging: Judging, item: str, given: Sequence[Given]
+    ) -> None:
+        """Note what a row's judgements leave open, of an item of a window."""
+        recorded, unread = self._recorded, self._unread
+        place = f"{item} ({record.row.where})"
+        unread.judges[judging.judge] += len(given)
+        for one in given:
+            if one.choice is None and one.answer is None and one.verdict:
+                places = unread.unlisted.setdefault(one.verdict[:80], [])
+                places.append(f"{judging} on {place}")
+        if any(one.choice is None and one.answer is None and not one.verdict for one in given):
+            unread.empty.setdefault(judging, []).append(place)
+        if recorded.format == "inspect":
+            unread.unfinished += record.row.values["status"] != FINISHED
+        if recorded.format != "rows":
+            return
+        is_whole = recorded.scale is not None and recorded.scale.is_whole
+        self._note_columns(record.row.values)
+        self._note_again(window, f"{judging} on {place}", judging, item)
+        for column in recorded.verdicts:
+            self._note_highest(column.column, record)
+        for one in given:
+            self._note_range(judging.judge, one.verdict)
+            if is_whole and one.number is not None and one.number % 1:
+                unread.between[one.verdict] = None
+        if recorded.item.known and not recorded.item.file:
+            self._note_range(KNOWN, record.verdict(recorded.item.known))
+
+    def _note_again(self, window: str, place: str, judging: Judging, item: str) -> None:
+        cell = (window, judging, item)
+        if cell in self._cells:
+            self._unread.again.append(place)
+        self._cells.add(cell)
+        self._unread.cells = len(self._cells)
+
+    def _note_range(self, name: str, written: str) -> None:
+        number = as_number(written)
+        if number is not None:
+            low, high = self._unread.ranges.get(name, (number, number))
+            self._unread.ranges[name] = (min(low, number), max(high, number))
+
+    def _note_highest(self, column: str, record: Record) -> None:
+        if self._recorded.scale and (number := as_number(record.verdict(column))) is not None:
+            highest, count = self._highest.get(column, (number, 0))
+            self._highest[column] = (max(highest, number), count + 1)
+
+    def finish(self) -> None:
+        """Note the columns of verdicts whose scale may end below that of the mapping.
+
+        Their name says so, such as `Score (1-5)`, or no score of 10 or more is above the middle.
+        """
+        scale = self._recorded.scale
+        for column, (highest, count) in self._highest.items():
+            assert scale is not None
+            named = _RANGE.search(column)
+            ends = float(named[2]) if named else highest
+            is_low = count >= _FEWEST and highest <= (scale.lowest + scale.highest) / 2
+            if highest <= ends < scale.highest and (named or is_low):
+                self._unread.doubted.append(
+                    DoubtedScale(column, highest, ends, scale.highest, named is not None)
+                )
+
+    def _note_columns(self, values: Mapping[str, Any]) -> None:
+        """Note the columns and the entries of lists that the mapping does not name."""
+        unread = self._unread
+        unread.columns |= {name: None for name in values if name not in self._named}
+        for name in _SYSTEMS:
+            if name not in self._grouped and isinstance(values.get(name), str):
+                unread.pooled.setdefault(name, {})[values[name]] = None
+        for path, used in self._lists.items():
+            longest = max(entries_at(path, values), self._longest.get(path, 0))
+            self._longest[path] = longest
+            if longest > used:
+                unread.entries[path] = (used, longest)
+
+    def check_lists(self, files: RecordedFiles) -> None:
+        """Raise `EvidenceError` for an entry of a list that no row has."""
+        for path, used in self._lists.items():
+            longest = self._longest.get(path, used)
+            if longest < used:
+                raise DataFileError(
+                    f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: {path} has at most "
+                    f"{counted(longest, 'entry')}, so no row has {path}[{used - 1}].",
+                    "Name entries that are there; the first is [0].",
+                )
+
+
+def _lists(recorded: Recorded) -> dict[str, int]:
+    """Return the lists that verdicts, answers and labels are read from, and how many entries."""
+    found: dict[str, int] = {}
+    judged = [one.column for one in (*recorded.verdicts, *recorded.answers)]
+    people = () if recorded.item.file else recorded.item.people
+    for column in (*judged, *people):
+        for name in names_in(column):
+            if entered := list_in(name):
+                found[entered[0]] = max(found.get(entered[0], 0), entered[1] + 1)
+    return found

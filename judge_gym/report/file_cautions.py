@@ -1,0 +1,249 @@
+"""What to be careful about in recorded files: likely mistakes in them, and what was not read."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from judge_gym.alike import alike, said_alike
+from judge_gym.answers.conclusion import CONTRADICTED
+from judge_gym.answers.readability import shortened
+from judge_gym.counting import counted, first_of
+from judge_gym.formats import number
+from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
+from judge_gym.recorded.content import Left
+from judge_gym.recorded.judged import Unread
+from judge_gym.recorded.reported import Apart
+
+LONGEST_ANSWER = 98
+"""Characters shown of an answer that could not be read."""
+_CONTRADICTED = "with verdicts that differ and no final one, unreadable"
+_MOST_COLUMNS = 12
+_MOST_PLACES, _FEW_PLACES = 10, 3
+"""Judgements without an answer that a caution names; of more it names the first."""
+_OTHER_SCALE = 4
+"""Times the highest verdict of the others from which a verdict is of another scale."""
+_LEFT = {
+    Left.ERROR: ("sample", "ended with an error and without a judgement"),
+    Left.NOT_RUN: ("sample", "of an unfinished run, without a judgement"),
+    Left.INVALID: ("sample", "marked as invalid and left out"),
+    Left.NO_SAMPLES: ("log", "without samples: a header only, or log_samples was off"),
+    Left.NO_SCORE: ("score", "missing"),
+    Left.NOT_READ: ("score", "neither text nor a number, so not read"),
+    Left.OTHER_FILE: ("file", "of the folder not read"),
+    Left.COPY: ("judgement", "left out as copies of those in another file"),
+    Left.SUPERSEDED: (
+        "judgement",
+        "of unfinished runs left out, as a finished or a later run has the sample",
+    ),
+}
+"""Why a record is no judgement → what it is, and the sentence."""
+_BY_FILE = (Left.COPY, Left.SUPERSEDED)
+"""What is said by file with its count; of all else the first places are named."""
+
+
+def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
+    """Yield what to be careful about in recorded files: likely swaps, and what was not read."""
+    yield from _names_alike(unread)
+    yield from _mixed_scales(unread.ranges)
+    yield from _other_scale(unread)
+    for judging, (opposite, cells) in repeats.opposite.items():
+        yield (
+            f"{opposite} of {cells} items have opposite verdicts by {judging}, more than repeats "
+            "can have. Was the order changed between them? Declare it: `reversed` of a column, or "
+            "`swapped_column`."
+        )
+    yield from _entries_left_out(unread)
+    yield from _answers_read_otherwise(unread)
+    yield from _unread_answers(repeats, unread)
+    yield from _rows_in_doubt(unread)
+    yield from _left(unread)
+    for one in unread.apart:
+        yield _apart(one)
+    for column, systems in unread.pooled.items():
+        if len(systems) > 1:
+            yield (
+                f"Figures are over all {len(systems)} values of {column} together. If it names "
+                f"what was judged, give item.system: {column} for the figures of each."
+            )
+    if unread.others:
+        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
+    if unread.columns:
+        names = first_of(list(unread.columns), _MOST_COLUMNS)
+        yield f"Columns that the mapping does not read: {names}."
+
+
+def _entries_left_out(unread: Unread) -> Iterator[str]:
+    for path, (used, longest) in unread.entries.items():
+        yield (
+            f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
+            "are not read. Name them all, or write a row for each if several judges gave them."
+        )
+    for why, labels in unread.not_counted.items():
+        yield (
+            f"{counted(len(labels), 'label')} of people left out, whose {why}: "
+            f"{first_of(list(labels), _FEW_PLACES)}. `item: {{only: ...}}` of the mapping says "
+            "which count."
+        )
+
+
+def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
+    if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
+        count = counted(len(places), "empty answer")
+        if len(places) <= _MOST_PLACES:
+            yield f"{count}, unreadable for the judge and no other: {', '.join(places)}."
+        else:
+            of = Counter({str(judging): len(of) for judging, of in unread.empty.items()})
+            yield f"{count} count as unreadable ({_shares(of, unread)}). The first: {places[0]}."
+    if unread.unlisted:
+        count = counted(sum(map(len, unread.unlisted.values())), "answer")
+        named = [f"{value!r} ({len(of):,})" for value, of in unread.unlisted.items()]
+        first = next(iter(unread.unlisted.values()))[0]
+        yield (
+            f"{count} of no verdict, unreadable here: {first_of(named, _MOST_PLACES)}. "
+            f"The first: {first}."
+        )
+    if unread.between:
+        yield (
+            f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)}) count as "
+            "the nearest, a half as the higher, where an answer is right or wrong; mean as "
+            "written, distance and correlation are of the scores as written."
+        )
+
+
+def _rows_in_doubt(unread: Unread) -> Iterator[str]:
+    if 0 < 2 * len(unread.again) < unread.cells:
+        yield (
+            f"{counted(len(unread.again), 'row')} of an item and a judge that an earlier row has, "
+            f"read as repeats: {first_of(unread.again, _MOST_PLACES)}. If they are none, take one "
+            "of each out."
+        )
+    if unread.unlabelled:
+        yield (
+            f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
+            f"{first_of(unread.unlabelled, _MOST_PLACES)}. No accuracy is of them."
+        )
+    if unread.unfinished:
+        yield (
+            f"{counted(unread.unfinished, 'judgement')} of runs that were not finished, of samples "
+            "that no finished run has."
+        )
+
+
+def _left(unread: Unread) -> Iterator[str]:
+    """Yield how many judgements were left out, by the reason, and where they stand."""
+    for why, left in unread.left.items():
+        by_file = Counter(place.partition(": ")[0] for place in left)
+        places = [f"{file} ({count:,})" for file, count in by_file.items()]
+        places = places if why in _BY_FILE else left
+        shown = "; ".join(places[:_FEW_PLACES])
+        more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
+        yield f"{counted(len(left), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
+
+
+def _unread_answers(repeats: Repeats, unread: Unread) -> Iterator[str]:
+    """Yield why raw answers could not be read: how many for each reason, by whom, and two."""
+    for kind, count in repeats.reasons.most_common():
+        examples = repeats.unread[kind]
+        why = _CONTRADICTED if kind == CONTRADICTED else f"unreadable: {_detail(examples)}"
+        by = _shares(repeats.of_kind(kind), unread)
+        shown = "; ".join(f"{one.place} has {_excerpt(one)}" for one in examples)
+        yield f"{counted(count, 'answer')} {why} ({by}). Such as: {shown}."
+
+
+def _detail(examples: Sequence[UnreadAnswer]) -> str:
+    return shortened(examples[0].failure.partition(":")[2].strip() or examples[0].failure)
+
+
+def _excerpt(one: UnreadAnswer) -> str:
+    """Return at most `LONGEST_ANSWER` characters of an answer, escaped: around what was refused."""
+    start = max(0, min(one.at, len(one.answer)) - LONGEST_ANSWER // 2)
+    start = min(start, max(0, len(one.answer) - LONGEST_ANSWER))
+    cut_out = one.answer[start : start + LONGEST_ANSWER]
+    before, after = "…" * bool(start), "…" * (start + LONGEST_ANSWER < len(one.answer))
+    return f"{before}{cut_out!r}{after}"
+
+
+def _shares(by_judge: Counter[str], unread: Unread) -> str:
+    """Return judges with how many of their judgements; of one with wordings, how many."""
+    named = [
+        f"{name}: {count:,}" + (f" of {unread.judges[name]:,}" if name in unread.judges else "")
+        for name, count in by_judge.most_common()
+    ]
+    return first_of(named, _FEW_PLACES)
+
+
+def _names_alike(unread: Unread) -> Iterator[str]:
+    """Yield which names of judges differ only in case."""
+    merged = [
+        f"{name}: {most}"
+        for group in alike(unread.judges)
+        for most in [max(group, key=lambda name: unread.judges[name])]
+        for name in group
+        if name != most
+    ]
+    if merged:
+        yield (
+            f"Names that differ only in case are different judges: {said_alike(unread.judges)} "
+            f"judgements. If they are one, say so in the mapping: `names: {{{', '.join(merged)}}}`."
+        )
+
+
+def _other_scale(unread: Unread) -> Iterator[str]:
+    """Yield which columns have far lower numbers than the scale that the mapping gives."""
+    for one in unread.doubted:
+        named = ", as its name says" if one.is_named else ""
+        yield (
+            f"{one.column} has no value above {one.highest:g}{named}, and `scale` has "
+            f"`highest: {one.of_scale:g}`. If its scale ends at {one.ends:g}, write "
+            f"`highest: {one.ends:g}`: distances and means depend on it."
+        )
+
+
+def against_decisions(compared: Compared | None) -> Iterator[str]:
+    """Yield how many raw answers contradict their decisions, where some do."""
+    if not compared or not (apart := compared.contradicting.total()):
+        return
+    most, times = compared.contradicting.most_common(1)[0]
+    by = f"; most by {most}: {times:,}" if len(compared.readable) > 1 else ""
+    yield (
+        f"{apart:,} of {compared.readable.total():,} raw answers contradict their decision, which "
+        f"counts{by}."
+    )
+
+
+def agreement(compared: Compared) -> str:
+    """Return how far the raw answers behind the decisions say the same."""
+    readable, apart = compared.readable.total(), compared.contradicting.total()
+    line = (
+        f"Raw answers behind {compared.answers:,} decisions: {readable / compared.answers:.1%} "
+        f"readable, and {(readable - apart) / max(readable, 1):.2%} of these assert the recorded "
+        f"decision."
+    )
+    return " ".join([line, *(against_decisions(compared) if apart else ["The decisions count."])])
+
+
+def _apart(one: Apart) -> str:
+    """Return how far a mean that a file reports is from that of its judgements, and why."""
+    said = (
+        f"{one.file} reports a mean of {number(one.reported)} for {one.name}, and its "
+        f"{counted(one.judgements, 'verdict')} read here have {number(one.read)}"
+    )
+    if one.of_scores:
+        return f"{said}: the file's is of scores, and pass and fail are read (--cut reads scores)."
+    if one.without:
+        answers = counted(one.without, "answer")
+        return f"{said}: {answers} without a verdict count 0 there and are left out here."
+    return f"{said}. Compare the file with the mapping (--show-mapping) before you use the figures."
+
+
+def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    """Yield who has verdicts on another scale than the others: far higher, or apart from theirs."""
+    for name, (low, high) in ranges.items():
+        others = [ends for other, ends in ranges.items() if other != name]
+        if not others:
+            return
+        least, most = min(end for end, _ in others), max(end for _, end in others)
+        if low > most or (most > 0 and high >= _OTHER_SCALE * most):
+            yield (
+                f"Scales may be mixed: {name} from {low:g} to {high:g}, the others from {least:g} "
+                f"to {most:g}. They are read as one scale: bring them to one first."
+            )

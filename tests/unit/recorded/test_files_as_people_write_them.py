@@ -1,0 +1,281 @@
+"""Recorded judgements as people write them: case, commas, two systems, people beside judges."""
+
+from pathlib import Path
+
+import pytest
+
+from judge_gym.analysis.recorded import Audited, audited
+from judge_gym.errors import JudgeGymError
+from judge_gym.recorded.derived import Options
+from judge_gym.recorded.deriving import derived
+from judge_gym.recorded.files import RecordedFiles, recorded_files
+from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.judged import Recordings
+from judge_gym.recorded.mapping import Recorded, stages_rubric
+from judge_gym.recorded.reading import read_recorded
+from judge_gym.report.recorded import audit_report
+
+BASIS = {
+    "name": "made-up", "concept": "quality", "source": "made up", "judge_column": "judge",
+    "item": {"key": "item"}, "verdicts": ["verdict"],
+}  # fmt: skip
+SCALE = {"lowest": 1, "highest": 5}
+
+
+def mapping(**more: object) -> Recorded:
+    return Recorded.model_validate({**BASIS, **more})
+
+
+def files(folder: Path, content: str, recorded: Recorded) -> RecordedFiles:
+    file = folder / "judged.csv"
+    file.write_text(content, encoding="utf-8")
+    return recorded_files([file], recorded)
+
+
+def read(folder: Path, content: str, **more: object) -> Recordings:
+    recorded = mapping(**more)
+    given = files(folder, content, recorded)
+    return read_recorded(given, recorded, stages_rubric(recorded).scale_size)
+
+
+def audit(folder: Path, content: str, **more: object) -> tuple[Audited, list[str]]:
+    """Return the audit of a file and what to be careful about."""
+    recorded = mapping(**more)
+    found = audited(files(folder, content, recorded), recorded, stages_rubric(recorded))
+    return found, list(audit_report(found, recorded).summary.cautions)
+
+
+def verdicts(found: Recordings) -> list[object]:
+    return [one.choice for of in found.windows["made-up"].judgements.values() for one in of]
+
+
+def of_rows(folder: Path, content: str) -> list[Recorded]:
+    """Return the mappings of a file that is read without one."""
+    file = folder / "plain.csv"
+    file.write_text(content, encoding="utf-8")
+    kind, loaded = load_files([file])
+    return derived(loaded, kind, Options()).readings
+
+
+@pytest.mark.parametrize(
+    ("more", "written", "stages"),
+    [
+        ({"stages": ["no", "yes"]}, ["Yes", " YES ", "no"], [(2,), (2,), (1,)]),
+        ({"stages": ["not ok", "ok"]}, ["Not  OK", "Ok"], [(1,), (2,)]),
+        ({"stages": ["0", "1"]}, ["1.0", "0"], [(2,), (1,)]),
+        # Stages that differ in case only stay exact.
+        ({"stages": ["1", "2"], "decisions": {"a": 1, "A": 2}}, ["A", "a"], [(2,), (1,)]),
+        ({"scale": SCALE, "decisions": {"None": "abstained"}}, ["none", "4"], ["abstained", (4,)]),
+    ],
+)
+def test_verdicts_are_matched_whatever_their_case(
+    tmp_path: Path, more: dict[str, object], written: list[str], stages: list[object]
+) -> None:
+    rows = "".join(f"i{at},j,{value}\n" for at, value in enumerate(written))
+    assert verdicts(read(tmp_path, f"item,judge,verdict\n{rows}", **more)) == stages
+
+
+def test_a_verdict_that_two_values_could_be_is_refused(tmp_path: Path) -> None:
+    more = {"stages": ["low", "high"], "decisions": {"Ab": 1, "aB": 2}}
+    with pytest.raises(JudgeGymError, match="verdict is 'AB'"):
+        read(tmp_path, "item,judge,verdict\ni1,j,AB\n", **more)
+
+
+def test_labels_of_people_are_matched_whatever_their_case(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, "item,judge,verdict,gold\ni1,j,YES,Yes\ni2,j,no,NO\n",
+        stages=["no", "yes"], item={"key": "item", "truth": "gold"},
+    )  # fmt: skip
+    assert [item.truth for item in found.windows["made-up"].items.values()] == [2, 1]
+
+
+def test_all_rows_that_describe_an_item_otherwise_or_are_copies_are_named_at_once(
+    tmp_path: Path,
+) -> None:
+    rows = "i1,a,yes,yes\ni1,b,yes,no\ni2,a,no,no\ni2,b,no,yes\ni2,a,no,no\n"
+    with pytest.raises(JudgeGymError) as caught:
+        read(
+            tmp_path, f"item,judge,verdict,gold\n{rows}",
+            stages=["no", "yes"], item={"key": "item", "truth": "gold"},
+        )  # fmt: skip
+    for line in ("line 3: item 'i1': gold is 'no' here and 'yes' above", "line 5: item 'i2'"):
+        assert line in caught.value.message
+    assert "line 6: the row is a copy of line 4" in caught.value.message
+    assert "Give an item one description" in caught.value.remedy
+
+
+def test_an_item_that_two_systems_answered_is_two(tmp_path: Path) -> None:
+    rows = "q1,j,5,v1,4\nq1,j,3,v2,3\nq2,j,2,v1,2\n"
+    found = read(
+        tmp_path, f"item,judge,verdict,model,gold\n{rows}",
+        scale=SCALE, item={"key": "item", "system": "model", "truth": "gold"},
+    ).windows["made-up"]  # fmt: skip
+    assert {key: (item.system, item.truth) for key, item in found.items.items()} == {
+        "q1 · v1": ("v1", 4), "q1 · v2": ("v2", 3), "q2 · v1": ("v1", 2),
+    }  # fmt: skip
+    [given] = found.judgements.values()
+    assert [(one.item, one.choice) for one in given] == [
+        ("q1 · v1", (5,)), ("q1 · v2", (3,)), ("q2 · v1", (2,)),
+    ]  # fmt: skip
+    # Without a key of several systems, items keep their names.
+    alone = read(
+        tmp_path, "item,judge,verdict,model\nq1,j,5,v1\nq2,j,3,v2\n",
+        scale=SCALE, item={"key": "item", "system": "model"},
+    )  # fmt: skip
+    assert list(alone.windows["made-up"].items) == ["q1", "q2"]
+
+
+def test_items_of_two_systems_may_be_described_in_a_file_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("item,model,gold\nq1,v1,4\nq1,v2,2\n")
+    item = {"key": "item", "system": "model", "truth": "gold", "file": "items.csv"}
+    rows = "q1,j,4,v2\nq1,j,5,v1\n"
+    found = read(tmp_path, f"item,judge,verdict,model\n{rows}", scale=SCALE, item=item)
+    items = found.windows["made-up"].items
+    assert {key: one.truth for key, one in items.items()} == {"q1 · v2": 2, "q1 · v1": 4}
+    with pytest.raises(JudgeGymError, match=r"model is 'v3', and .* has no item 'q1' of it"):
+        read(tmp_path, "item,judge,verdict,model\nq1,j,4,v3\n", scale=SCALE, item=item)
+
+
+def test_a_pair_stays_one_item_whichever_system_is_shown_first(tmp_path: Path) -> None:
+    rows = "p1,j,A,0,v1\np1,j,B,1,v2\n"
+    with pytest.raises(JudgeGymError, match="model is 'v2' here and 'v1' above"):
+        read(
+            tmp_path, f"item,judge,verdict,swapped,model\n{rows}", stages=["A", "B"],
+            swapped_column="swapped", item={"key": "item", "system": "model"},
+        )  # fmt: skip
+
+
+def test_names_of_judges_that_differ_only_in_case_are_named_and_can_be_merged(
+    tmp_path: Path,
+) -> None:
+    rows = "i1,GPT four,5\ni2,GPT FOUR ,4\ni3,GPT four,3\ni1,claude,2\n"
+    content = f"item,judge,verdict\n{rows}"
+    found, cautions = audit(tmp_path, content, scale=SCALE)
+    assert len(found.experiments) == 3
+    [caution] = [one for one in cautions if "only in case" in one]
+    assert "'GPT four' (2) and 'GPT FOUR' (1)" in caution
+    assert "`names: {GPT FOUR: GPT four}`" in caution
+    merged, cautions = audit(tmp_path, content, scale=SCALE, names={"GPT FOUR": "GPT four"})
+    assert len(merged.experiments) == 2
+    assert not any("only in case" in one for one in cautions)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_decimal_comma_is_read_where_no_comma_separates(tmp_path: Path, separator: str) -> None:
+    lines = [("item", "judge", "score", "truth"), ("i1", "j", "4,0", "4"), ("i2", "j", "1,0", "1"),
+             ("i3", "j", "'5", "5"), ("i4", "j", " 3,0\u00a0", "2")]  # fmt: skip
+    content = "\n".join(map(separator.join, lines))
+    [recorded] = of_rows(tmp_path, content)
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+    more = {"scale": SCALE, "verdicts": ["score"], "item": {"key": "item", "truth": "truth"}}
+    assert verdicts(read(tmp_path, content, **more)) == [(4,), (1,), (5,), (3,)]
+
+
+def test_decimal_commas_and_points_in_one_column_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(JudgeGymError) as caught:
+        read(tmp_path, "item;judge;verdict\ni1;j;1,5\ni2;j;1.5\n", scale=SCALE)
+    assert "judged.csv: verdict has numbers with a decimal comma (line 2)" in caught.value.message
+    assert "with a point (line 3)" in caught.value.message
+
+
+def test_a_comma_between_separated_values_is_no_decimal_comma(tmp_path: Path) -> None:
+    with pytest.raises(JudgeGymError) as caught:
+        of_rows(tmp_path, 'item,judge,score\ni1,j,"1,5"\ni2,j,"2,5"\n')
+    assert "plain.csv line 2" in caught.value.message
+    assert "decimal comma" in caught.value.remedy
+
+
+ANSWERS = """item,judge,answer
+i1,j,Clear. Rating: 4.0
+i2,j,It is fine. Rating: 4.5
+i3,j,"The text says ""Rating: 2"" and no more."
+i4,j,No idea at all
+i5,j,Nothing to say\x1b[31m
+i6,j,Rating: 4 or Rating: 5
+i7,k,Rating: 3
+"""
+
+
+def test_each_reason_of_unreadable_answers_is_shown_with_two_of_them(tmp_path: Path) -> None:
+    forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
+    found, cautions = audit(
+        tmp_path, ANSWERS, scale=SCALE, verdicts=(), answers=["answer"], answer_forms=forms
+    )
+    statuses = found.data.samples.status.tolist()
+    assert statuses.count("scored") == 2
+    said = [one for one in cautions if "unreadable" in one]
+    without = next(one for one in said if "none of the declared forms" in one)
+    assert without.startswith("2 answers unreadable")
+    assert "(j: 2 of 6)" in without
+    assert "j on i4 (line 5) has 'No idea at all'" in without
+    assert "\\x1b" in without
+    assert "\x1b" not in without
+    for place in ("i2 (line 3)", "i3 (line 4)", "i6 (line 7)"):
+        assert sum(place in one for one in said) == 1
+    assert not any("other reasons" in one for one in cautions)
+    assert found.too_few is not None
+    assert "other reasons" not in found.too_few.message
+
+
+def test_of_a_long_answer_a_hundred_characters_are_shown(tmp_path: Path) -> None:
+    long = "word " * 200 + "Rating: 9" + " word" * 200
+    _, cautions = audit(
+        tmp_path, f"item,judge,answer\ni1,j,{long}\ni2,j,Rating: 2\n", scale=SCALE, verdicts=(),
+        answers=["answer"], answer_forms={f"Rating: {stage}": stage for stage in range(1, 6)},
+    )  # fmt: skip
+    [caution] = [one for one in cautions if "unreadable" in one]
+    shown = caution.partition(" has ")[2]
+    assert "Rating: 9" in shown
+    assert shown.startswith("…'")
+    assert len(shown) <= 105
+
+
+@pytest.mark.parametrize(
+    ("column", "scores", "doubted"),
+    [
+        ("Score (1-5)", [1, 4, 5], True),
+        ("score", [1, 2, 3, 4, 5] * 3, True),
+        ("score", [1, 4, 5], False),
+        ("score", [1, 2, 3, 4, 5, 6] * 3, False),
+        ("Score (1-10)", [1, 2, 3], False),
+    ],
+)
+def test_a_scale_that_ends_above_all_scores_is_doubted(
+    tmp_path: Path, column: str, scores: list[int], doubted: bool
+) -> None:
+    rows = "".join(f"i{at},j,{score}\n" for at, score in enumerate(scores))
+    _, cautions = audit(
+        tmp_path, f"item,judge,{column}\n{rows}", scale={"lowest": 1, "highest": 10},
+        verdicts=[column],
+    )  # fmt: skip
+    said = [one for one in cautions if "`highest: 10`" in one]
+    assert len(said) == doubted
+    assert all(column in one and "no value above 5" in one for one in said)
+
+
+def test_empty_answers_are_said_once(tmp_path: Path) -> None:
+    rows = "".join(f"i{at},j,{'' if at % 2 else 3}\n" for at in range(40))
+    _, cautions = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)
+    about = [one for one in cautions if "unreadable" in one or "could not be read" in one]
+    assert about == [
+        "20 empty answers count as unreadable (j: 20 of 40). The first: j on i1 (line 3)."
+    ]
+
+
+def test_people_beside_judges_in_one_file_are_labels(tmp_path: Path) -> None:
+    rows = "".join(
+        f"i{at},gpt,model,{verdict}\ni{at},Ann,Human,{verdict}\ni{at},bo,human,{other}\n"
+        for at, (verdict, other) in enumerate([("yes", "Yes"), ("no", "yes"), ("no", "no")] * 4)
+    )
+    found, _ = audit(
+        tmp_path, f"item,judge,kind,verdict\n{rows}", stages=["no", "yes"],
+        people={"kind": "human"},
+    )  # fmt: skip
+    assert [judging.judge for _, judging in found.experiments] == ["gpt"]
+    [people] = found.data.people
+    assert sorted(set(people.annotator)) == ["Ann", "bo"]
+    assert len(people.annotator) == 24
+    # The judge differs from ann never and from bo on a third: 1/6 of labels.
+    [far] = [row for row in found.rows if row.metric == "people_distance"]
+    assert far.estimate == pytest.approx(1 / 6)
