@@ -18,6 +18,7 @@ from deployments.cli.output import (
     errors,
     fail,
     log_is_json,
+    stopping,
 )
 from judge_gym.collecting import collect_rarely
 from judge_gym.logs import use_json_lines
@@ -26,7 +27,6 @@ _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
 _TERMINATED = 143
 """Exit code after SIGTERM, as a shell gives it."""
-_STOPPED = "Stopped. Progress is saved. Rerun the command to resume."
 app = group(
     {
         "demo": "sweep:demo",
@@ -168,7 +168,7 @@ def main() -> NoReturn:
         fail(error.message, error.remedy, _exit_code(error))
     except SystemExit as exit_error:
         if exit_error.code in (_INTERRUPTED, _TERMINATED):
-            errors.print(_STOPPED)
+            errors.print(stopping.sentence, soft_wrap=True)
         raise
     except Exception as error:
         from flows.outages import outage_of
@@ -181,7 +181,7 @@ def main() -> NoReturn:
         # Prefect's, which no command imports only to name it: a run got SIGTERM.
         if type(error).__name__ != "TerminationSignal":
             raise
-        errors.print(_STOPPED)
+        errors.print(stopping.sentence, soft_wrap=True)
         sys.exit(_TERMINATED)
     sys.exit(0)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 import typer
 
-from deployments.cli.output import TRY_AGAIN_LATER, console, errors, progress_lines
+from deployments.cli.output import TRY_AGAIN_LATER, console, errors, progress_lines, stopping
 from deployments.local.prefect_server import (
     api_url,
     copy_template,
@@ -52,6 +52,7 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
     """
     from judge_gym.settings import settings
 
+    stopping.calls_begin()
     defaults = {
         **server_settings(),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",

@@ -23,6 +23,7 @@ from rich.console import (
 from rich.markup import escape
 from rich.measure import Measurement
 
+from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import visible
 from judge_gym.shipped import documented
@@ -234,6 +235,35 @@ def as_table(
     from judge_gym.report.table import TerminalTable, plain_table
 
     return TerminalTable(plain_table(title, columns, rows))
+
+
+class Stopping:
+    """What the command line prints after Ctrl-C or SIGTERM: only what is true of the command."""
+
+    def __init__(self) -> None:
+        self.sentence = "Stopped. Rerun the command to start again."
+
+    def calls_begin(self) -> None:
+        """Note that answers are stored as they arrive from here on."""
+        self.sentence = "Stopped. Progress is saved. Rerun the command to resume."
+
+    def with_calls(self, answered: int, in_flight: int) -> None:
+        """Note how many calls of a run were answered, and how many had no answer yet."""
+        kept = (
+            f"Progress is saved: {counted(answered, 'call')} of this run ended."
+            if answered
+            else "No call of this run was answered yet."
+        )
+        again = (
+            f" {counted(in_flight, 'call')} had no answer yet: rerunning the command sends "
+            f"{'it' if in_flight == 1 else 'them'} again, and the provider may bill both."
+            if in_flight
+            else ""
+        )
+        self.sentence = f"Stopped. {kept}{again} Rerun the command to resume."
+
+
+stopping = Stopping()
 
 
 def confirmed(question: str, *, yes: bool) -> bool:

@@ -348,6 +348,8 @@ def _failure_rows(status: "Status") -> Iterator[tuple[object, ...]]:
 
 
 def _unknown(unknown: "UnknownOutcomes") -> str:
+    from judge_gym.records.attempts import STOPPED_BEFORE
+
     calls = counted(unknown.calls, "call")
     prices = f", and {unknown.unpriced} of unknown price" if unknown.unpriced else ""
     left = unknown.calls - unknown.sent_again
@@ -358,7 +360,7 @@ def _unknown(unknown: "UnknownOutcomes") -> str:
     else:
         then = "The next run sends them again."
     return (
-        f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
+        f"Unknown outcome: {calls}, {STOPPED_BEFORE}. Their cost, at most "
         f"{unknown.cost_usd:.4g} USD{prices}, is not in the known cost. {then}"
     )
 

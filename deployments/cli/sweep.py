@@ -35,6 +35,7 @@ from deployments.cli.output import (
     progress_lines,
     say_progress,
     show_table,
+    stopping,
 )
 from judge_gym.counting import counted
 from judge_gym.design.names import PARTS
@@ -128,7 +129,8 @@ def run_sweep(
         if processes > 1:  # each needs a chunk to do
             options["settings"] = {"workers": max(settings().workers, processes)}
         began = datetime.now(UTC)
-        state = asyncio.run(_run(file, sweep, options, processes))
+        with _counting_stopped(sweep.name, began):
+            state = asyncio.run(_run(file, sweep, options, processes))
         batched = [provider.name for provider in providers if provider.batch]
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
@@ -215,6 +217,25 @@ def _finished(sweep: "Sweep", only: Sequence[str] | None) -> "Finished | None":
 
     with database_engine() as engine:
         return finished_parts(engine, settings(), sweep, only or PARTS)
+
+
+@contextmanager
+def _counting_stopped(sweep: str, began: datetime) -> Iterator[None]:
+    """Note what is saved, and what has no answer, where the block is stopped."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from judge_gym.errors import StoreError
+    from judge_gym.store.spending import ended_and_open, spending_scope
+
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:  # Ctrl-C, SIGTERM and Prefect's signal
+        with suppress(StoreError, SQLAlchemyError), database() as session:
+            scope = spending_scope(session, sweep)
+            stopping.with_calls(*ended_and_open(session, scope, began))
+        raise
 
 
 async def _run(file: Path, sweep: "Sweep", options: dict[str, Any], processes: int) -> Any:

@@ -19,6 +19,8 @@ AT_MOST = "at_most_usd"
 
 
 UNKNOWN_OUTCOME = "unknown_outcome"
+STOPPED_BEFORE = "sent by a run that was stopped before the answer came"
+"""The cause of an unknown outcome, in words."""
 """The kind of a sending whose run ended before its answer, and that was followed by another."""
 
 

@@ -17,6 +17,7 @@ from judge_gym.evidence.documents import BY_DESIGN
 from judge_gym.formats import number
 from judge_gym.lab.evidence_notes import notes_on
 from judge_gym.llm.capabilities import as_text
+from judge_gym.records.attempts import STOPPED_BEFORE
 from judge_gym.records.judgements import ARMS
 from judge_gym.report.remarks import remark_text
 from judge_gym.report.scopes import rubric_phrase, setting_of, task_in_words
@@ -306,12 +307,18 @@ def cost(calls: Sequence[CallSums]) -> str:
 
 def _unpriced_notes(calls: Sequence[CallSums]) -> tuple[str, ...]:
     unpriced: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     for group in calls:
-        unpriced[group.model] += group.unpriced
+        unpriced[group.model] += group.unpriced - group.lost
+        lost[group.model] += group.lost
+    causes = (
+        (unpriced, "{model} is in no price list, or sent no token counts"),
+        (lost, "of {model}, " + STOPPED_BEFORE),
+    )
     return tuple(
-        f"The cost is unknown for {counted(count, 'call')}: {model} is in no "
-        "price list, or sent no token counts."
-        for model, count in sorted(unpriced.items())
+        f"The cost is unknown for {counted(count, 'call')}: {cause.format(model=model)}."
+        for counts, cause in causes
+        for model, count in sorted(counts.items())
         if count
     )
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import cost_in_words, counted
-from judge_gym.records.attempts import AT_MOST
+from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, inserting, packed
@@ -148,6 +148,16 @@ def unknown_costs() -> sa.ColumnElement[int]:
     """Return how many requests of a call are of unknown cost: its answer, and attempts before."""
     attempts = _sum_of_errors(lambda error: sa.cast(error.op("?")(AT_MOST), sa.Integer))
     return attempts + sa.cast(UNPRICED, sa.Integer)
+
+
+def lost_requests() -> sa.ColumnElement[int]:
+    """Return how many of `unknown_costs` are sendings whose run ended before the answer."""
+
+    def is_lost(error: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+        of_run = error.op("->>")("kind") == UNKNOWN_OUTCOME
+        return sa.cast(sa.and_(error.op("?")(AT_MOST), of_run), sa.Integer)
+
+    return _sum_of_errors(is_lost)
 
 
 def at_most_usd() -> sa.ColumnElement[Decimal]:

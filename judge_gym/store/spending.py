@@ -15,7 +15,7 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.calls import at_most_usd, paid_usd, unknown_costs
+from judge_gym.store.calls import at_most_usd, lost_requests, paid_usd, unknown_costs
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, sham_key
@@ -35,6 +35,8 @@ class CallSums:
     completion: int
     cost: Decimal | None
     unpriced: int
+    lost: int
+    """Of `unpriced`, those whose run was stopped before their answer."""
     simulated: bool
     imported: bool
     """Whether the answers were imported; no calls were made for them here."""
@@ -183,6 +185,22 @@ def has_cancelled_calls(session: Session, scope: Scope) -> bool:
     return when is not None and (sent is None or sent <= when)
 
 
+def ended_and_open(session: Session, scope: Scope, since: datetime) -> tuple[int, int]:
+    """Return the calls of a sweep that ended since a time, and those sent without an answer.
+
+    Calls in batches are not counted as sent: their answers are taken in later.
+    """
+    ended, opened = session.execute(
+        sa.select(
+            sa.func.count().filter(
+                t.Call.status.in_(("succeeded", "failed")), t.Call.finished_at >= since
+            ),
+            sa.func.count().filter(t.Call.status == "sent", t.Call.batch_id.is_(None)),
+        ).where(calls_of(scope))
+    ).one()
+    return ended, opened
+
+
 def spent(session: Session, scope: Scope) -> Spent:
     """Sum what the sweep has ever used; one statement, whose time grows with the sweep's calls.
 
@@ -297,6 +315,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
             sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
             sa.func.sum(paid_usd()),
             sa.func.coalesce(sa.func.sum(unknown_costs()), 0),
+            sa.func.coalesce(sa.func.sum(lost_requests()), 0),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
             sa.func.bool_or(t.Call.route == IMPORTED),
             sa.func.array_agg(sa.distinct(_PROMPT)).filter(t.Call.template != ""),

@@ -171,6 +171,24 @@ def test_calls_are_summed_over_the_sweep_and_nothing_else(database: str) -> None
     assert note.startswith(f"The cost is unknown for 1 call: {ALPHA} is in no price list")
 
 
+def test_the_cause_of_an_unknown_cost_is_that_the_run_was_stopped(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    lost = {"kind": "unknown_outcome", "at_most_usd": 0.5, "at": "2026-01-05T12:00:00Z"}
+    with Session(lab.engine) as session, session.begin():
+        first, second = session.scalars(sa.select(t.Experiment.id).order_by(t.Experiment.id))
+        add_ledger_row(session, "score/1", experiment_id=first, attempts=3, errors=[lost, lost])
+        add_ledger_row(session, "score/2", experiment_id=second, cost_usd=None)
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        unpriced, stopped = read_facts(session, run_id).calls.notes
+    assert "unknown for 1 call: " in unpriced
+    assert "price list" in unpriced
+    assert "unknown for 2 calls: " in stopped
+    assert "was stopped before the answer came" in stopped
+    assert "price list" not in stopped
+
+
 def test_the_calls_of_rubrics_and_views_belong_to_the_sweep_that_uses_them(database: str) -> None:
     lab = Lab(database)
     lab.documents([None])

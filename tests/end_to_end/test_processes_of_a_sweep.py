@@ -61,12 +61,14 @@ def test_two_processes_work_stop_resume_and_leave_what_one_leaves(
 
     workers = until(two_workers, "two processes at work and an answer")
     run.send_signal(signal.SIGINT)
-    run.communicate(timeout=120)
+    _, errors = run.communicate(timeout=120)
     assert run.returncode == 130
     psutil.wait_procs(workers, timeout=30)
     assert not any(one.is_running() for one in workers)
     assert 0 < value_of(database, CALLS) < JUDGEMENTS
     in_doubt = value_of(database, "SELECT count(*) FROM llm_calls WHERE status <> 'succeeded'")
+    said = " ".join(errors.split())
+    assert f"{value_of(database, CALLS)} call" in said
 
     silent_simulator.use_faults()
     command("sweep", "run", file, *PARTS, "--processes", "2", **IN_PIECES).fine()
@@ -106,5 +108,10 @@ def test_a_sweep_that_is_terminated_says_so_and_leaves_no_process(
     run.send_signal(signal.SIGTERM)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 143
-    assert "Progress is saved" in errors
+    said = " ".join(errors.split())
+    assert f"Progress is saved: {value_of(database, CALLS)} call" in said
+    sent = value_of(database, "SELECT count(*) FROM llm_calls WHERE status = 'sent'")
+    assert sent > 0
+    assert f"{sent} call{'s' * (sent > 1)} had no answer yet: rerunning" in said
+    assert "may bill both" in said
     assert not psutil.wait_procs(started, timeout=30)[1]

@@ -96,10 +96,15 @@ TABLES = (
         formulas=(
             "mean score = x̄ of each item, averaged over the judge's items; on common items = over "
             "those that every judge scored, where these are fewer",
-            "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale",
-            "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂|",
+            "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale; "
+            "of items with 3 scored replicates or more, here and in the ICC",
+            "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂| of the samples "
+            "that were probed twice, whose mean is their c in every other figure",
         ),
-        needs=("Needs one item.",),
+        needs=(
+            "Needs one item; the variance one with 3 scored replicates of each judge compared, the "
+            "ICC two.",
+        ),
     ),
     FigureTable(
         "Position and label bias",
