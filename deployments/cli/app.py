@@ -193,15 +193,18 @@ def _terminated(*_: object) -> NoReturn:
 
 def _exit_code(error: Exception) -> int:
     """Return the exit code of a known error; docs/reference/exit-codes.md lists them."""
-    from judge_gym.asking.budgeting import BudgetExceededError
     from judge_gym.errors import ConfigError, DataFileError
+
+    if isinstance(error, ConfigError | DataFileError):
+        return BAD_INPUT  # before what takes long to import
+    from judge_gym.asking.budgeting import BudgetExceededError
     from judge_gym.llm.hourly import HourlyBoundError
 
     if isinstance(error, BudgetExceededError):
         return BUDGET_USED_UP
     if isinstance(error, HourlyBoundError):
         return TRY_AGAIN_LATER
-    return BAD_INPUT if isinstance(error, ConfigError | DataFileError) else 1
+    return 1
 
 
 def _log(error: BaseException) -> str:

@@ -58,12 +58,7 @@ def freeze(
     Writes a dated plan with a digest beside the sweep file: design, estimands, margins, exclusions,
     stopping rule and power.
     """
-    from judge_gym.design.frozen import RESTORE, Registration, changes, frozen_file, load_frozen
-    from judge_gym.design.plan_scopes import check_primary_scopes
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.lab.freezing import design_of
-    from judge_gym.lab.sweeps import recipes_of
-    from judge_gym.settings import settings
 
     sweep = load_sweep(file)
     if sweep.plan is None:
@@ -72,6 +67,12 @@ def freeze(
             "Write a plan file and add `plan: FILE` to the sweep; "
             f"{documented('how-to/preregister.md')} shows one.",
         )
+    from judge_gym.design.frozen import RESTORE, Registration, changes, frozen_file, load_frozen
+    from judge_gym.design.plan_scopes import check_primary_scopes
+    from judge_gym.lab.freezing import design_of
+    from judge_gym.lab.sweeps import recipes_of
+    from judge_gym.settings import settings
+
     check_primary_scopes(sweep)
     target = frozen_file(file)
     design = design_of(sweep, recipes_of(settings(), sweep, list(sweep.experiments())))

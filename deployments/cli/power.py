@@ -75,9 +75,10 @@ def power(
     estimators and margins of its analysis.
     """
     from judge_gym.design.sweep import load_sweep
+
+    sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
     from judge_gym.lab.power.comparisons import not_simulated, replicate_warnings
 
-    sweep = load_sweep(file)
     rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise, facet_sd)
     if as_json:
         console.print_json(json.dumps([power_row(row, seeds) for row in rows]), ensure_ascii=True)

@@ -10,7 +10,7 @@ import typer
 
 from deployments.cli.environment import database_engine
 from deployments.cli.options import AsJson
-from deployments.cli.output import command, console
+from deployments.cli.output import command, console, say_progress
 from deployments.cli.status import is_sweep_file
 from judge_gym.counting import counted
 
@@ -50,6 +50,7 @@ def publish(
             authors=author or (),
             overwrite=overwrite,
             secrets=_secrets(),
+            say=say_progress,
         )
     manifest = done.manifest
     marked = " Simulated data: not evidence about real models." if manifest.simulated else ""

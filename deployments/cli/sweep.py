@@ -93,10 +93,11 @@ def run_sweep(
     """
     from judge_gym.design.frozen import frozen_file
     from judge_gym.design.sweep import load_sweep
+
+    sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
     from judge_gym.lab.sweeps import unwritten_rivals
     from judge_gym.settings import settings
 
-    sweep = load_sweep(file)
     is_new = is_database_new()
     begin_database()
     providers = providers_of(sweep)
@@ -436,14 +437,15 @@ SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_d
 
 def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson = False) -> None:
     """Estimate the calls, cost and time of a sweep without running it."""
-    from deployments.cli.estimates import show_plan
     from judge_gym.design.sweep import load_sweep
+
+    sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
+    providers_of(sweep)
+    from deployments.cli.estimates import show_plan
     from judge_gym.lab.planning import plan_sweep
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
-    sweep = load_sweep(file)
-    providers_of(sweep)
     providers = load_providers(settings().providers_file)
     with database() as session:
         planned = plan_sweep(session, sweep, providers, keep_templates=keep_templates)
@@ -492,7 +494,6 @@ def run(
     Exit codes: 1 failed calls, 2 bad input, 4 budget used up, 75 calls wait in batches or for a
     bound per hour. Rerun the command to resume.
     """
-    from deployments.cli.results import show_results
     from judge_gym.design.sweep import load_sweep
     from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 
@@ -519,6 +520,8 @@ def run(
             if run_id is None:
                 raise
     if run_id is not None:
+        from deployments.cli.results import show_results
+
         show_results(run_id, next_file=file, everything=everything, as_json=as_json)
     if failure is not None:
         raise _with_report(failure, file)

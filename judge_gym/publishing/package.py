@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -88,11 +88,12 @@ def publish(
     authors: Sequence[str] = (),
     overwrite: bool = False,
     secrets: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Published:
     """Write the replication package of a sweep; the folder is complete or as it was before.
 
-    `secrets` are values that no file may hold, by name. Raises `StoreError` for a sweep without
-    current figures, for a folder that holds something (an older package is replaced with
+    `secrets` are values that no file may hold, by name. `say` gets a line before each long step.
+    Raises `StoreError` for a sweep without current figures, for a folder that holds something (an older package is replaced with
     `overwrite`), for figures that the package does not give again, and for a file with a secret.
     """
     with _in_place(folder, overwrite=overwrite) as draft:
@@ -102,11 +103,14 @@ def publish(
             withheld = window_names(session, ids, shareable=False)
             included = window_names(session, ids, shareable=True)
             missing = _write_sweep_files(session, sweep, ids, draft / "sweep")
+        say("Writing the data")
         bundle = export(engine, draft / BUNDLE, sweep=sweep, public=True)
         _write_code(engine, draft)
+        say("Computing the figures again from the written data, in a database of their own")
         with clean_place() as copy:
             import_bundle(copy, draft / BUNDLE)
             figures = _write_results(copy, sweep, draft)
+        say("Writing the report and the cards")
         made = json.loads((draft / "environment.json").read_text())
         contents = Contents(
             sweep,

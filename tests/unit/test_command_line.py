@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -161,3 +162,25 @@ def test_a_command_without_database_or_model_imports_neither(command: str) -> No
 def test_numpy_is_not_imported_to_read_a_file() -> None:
     for command in ("sweep axes", "data schema judge", "judge check deployments/judges/notes.yaml"):
         assert "numpy" not in imported_by(*command.split()), command
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "power", "freeze"])
+def test_a_mistake_in_a_sweep_file_is_found_before_databases_are_imported(
+    command: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text("name: wrong\nblock: []\n")
+    code = (
+        "import sys\n"
+        "from deployments.cli.app import main\n"
+        f"sys.argv = ['judge-gym', 'sweep', '{command}', {str(file)!r}]\n"
+        "try:\n    main()\n"
+        "except SystemExit as ended:\n"
+        "    late = {'sqlalchemy', 'prefect', 'litellm', 'scipy'} & sys.modules.keys()\n"
+        "    print(ended.code, sorted(late))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    assert done.stdout.strip() == "2 []"
+    assert "Did you mean blocks?" in done.stderr
