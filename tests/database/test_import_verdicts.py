@@ -177,8 +177,8 @@ def test_an_audit_has_the_figures_of_an_import(place: Place) -> None:
     page = render_page(audit_report(found, recorded))
     assert "12 judgements of 3 pairs" in page
     assert "it is right in 100% of pairs): x 0.75, y 0.25." in page
-    assert "1 empty answer, unreadable for the judge and no other: x on " in page
-    assert "could not be read" not in page
+    assert "1 empty answer, unreadable for the judge and no other: x, wording plain on p3" in page
+    assert "1 of 6 answers" not in page
     assert "Evidence</h2>" not in page
 
 
