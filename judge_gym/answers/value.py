@@ -205,7 +205,8 @@ def _no_letter(tokens: Sequence[Token], first: int, grammar: Grammar) -> Unreada
         return UnreadableValue(reason, "prose that names several labels")
     if len(word) == 1 and word.isalpha():
         return UnreadableValue("malformed", f"{word!r} runs on into other text")
-    return UnreadableValue("no_verdict", f"{word[:40]!r} is not a label")
+    expected = "one of the labels offered is expected"
+    return UnreadableValue("no_verdict", f"{word[:40]!r} stands where {expected}")
 
 
 def _offered(letters: set[str], grammar: Grammar) -> tuple[str, ...]:
