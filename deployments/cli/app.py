@@ -7,7 +7,9 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
+
+import typer
 
 from deployments.cli.groups import group
 from deployments.cli.output import (
@@ -146,8 +148,23 @@ app = group(
 """Every command, by the words that a person types."""
 
 
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"judge-gym {version('judge-gym')}")
+        raise typer.Exit
+
+
 @app.callback()
-def _logs() -> None:
+def _logs(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
     # Before the embedded database starts, which logs too. Reading the settings takes a while.
     if ("JUDGE_GYM_LOG_FORMAT" in os.environ or Path("judge-gym.toml").exists()) and log_is_json():
         use_json_lines(sys.stderr)

@@ -71,6 +71,11 @@ def check(
     for leaf in judge.leaves:
         if isinstance(leaf, OwnJudge):
             asyncio.run(_open(leaf))
+    gate = None
+    if judge.gate is not None:  # errors in any file are raised before the first line
+        from judge_gym.judges.gate_texts import read_gate
+
+        gate = read_gate(judge)
     texts = read.texts if read else (_stand_in(judge),)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
     for leaf in judge.leaves:
@@ -78,15 +83,12 @@ def check(
             console.print(f"\nMember {leaf.name}: {leaf.kind} by {leaf.answered_by}.", markup=False)
         if isinstance(leaf, ModelJudge | DelegatedJudge):
             _show_prompts(leaf, texts[0])
-        else:
-            _show_input(texts[0])
+        elif isinstance(leaf, OwnJudge):
+            _show_input(leaf, texts[0])
     if read:
         console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(texts) * repeats), markup=False)
-    if judge.gate is not None:
-        from judge_gym.judges.gate_texts import read_gate
-
-        gate = read_gate(judge)
+    if gate is not None:
         console.print(f"Gate on {gate.rule.items}. {gate.said()}", markup=False, soft_wrap=True)
 
 
@@ -205,9 +207,14 @@ def _show_prompts(judge: "ModelJudge | DelegatedJudge", item: "Item") -> None:
     )
 
 
-def _show_input(item: "Item") -> None:
+def _show_input(judge: "OwnJudge", item: "Item") -> None:
     given = {"id": item.id, "text": item.text, "context": item.context, "repeat": 0}
     console.print(f"Input: {json.dumps(given, ensure_ascii=False)}", markup=False, soft_wrap=True)
+    console.print(
+        f"It may return {judge.scale.allowed}, or that as `score` of an object.",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _amount(judge: "AnyJudge", judgements: int) -> str:

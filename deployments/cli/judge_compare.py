@@ -25,6 +25,7 @@ from deployments.cli.output import (
     errors,
     say_simulated,
     show_checks,
+    show_labels,
     show_note,
     show_table,
 )
@@ -316,6 +317,7 @@ def review(
     """
     from datetime import UTC
 
+    from deployments.cli.answerers import check_functions
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
 
@@ -325,6 +327,7 @@ def review(
     if plan:
         _plan_review(loaded, of)
         return
+    check_functions((judge, file) for judge in loaded.judges.values())
     with tables_on_standard_error(when=as_json):
         page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
         console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
@@ -349,9 +352,7 @@ def _result_of(row: "ReviewRow") -> "Result":
 def _plan_review(loaded: "LoadedReview", of: date) -> None:
     from deployments.cli.estimates import show_judging
 
-    for case in loaded.cases:
-        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
-
+    show_labels((case.judge.name, case.labels) for case in loaded.cases)
     show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 
 
@@ -374,9 +375,7 @@ def _run_review(
             rows.extend(row for row in reviews_of(session, of) if row.review == loaded.file.name)
         _show_review(rows)
 
-    for case in loaded.cases:
-        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
-
+    show_labels((case.judge.name, case.labels) for case in loaded.cases)
     prepare_environment(settings().data_dir, verbose=False)
     if reused := _reused(loaded, of):
         console.print(reused, markup=False, soft_wrap=True)
@@ -424,6 +423,16 @@ def _show_review(rows: "list[ReviewRow]") -> None:
             for row in rows
         ],
     )
+    in_use = [row for row in rows if not row.is_alternative]
+    if len(in_use) > 1:
+        show_table(
+            "Judges in use",
+            ("judge", "recommendation", "verdict"),
+            [
+                (row.figures["judge"], row.recommendation, row.figures.get("verdict") or "")
+                for row in in_use
+            ],
+        )
     console.print("Nothing was changed: a person decides.")
     if any(row.simulated for row in rows):
         say_simulated()

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,15 +23,18 @@ from deployments.cli.output import (
     marked,
     say_simulated,
     show_checks,
+    show_checks_of_several,
+    show_labels,
     show_note,
 )
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, first_line
+from judge_gym.errors import ConfigError, JudgeGymError, first_line
 
 if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport
     from judge_gym.judges.gate_texts import LoadedGate
+    from judge_gym.report.gate import Stopped
 
 _THRESHOLDS = ("readable", "agreement", "accuracy")
 
@@ -68,9 +72,12 @@ def gate(
     Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 3 if the data
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
+    from deployments.cli.answerers import check_functions
     from judge_gym.judges import load_judge
+    from judge_gym.judges.gate_checks import sentinel_caution
     from judge_gym.judges.gate_texts import load_gate
-    from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
+    from judge_gym.judges.judging import UnreadableError
+    from judge_gym.report.gate import Stopped
 
     for option, file in (("--junit", junit), ("--markdown", markdown)):
         _check_writable(option, file)
@@ -86,21 +93,52 @@ def gate(
         )
         for judge in judges
     ]
+    for one in loaded:
+        if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
+            errors.print(f"Warning: {caution}", markup=False, soft_wrap=True)
     if plan:
         _show_plan(loaded, recheck=recheck)
         return
-    reports = _run(loaded, recheck=recheck, retry_failed=retry_failed)
+    check_functions(zip(judges, files, strict=True))
+    reports: list[GateReport] = []
+    try:
+        _run(files, loaded, reports, recheck=recheck, retry_failed=retry_failed)
+    except (JudgeGymError, KeyboardInterrupt, SystemExit) as stop:
+        why = str(stop) if isinstance(stop, JudgeGymError) else _SIGNALLED
+        left = [Stopped(one.judge, why) for one in loaded[len(reports) :]]
+        if isinstance(stop, UnreadableError):
+            left[0] = replace(left[0], fails=True)
+        _report(reports, left, junit, markdown, as_json=as_json)
+        raise
+    _report(reports, [], junit, markdown, as_json=as_json)
+    exit_by(report.result for report in reports)
+
+
+_SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command to resume."
+
+
+def _report(
+    reports: "Sequence[GateReport]",
+    stopped: "Sequence[Stopped]",
+    junit: Path | None,
+    markdown: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write and print the gates that ended, and why the others were stopped."""
+    from judge_gym.report.gate import gate_json, gate_junit, gate_markdown, stopped_json
+
     if junit:
-        junit.write_text(gate_junit(reports), encoding="utf-8")
+        junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
     if markdown:
         # GITHUB_STEP_SUMMARY is shared by the steps of a job.
         with markdown.open("a", encoding="utf-8") as summary:
-            summary.write(gate_markdown(reports))
+            summary.write(gate_markdown(reports, stopped))
     if as_json:
-        console.print_json(json.dumps([gate_json(report) for report in reports]), ensure_ascii=True)
+        found = [*map(gate_json, reports), *map(stopped_json, stopped)]
+        console.print_json(json.dumps(found), ensure_ascii=True)
     else:
         _show(reports)
-    exit_by(report.result for report in reports)
 
 
 def _check_writable(option: str, file: Path | None) -> None:
@@ -119,60 +157,80 @@ def _check_writable(option: str, file: Path | None) -> None:
 
 
 def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
-    """Print what the gates would ask for; of the sentinel set only what `--recheck` asks again."""
-    from deployments.cli.environment import database
+    """Print what the gates would ask for, and of the sentinel sets what is asked again."""
+    from sqlalchemy.orm import Session
+
+    from deployments.cli.environment import database_engine
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.gate import recheck_day
+    from judge_gym.judges.gate import day_again
 
-    for gate in gates:
-        console.print(gate.said(), markup=False, soft_wrap=True)
+    show_labels((gate.judge.name, gate.said()) for gate in gates)
     show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
-    if not recheck:
-        return
     by_day: dict[str, list[Asked]] = {}
-    with database() as session:
+    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
         for gate in gates:
-            again = Asked(gate.judge, gate.sentinel, gate.rule.repeats)
-            by_day.setdefault(recheck_day(session, gate), []).append(again)
+            if day := day_again(session, gate, recheck=recheck):
+                again = Asked(gate.judge, gate.sentinel, gate.rule.repeats)
+                by_day.setdefault(day, []).append(again)
+    why = "by --recheck" if recheck else "by an earlier --recheck, or since another model answers"
     for day, rechecked in by_day.items():
-        show_judging("Again, by --recheck", rechecked, review_day=day)
+        show_judging(f"Again, {why}", rechecked, review_day=day)
 
 
-def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":
+def _run(
+    files: Sequence[Path],
+    gates: "Sequence[LoadedGate]",
+    reports: "list[GateReport]",
+    *,
+    recheck: bool,
+    retry_failed: bool,
+) -> None:
+    """Run the gates in order, and add the report of each one that ends to `reports`."""
     import asyncio
 
+    from deployments.cli.answerers import naming_file
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.gate import run_gate
     from judge_gym.runtime import runtime
     from judge_gym.settings import settings
 
-    async def run_all() -> "list[GateReport]":
+    async def run_all() -> None:
         async with runtime() as current:
-            return [
-                await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
-                for one in gates
-            ]
+            for file, one in zip(files, gates, strict=True):
+                with naming_file(file):
+                    reports.append(
+                        await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
+                    )
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(model for one in gates for model in one.judge.answerers),
         errors.status(f"Judging for {counted(len(gates), 'gate')}."),
     ):
-        return asyncio.run(run_all())
+        asyncio.run(run_all())
 
 
 def _show(reports: "Sequence[GateReport]") -> None:
-    for report in reports:
-        title = f"{report.judge.name}, {report.answered}"
-        show_checks(marked(title, simulated=report.simulated), report.checks)
-        console.print(report.labels, markup=False, soft_wrap=True)
-        console.print(
-            f"{counted(report.texts, 'text')}, {counted(report.new_judgements, 'new judgement')}."
+    titles = [
+        marked(f"{report.judge.name}, {report.answered}", simulated=report.simulated)
+        for report in reports
+    ]
+    if len(reports) == 1:
+        show_checks(titles[0], reports[0].checks)
+    else:
+        show_checks_of_several(
+            (title, report.judge.name, report.checks)
+            for title, report in zip(titles, reports, strict=True)
         )
-        if report.answers:
-            console.print(report.answers, markup=False, soft_wrap=True)
+    show_labels((report.judge.name, report.labels) for report in reports)
+    for report in reports:
+        name = f"{report.judge.name}: " if len(reports) > 1 else ""
+        texts = counted(report.texts, "text")
+        line = f"{name}{texts}, {counted(report.new_judgements, 'new judgement')}."
+        console.print(f"{line} {report.answers}".strip(), markup=False, soft_wrap=True)
         show_note(report.answered)
-        console.print(report.sentence, markup=False)
+    for report in reports:
+        console.print(report.sentence, markup=False, soft_wrap=True)
     if any(report.simulated for report in reports):
         say_simulated()

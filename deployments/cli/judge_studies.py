@@ -52,6 +52,7 @@ def calibrate(
     Writes a page. Rerun the command to resume; stored judgements are reused. `--fail-under` takes
     readable and agreement.
     """
+    from deployments.cli.answerers import check_functions
     from judge_gym.calibration.design import load_calibration
     from judge_gym.judges.calibrating.judging import load_judges, load_originals
 
@@ -66,6 +67,7 @@ def calibrate(
     if plan:
         _plan_calibration(design, judges, originals.texts)
         return
+    check_functions((judge, file) for judge in judges)
     with tables_on_standard_error(when=as_json):
         findings, error = _run_calibration(
             file, design, judges, retry_failed=retry_failed, everything=everything

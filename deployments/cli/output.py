@@ -194,8 +194,31 @@ def show_table(
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
     """Print the checks of a judge with their results and actions."""
-    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
+    rows = [(check.question, check.result.words, check.reason, check.action) for check in checks]
     show_table(title, ("check", "result", "figure", "what to do"), rows)
+
+
+def show_checks_of_several(tables: "Iterable[tuple[str, str, Iterable[Check]]]") -> None:
+    """Print the checks of judges, each (title, name, checks); then each action once, with names."""
+    whose: dict[str, list[str]] = {}
+    for title, name, checks in tables:
+        rows = [(check.question, check.result.words, check.reason) for check in checks]
+        show_table(title, ("check", "result", "figure"), rows)
+        for check in checks:
+            if check.action:
+                whose.setdefault(check.action, []).append(f"{name}: {check.name}")
+    for action, names in whose.items():
+        console.print(f"{'; '.join(names)}. {action}", markup=False, soft_wrap=True)
+
+
+def show_labels(said: "Iterable[tuple[str, str]]", output: Console = console) -> None:
+    """Print which labels were read, each (name of a judge, sentences); the same ones once."""
+    whose: dict[str, list[str]] = {}
+    for name, sentences in said:
+        whose.setdefault(sentences, []).append(name)
+    for sentences, names in whose.items():
+        shown = f"{', '.join(names)}: {sentences}" if len(whose) > 1 else sentences
+        output.print(shown, markup=False, soft_wrap=True)
 
 
 def kept(window: "WindowLine") -> int | str:

@@ -94,8 +94,6 @@ def verdicts_json(
     **more: object,
 ) -> None:
     """Print each judge's verdict, reasons and checks as JSON."""
-    from judge_gym.store.judges import check_values
-
     told = [
         {
             "judge": judge.name,
@@ -103,12 +101,18 @@ def verdicts_json(
             "model": judge.answered_by,
             "verdict": decision.verdict.words,
             "why": decision.why,
-            "checks": [check_values(check) for check in own],
+            "checks": [_check_json(check) for check in own],
         }
         for judge, decision, own in zip(judges, decisions, checks, strict=True)
     ]
-    reached = [check_values(check) for check in thresholds]
+    reached = [_check_json(check) for check in thresholds]
     typer.echo(json.dumps({**more, "judges": told, "thresholds": reached}, ensure_ascii=False))
+
+
+def _check_json(check: "Check") -> dict[str, object]:
+    from judge_gym.store.judges import check_values
+
+    return check_values(check) | {"result": check.result.words}
 
 
 def result_of_verdict(decision: "Decision") -> "Result":

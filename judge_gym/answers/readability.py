@@ -64,16 +64,30 @@ class Answers:
     def __str__(self) -> str:
         """Return "openai/x: 0 of 30 answers readable (30 truncated: finish reason length)"."""
         summary = f"{self.judge}: {self.readable} of {self.total} answers readable"
+        return f"{summary} ({self.why})" if self.failures else summary
+
+    @property
+    def why(self) -> str:
+        """The most frequent failure with an example, and the kinds of the others; may be empty.
+
+        Such as "30 truncated: finish reason length; 2 timeout".
+        """
         kinds = self.by_kind
         if not kinds:
-            return summary
+            return ""
         # Ties are broken by the alphabet, so that the same rows give the same message.
         kind, count = min(kinds.items(), key=lambda entry: (-entry[1], entry[0]))
         own = {text: n for text, n in self.failures.items() if kind_of(text) == kind}
         example = min(own.items(), key=lambda entry: (-entry[1], entry[0]))[0]
         others = sorted((kinds - Counter({kind: count})).items(), key=lambda one: (-one[1], one[0]))
         rest = "".join(f"; {times} {other}" for other, times in others)
-        return f"{summary} ({count} {shortened(example)}{rest})"
+        return f"{count} {shortened(example)}{rest}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about the most frequent kind of failure; empty without any."""
+        kinds = self.by_kind
+        return self.remedy_of(min(kinds, key=lambda kind: (-kinds[kind], kind))) if kinds else ""
 
 
 class TooFewReadableError(JudgeGymError):

@@ -106,6 +106,10 @@ class Decide(Frozen):
         return self.perturbations.get(perturbation, Weight.WARNS)
 
 
+CANNOT_TELL = "cannot tell"
+"""What people read where a check is open, or a verdict is."""
+
+
 class Result(StrEnum):
     """What a check found."""
 
@@ -113,6 +117,11 @@ class Result(StrEnum):
     FAILS = "fails"
     INCONCLUSIVE = "inconclusive"
     NOT_APPLICABLE = "not applicable"
+
+    @property
+    def words(self) -> str:
+        """The result as people and other programs read it."""
+        return CANNOT_TELL if self is Result.INCONCLUSIVE else self.value
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,13 @@ class Check:
     p_adjusted: float | None = None
     perturbation: str = ""
     expectation: Expectation | None = None
+    needed: int | None = None
+    """How many items would decide it, where it is open and that can be forecast."""
+
+
+def is_open(check: Check) -> bool:
+    """Whether a check can be made and its data cannot tell."""
+    return check.result is Result.INCONCLUSIVE
 
 
 _RESULTS = {
@@ -161,7 +177,9 @@ def claimed(
         Result.FAILS: failed,
         Result.INCONCLUSIVE: undecided or more_items(estimate, claim),
     }
-    return Check(name, question, estimate, result, span(estimate), actions.get(result, ""), beside)
+    needed = items_needed(estimate, claim) if result is Result.INCONCLUSIVE else None
+    reason, action = span(estimate), actions.get(result, "")
+    return Check(name, question, estimate, result, reason, action, beside, needed=needed)
 
 
 def span(estimate: Estimate) -> str:
@@ -181,15 +199,28 @@ def rounded(value: float) -> str:
 
 
 def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
-    """Return how many items would decide the claim if the estimate stayed where it is."""
+    """Return in words how many items would decide the claim if the estimate stayed where it is."""
+    if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
+        return f"Use more {noun}, of different quality."
+    needed = items_needed(estimate, claim)
+    if needed is None:
+        return f"Use many more {noun}: the value lies at the margin."
+    return f"Use more {noun}: about {needed:,} would decide it, you have {estimate.n_items}."
+
+
+def items_needed(estimate: Estimate, claim: Claim) -> int | None:
+    """Return how many items would decide the claim if the estimate stayed where it is.
+
+    A forecast from one estimate, of two digits. None without an interval, and at the margin.
+    """
     value, items = estimate.estimate, estimate.n_items
     if value is None or estimate.lower is None or estimate.upper is None:
-        return f"Use more {noun}, of different quality."
+        return None
     edges = [edge for edge in claim.region if math.isfinite(edge)]
     edge = min(edges, key=lambda edge_value: abs(value - edge_value))
     half = value - estimate.lower if edge < value else estimate.upper - value
     if abs(value - edge) * _FAR < half:
-        return f"Use many more {noun}: the value lies at the margin."
+        return None
     if value in (estimate.lower, estimate.upper):
         # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
         z2 = normal_quantile() ** 2
@@ -198,8 +229,7 @@ def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
         needed = math.ceil(items * (half / abs(value - edge)) ** 2)
     needed = max(items + 1, needed)
     step = 10 ** max(0, len(str(needed)) - 2)
-    needed = math.ceil(needed / step) * step  # a forecast from one estimate has two digits
-    return f"Use more {noun}: about {needed:,} would decide it, you have {items}."
+    return int(math.ceil(needed / step) * step)
 
 
 def adjusted(checks: Sequence[Check]) -> list[float | None]:

@@ -6,7 +6,18 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, Result, adjusted, claimed, more_items, span
+from judge_gym.answers.readability import Answers
+from judge_gym.calibration.checks import (
+    Check,
+    Margins,
+    Result,
+    adjusted,
+    claimed,
+    items_needed,
+    more_items,
+    span,
+)
+from judge_gym.counting import counted
 from judge_gym.formats import p_value, percent, plain
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
@@ -25,6 +36,10 @@ from judge_gym.metrics.score_agreement import (
 
 DRIFT = "drift"
 """The name of the check of a judge against itself at an earlier time."""
+ANSWERS_KEPT = "answers kept"
+"""The name of the check that answers still arrive, and can be read, as at an earlier time."""
+MOST_LOST = 0.02
+"""Share of the answers that may be lost since an earlier time, as `decide.readable` allows."""
 CHANGED = "changed"
 """The name of the check of its scores against those of an earlier time, text by text."""
 
@@ -265,7 +280,10 @@ def _of_two(kappa: Estimate) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """How the items of one judge moved: in points, or for `verdicts` 1 where it changed, else 0."""
+    """How the items of one judge moved: in points, or for `verdicts` 1 where it changed, else 0.
+
+    A verdict that is missing now has changed; a score that is missing has not moved by any points.
+    """
 
     moved: FloatArray
     verdicts: bool = False
@@ -314,6 +332,38 @@ def changed_check(moved: FloatArray, near: float, most: float) -> Check:
     )
 
 
+def answers_kept_check(
+    before: FloatArray, now: FloatArray, answers: Answers, then: str = "before"
+) -> Check:
+    """Return the check that a judge answers as it did: no more than `MOST_LOST` are lost.
+
+    Arrays are, by text that was judged both times, the share of its answers that could be read:
+    that have a score, a verdict or an abstention. By Wilson where every text has its answer or has
+    lost it, else by t. It passes where the share itself does, as what can be read is counted.
+    `answers` are those of now.
+    """
+    fell = before - now
+    if len(fell) and set(np.unique(fell)) <= {0.0, 1.0}:
+        lost = changed_share("lost_answers", fell)
+    else:
+        lost = mean_over_items("lost_answers", fell, n=len(fell), unit="share", bounds=(-1.0, 1.0))
+    check = claimed(
+        ANSWERS_KEPT,
+        f"at most {percent(MOST_LOST)} of the answers that came {then} are lost",
+        lost,
+        Claim(Direction.BELOW, MOST_LOST),
+        answers.remedy,
+        undecided=answers.remedy,
+    )
+    if lost.estimate is not None and lost.estimate <= MOST_LOST:
+        check = replace(check, result=Result.PASSES, action="")
+    gone = int((fell > 0).sum())
+    if not gone:
+        return replace(check, reason=f"every text is answered as {then}") if len(fell) else check
+    lead = f"{gone} of {counted(len(fell), 'answer')} no longer arrive or cannot be read"
+    return replace(check, reason=f"{lead} ({answers.why}), share lost {check.reason}")
+
+
 def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) -> Check:
     n = len(drift.moved)
     if drift.verdicts:
@@ -353,7 +403,8 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
     figure_text = span(estimate) if p is None else f"{span(estimate)}; p {p_value(p)} after Holm"
     check = replace(check, reason=figure_text, p_adjusted=p)
     if p is None or p >= ALPHA:
-        return replace(check, result=Result.INCONCLUSIVE, action=more_items(estimate, claim))
+        needed, action = items_needed(estimate, claim), more_items(estimate, claim)
+        return replace(check, result=Result.INCONCLUSIVE, action=action, needed=needed)
     low, high = claim.region
     if low < estimate.estimate < high:
         return replace(check, result=Result.PASSES)

@@ -70,7 +70,8 @@ def decide(name: str, checks: Sequence[Check], rule: Decide, made: int, expected
        use", an open one or none "cannot tell".
     3. Self-agreement, then perturbations that block: failing is "do not use".
     4. `made` of its `expected` judgements exist: until all do, "cannot tell".
-    5. Any other check that fails or is open is "use with care".
+    5. Any other check that fails or is open is "use with care", and so is a self-agreement that
+       could not be tested.
     """
     by_name = {check.name: check for check in checks}
     readable = by_name[READABLE]
@@ -183,7 +184,10 @@ def _recommended(name: str, checks: Sequence[Check], people: str) -> Decision:
     by_name = {check.name: check for check in checks}
     repeated = by_name.get(SELF_AGREEMENT)
     if repeated and repeated.result is Result.NOT_APPLICABLE:
-        unknown = f"its self-agreement is not known ({repeated.reason}). In all, {_counts(checks)}"
+        unknown = (
+            f"its self-agreement is not known ({repeated.reason}). In all, {_counts(checks)}, and "
+            f"{SELF_AGREEMENT} could not be tested"
+        )
         return Decision(CalibrationVerdict.CARE, f"Use {name} with care: {unknown}. {people}")
     if any(check.result is Result.INCONCLUSIVE for check in checks):
         why = f"Use {name} with care: {_counts(checks)}. More items will decide the rest. {people}"
@@ -236,19 +240,17 @@ def readable_check(readable: IntArray, answered: IntArray, answers: Answers, lea
 
     An answer can be read when it has a score, a verdict or an abstention. See `by_share`.
     """
-    kinds = answers.by_kind
-    common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
-    action = answers.remedy_of(common)
+    action = answers.remedy
     check = claimed(
         READABLE,
         f"{percent(least)} of the answers can be read",
         clustered_share("readable_rate", readable, answered),
         Claim(Direction.ABOVE, least),
         action,
-        undecided=action if kinds else "",
+        undecided=action,
     )
     check = by_share(check, least)
-    return replace(check, reason=f"{check.reason} ({answers})") if kinds else check
+    return replace(check, reason=f"{check.reason} ({answers})") if answers.failures else check
 
 
 def by_share(check: Check, least: float) -> Check:
@@ -263,6 +265,11 @@ def by_share(check: Check, least: float) -> Check:
     return replace(check, result=Result.PASSES, action="")
 
 
+def statistic(*, verdicts: bool) -> str:
+    """Return the name of the agreement with labels beyond chance, of verdicts or of scores."""
+    return "Cohen's κ" if verdicts else "concordance"
+
+
 def agreement_check(
     labels: FloatArray,
     judged: FloatArray,
@@ -274,7 +281,8 @@ def agreement_check(
 ) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
 
-    By Lin's concordance, which is 0 for a judge that does not depend on the text. Ten labels are
+    By Lin's concordance, which is 0 for a judge that does not depend on the text, and for
+    `verdicts` is Cohen's κ. Ten labels are
     the fewest that decide. `beside` is the share of labels met within `near` points, which
     `unscored` further texts with a label and an answer without a score do not.
     """
@@ -298,7 +306,9 @@ def agreement_check(
             else f"scores within {plain(near)} points of their label"
         )
         counts = f"{int(hits.sum())} of {len(hits)} {met_by}"
-        check = replace(check, reason=f"concordance {check.reason}; {counts}")
+        scored = f" of the {len(labels)} texts with a score" if unscored else ""
+        named = f"{statistic(verdicts=verdicts)} {check.reason}{scored}"
+        check = replace(check, reason=f"{named}; {counts}")
     if agreement.estimate is None:
         # Of a judge without a score, other labels would say no more.
         action = _OTHER_LABELS if len(labels) else ""

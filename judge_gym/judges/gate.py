@@ -17,8 +17,10 @@ from judge_gym.counting import counted
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.gate_checks import (
+    Again,
     change_checks,
     of_sentinel,
+    same_answers,
     served_check,
     threshold_checks,
 )
@@ -29,11 +31,12 @@ from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
-from judge_gym.store.judges import answered, judged_times, newest_review_day
+from judge_gym.store.judges import answered, judged_on, judged_times, newest_review_day
 from judge_gym.store.served import configurations, newest_configuration
 
 _GATE_DAY = "gate "
 """How the `review_day` of judgements of a sentinel set begins."""
+_DECIDED = (Result.PASSES, Result.FAILS)
 _NUMBER = " #"
 """What stands before the number of a day's second sentinel set, and of further ones."""
 
@@ -48,7 +51,7 @@ class GateReport:
     labels: str
     """How many labels were read and from which column, for a person."""
     answers: str
-    """Which answers the figures are of, where texts were judged again; else empty."""
+    """Which answers the figures are of: of texts judged again, or of which days; empty of today."""
     new_judgements: int
     """Judgements that were not stored before; 0 for an unchanged judge on unchanged texts."""
     answered: Answered
@@ -95,29 +98,32 @@ async def run_gate(
     judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
     new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
     with runtime.session() as session:
-        day = recheck_day(session, loaded) if recheck else _changed_day(session, loaded)
+        day = day_again(session, loaded, recheck=recheck)
+    checks = threshold_checks(judge, rule, texts, results)
     if not day:
         with runtime.session() as session:
             by = answered(session, judge.record, [results])
-        checks = threshold_checks(judge, rule, texts, results)
-        return _report(loaded, checks, new, results, by)
+            days = judged_on(session, judge.record, texts, rule.repeats)
+        said = "" if new == len(results) else f"Answers of {days}. --recheck asks again."
+        return _report(loaded, checks, new, results, by, said)
     more, again = await _judged(
         runtime, judge, loaded.sentinel, rule.repeats, day, retry_failed=retry_failed
     )
     with runtime.session() as session:
         before, by = (answered(session, judge.record, [some]) for some in (results, again))
     served = served_check(judge, before, by)
-    checks = [
-        *([served] if served else []),
-        *of_sentinel(
-            [
-                *threshold_checks(judge, rule, loaded.sentinel, again),
-                *change_checks(judge, rule, loaded.sentinel, results, again),
-            ],
-            len(loaded.sentinel),
-            len(texts),
-        ),
+    part = Again(
+        size=len(loaded.sentinel),
+        texts=len(texts),
+        labelled=loaded.labelled,
+        decided=frozenset(check.name for check in checks if check.result in _DECIDED),
+        same=same_answers(loaded.sentinel, results, again),
+    )
+    of_now = [
+        *threshold_checks(judge, rule, loaded.sentinel, again),
+        *change_checks(judge, rule, loaded.sentinel, results, again),
     ]
+    checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     said = _judged_again(loaded, day, len(again) - more)
     return _report(loaded, checks, new + more, again, by, said)
 
@@ -170,6 +176,11 @@ async def _judged(
         runtime, judge, items, repeats=repeats, retry_failed=retry_failed, review_day=day
     )
     return len(results) - stored, results
+
+
+def day_again(session: Session, gate: LoadedGate, *, recheck: bool) -> str:
+    """Return the `review_day` under which texts are judged again; empty where none are."""
+    return recheck_day(session, gate) if recheck else _changed_day(session, gate)
 
 
 def recheck_day(session: Session, gate: LoadedGate) -> str:

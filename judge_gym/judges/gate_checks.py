@@ -1,22 +1,39 @@
 """What a gate checks of a judge's answers, all of one day, and beside those of an earlier day."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, Result, claimed
-from judge_gym.calibration.comparisons import Drift, changed_check, drift_checks
-from judge_gym.calibration.verdict import LEAST_LABELS, READABLE, by_share, readable_check
+from judge_gym.answers.readability import Answers
+from judge_gym.calibration.checks import Check, Margins, Result, claimed, is_open
+from judge_gym.calibration.comparisons import (
+    CHANGED,
+    DRIFT,
+    Drift,
+    answers_kept_check,
+    changed_check,
+    drift_checks,
+)
+from judge_gym.calibration.verdict import (
+    LEAST_LABELS,
+    READABLE,
+    by_share,
+    readable_check,
+    statistic,
+)
+from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges.base import Judge
-from judge_gym.judges.calibrating.assessing import points_of
-from judge_gym.judges.calibrating.comparing import agreement
-from judge_gym.judges.calibrating.judging import readable_of
+from judge_gym.judges.calibrating.assessing import known_points, points_of
+from judge_gym.judges.calibrating.comparing import Agreement, agreement
+from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered, is_version_of
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -25,7 +42,7 @@ from judge_gym.seeds import derive_seed
 SERVED = "served model"
 """The name of the check that the same model answers as before."""
 _FIGURES = {
-    "agreement": "agreement with people's labels beyond chance is",
+    "agreement": "agreement with people's labels beyond chance ({statistic}) is",
     "accuracy": "the share of texts judged as labelled is",
 }
 _READ = "Read the texts on which judge and labels differ; then change the rubric, or the judge."
@@ -49,13 +66,26 @@ def threshold_checks(
         ("accuracy", rule.accuracy, people.met or replace(none, metric="labels_met")),
     ):
         if least is not None:
-            question = f"{_FIGURES[name]} more than {plain(least)}"
-            check = at_least(name, estimate, least, question, _READ)
+            figure = _FIGURES[name].format(statistic=statistic(verdicts=judge.decides))
+            check = at_least(name, estimate, least, f"{figure} more than {plain(least)}", _READ)
             if people.scored < LEAST_LABELS:
-                action = f"Label more texts, drawn at random: {LEAST_LABELS} are the fewest."
-                check = replace(check, result=Result.INCONCLUSIVE, action=action)
+                action = _too_few_scored(people, answers)
+                check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
             checks.append(check)
     return checks
+
+
+def _too_few_scored(people: Agreement, answers: Answers) -> str:
+    """Return what to do where too few texts have both a label and a score: what is missing."""
+    if people.labels < LEAST_LABELS:
+        return f"Label more texts, drawn at random: {LEAST_LABELS} are the fewest."
+    if not answers.failures:
+        return f"Only {people.scored} of {people.labels} texts with a label have a score."
+    read = answers.readable or "None"
+    return (
+        f"{read} of {counted(answers.total, 'answer')} can be read ({answers.why}). "
+        f"{answers.remedy}"
+    )
 
 
 def at_least(name: str, estimate: Estimate, least: float, question: str, failed: str) -> Check:
@@ -67,15 +97,92 @@ def at_least(name: str, estimate: Estimate, least: float, question: str, failed:
     return by_share(check, least) if name == READABLE else check
 
 
-def of_sentinel(checks: Sequence[Check], sentinel: int, texts: int) -> list[Check]:
-    """Return checks of a sentinel set; one that is open says that the set may be larger."""
-    larger = f"Raise `sentinel` in the gate, which is {sentinel}; there are {texts} texts."
+@dataclass(frozen=True)
+class Again:
+    """A set of texts that was judged again: `size` of `texts`, of which `labelled` have labels."""
+
+    size: int
+    texts: int
+    labelled: int
+    decided: frozenset[str]
+    """The thresholds that the answers to all texts decided before."""
+    same: bool
+    """Whether every answer is as before."""
+
+    def action_of(self, check: Check, rule: GateRule) -> str:
+        """Return how to decide a check that is open; no number that there is not.
+
+        Answers that stay as they are say that the judge does, not whether it reaches a threshold.
+        """
+        if check.name in rule.by_labels:
+            if self.size >= self.labelled:
+                return check.action
+            return f"{self._too_few} {self._all_labels(check)}"
+        if check.name not in (CHANGED, DRIFT) or check.needed is None:
+            return check.action
+        if check.needed > self.texts:
+            return (
+                f"About {check.needed:,} texts would decide it, and there are {self.texts}: add "
+                "texts."
+            )
+        return (
+            f"Set `sentinel` in the gate to {check.needed}: as many texts would decide it, and "
+            f"{self.size} were judged again."
+        )
+
+    @property
+    def _too_few(self) -> str:
+        same = "All answers are the same as before: the judge is. But " if self.same else ""
+        word = "these" if same else "These"
+        return f"{same}{word} {counted(self.size, 'text')} cannot decide the threshold."
+
+    def _all_labels(self, check: Check) -> str:
+        of_all = (
+            f"Leave `sentinel` out of the gate: then all {self.labelled} texts with labels are "
+            "judged again"
+        )
+        if check.name in self.decided:
+            return f"{of_all}; as many decided it before."
+        if check.needed is not None and check.needed <= self.labelled:
+            return f"{of_all}; about {check.needed} would decide it."
+        return f"{of_all}. If it is still open, label more texts, drawn at random."
+
+
+def of_sentinel(checks: Sequence[Check], again: Again, rule: GateRule) -> list[Check]:
+    """Return checks of texts that were judged again; one that is open says what decides it."""
     return [
-        replace(check, action=f"{check.action} {larger}".strip())
-        if check.result is Result.INCONCLUSIVE and sentinel < texts
-        else check
+        replace(check, action=again.action_of(check, rule)) if is_open(check) else check
         for check in checks
     ]
+
+
+def sentinel_caution(judge: Judge, rule: GateRule, sentinel: Sequence[Item], labelled: int) -> str:
+    """Return which thresholds the sentinel set may not decide; empty where it has all labels.
+
+    By the case that every text is judged as labelled.
+    """
+    labels = np.array([known_points(judge, item) for item in sentinel if item.truth is not None])
+    if not rule.by_labels or len(labels) >= labelled:
+        return ""
+    ones = np.ones(len(labels), dtype=np.int64)
+    best = {
+        "agreement": label_agreement(labels, labels),
+        "accuracy": clustered_share("labels_met", ones, ones),
+    }
+    never = [
+        name
+        for name, least in rule.by_labels.items()
+        if at_least(name, best[name], least, "", "").result is not Result.PASSES
+    ]
+    cannot = (
+        f"cannot decide {' and '.join(never)} even if every text is judged as labelled"
+        if never
+        else f"may not decide {' and '.join(rule.by_labels)}"
+    )
+    return (
+        f"{judge.name}: `sentinel` is {len(sentinel)}, with {len(labels)} of {labelled} labels. "
+        f"Judged again, they {cannot}. Leave `sentinel` out to judge every text with a label again."
+    )
 
 
 def change_checks(
@@ -85,23 +192,48 @@ def change_checks(
     before: Sequence[JudgeResult],
     again: Sequence[JudgeResult],
 ) -> list[Check]:
-    """Return whether texts are judged as before: each by itself, and on average.
+    """Return whether texts are answered and judged as before: each by itself, and on average.
 
-    Of verdicts one check says both.
+    Of verdicts one check says both of the latter. A text that has lost its answer is changed.
     """
     old, new = (_means(judge, sentinel, some) for some in (before, again))
-    moved = new - old
-    both = ~np.isnan(moved)
+    # A text that lost its verdict, or its score, is judged otherwise, too.
+    moved = (new - old)[~np.isnan(old)]
     margins = Margins(equivalence=rule.drift, changed_verdicts=rule.changed)
     rng = np.random.default_rng(derive_seed("gate", judge.key))
-    changed = (np.abs(moved[both]) > 0).astype(np.float64)
-    drift = Drift(changed if judge.decides else moved[both], judge.decides)
-    checks = drift_checks([drift], margins, rng)
-    if not judge.decides:
-        # A text that lost its score is judged otherwise, too.
-        had = moved[~np.isnan(old)]
-        checks.insert(0, changed_check(had, margins.near, rule.changed))
-    return checks
+    kept = _answers_kept(judge, sentinel, before, again)
+    if judge.decides:
+        changed = (np.isnan(moved) | (np.abs(moved) > 0)).astype(np.float64)
+        return [kept, *drift_checks([Drift(changed, verdicts=True)], margins, rng)]
+    apart = changed_check(moved, margins.near, rule.changed)
+    return [kept, apart, *drift_checks([Drift(moved[~np.isnan(moved)])], margins, rng)]
+
+
+def _answers_kept(
+    judge: Judge,
+    texts: Sequence[Item],
+    before: Sequence[JudgeResult],
+    again: Sequence[JudgeResult],
+) -> Check:
+    by_text = (_by_text(texts, some) for some in (before, again))
+    then, now = ({key: rs for key, rs in one.items() if rs} for one in by_text)
+    both = [key for key in then if key in now]
+    was, is_now = (readable_shares(some[key] for key in both) for some in (then, now))
+    return answers_kept_check(was, is_now, readable_of(judge, again))
+
+
+def same_answers(
+    sentinel: Sequence[Item], before: Sequence[JudgeResult], again: Sequence[JudgeResult]
+) -> bool:
+    """Whether every answer to these texts is the same: its end, its score and its verdict."""
+    was, now = (
+        {
+            key: [(one.repeat, one.status, one.score, one.verdict) for one in some]
+            for key, some in _by_text(sentinel, results).items()
+        }
+        for results in (before, again)
+    )
+    return was == now
 
 
 def served_check(judge: Judge, before: Answered, now: Answered) -> Check | None:
@@ -127,9 +259,13 @@ def served_check(judge: Judge, before: Answered, now: Answered) -> Check | None:
 
 def _means(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> FloatArray:
     """Return the mean points of each text; NaN without a score."""
-    by_item: dict[str, list[JudgeResult]] = {item.key: [] for item in texts}
-    for result in results:
-        if result.item_key in by_item:
-            by_item[result.item_key].append(result)
-    points = [points_of(judge, some) for some in by_item.values()]
+    points = [points_of(judge, some) for some in _by_text(texts, results).values()]
     return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)
+
+
+def _by_text(texts: Sequence[Item], results: Sequence[JudgeResult]) -> dict[str, list[JudgeResult]]:
+    by_text: dict[str, list[JudgeResult]] = {item.key: [] for item in texts}
+    for result in results:
+        if result.item_key in by_text:
+            by_text[result.item_key].append(result)
+    return by_text

@@ -7,6 +7,9 @@ from pydantic import Field
 from judge_gym.design.fields import Frozen
 from judge_gym.records.items import Fields
 
+LEAST_AGAIN = 20
+"""How many texts are judged again at least, where the gate does not say how many."""
+
 
 class GateRule(Frozen):
     """Labelled texts, and the least that the 95% interval of a figure may reach down to."""
@@ -31,10 +34,17 @@ class GateRule(Frozen):
     accuracy: float | None = Field(default=None, gt=0, lt=1)
     """Least share of texts judged as labelled, scores within 10 points of 100; left out when it is
     not given."""
-    sentinel: int = Field(default=20, ge=6, le=500)
-    """How many of the texts are judged again when another served model or configuration answers.
-    All figures are then of these."""
+    sentinel: int | None = Field(default=None, ge=6, le=500)
+    """How many of the texts are judged again when another served model or configuration answers,
+    and by `--recheck`. All figures are then of these. Left out: every text with a label where the
+    gate asks for agreement or accuracy, and 20 at least."""
     drift: float = Field(default=5.0, gt=0, le=100)
     """Points of 100 by which the mean score of these may move."""
     changed: float = Field(default=0.2, gt=0, lt=1)
     """Share of these whose verdict, or whose score by more than 10 points, may change."""
+
+    @property
+    def by_labels(self) -> dict[str, float]:
+        """Name → threshold of the figures that labels decide."""
+        asked = {"agreement": self.agreement, "accuracy": self.accuracy}
+        return {name: least for name, least in asked.items() if least is not None}

@@ -9,7 +9,7 @@ from judge_gym.design.config import what_exists
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
 from judge_gym.judges.base import Judge
-from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
 from judge_gym.records.items import Item
@@ -33,8 +33,19 @@ class LoadedGate:
 
     @property
     def sentinel(self) -> list[Item]:
-        """The part of them that is judged again to see drift."""
-        return sorted(self.texts, key=lambda item: item.key)[: self.rule.sentinel]
+        """The part of them that is judged again to see a change, texts with labels first.
+
+        Unless the gate says how many, all that can decide its thresholds.
+        """
+        ordered = sorted(self.texts, key=lambda item: (item.truth is None, item.key))
+        if self.rule.sentinel is not None:
+            return ordered[: self.rule.sentinel]
+        return ordered[: max(LEAST_AGAIN, self.labelled if self.rule.by_labels else 0)]
+
+    @property
+    def labelled(self) -> int:
+        """How many of them have a label."""
+        return sum(item.truth is not None for item in self.texts)
 
     @property
     def aligned_on(self) -> int:
@@ -85,8 +96,7 @@ def load_gate(judge: Judge) -> LoadedGate:
     """
     gate = read_gate(judge)
     rule, texts = gate.rule, gate.file
-    claims = {"agreement": rule.agreement, "accuracy": rule.accuracy}
-    asked = [name for name, least in claims.items() if least is not None]
+    asked = list(rule.by_labels)
     if asked and all(item.truth is None for item in texts.items):
         without = ", ".join(f"gate.{name}: null" for name in asked)
         raise ConfigError(

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.answers.readability import Answers
 from judge_gym.asking.budgeting import BudgetExceededError, Spender, check_priced, spender_of
 from judge_gym.asking.engine import WAITING, all_of, ask_all
 from judge_gym.asking.questions import (
@@ -40,6 +42,8 @@ from judge_gym.store import judges as store
 WORKFLOW, AGENT = "judging", "judge"
 BOUND_ERRORS = (BudgetExceededError, HourlyBoundError)
 """What stops judging at a bound."""
+FIRST_ANSWERS = 20
+"""Answers of a judge of the user's own after which judging stops if none can be read."""
 CUSTOM_CONCURRENCY = 8
 """Concurrent judgements of a custom judge, which has no provider limits."""
 
@@ -159,7 +163,8 @@ async def judge_missing(
     for item in items:
         judge.check(item)
     if isinstance(judge, ModelJudge):
-        runtime.providers.check({judge.model})
+        with naming(judge):
+            runtime.providers.check({judge.model})
         budget = budget or spender_of(judge, workers)
         check_priced(runtime.providers, budget)
     with runtime.session() as session:
@@ -191,14 +196,25 @@ async def judge_missing(
         )
         return Judged(counts, judge_id, ids)
     assert isinstance(judge, ModelJudge)
-    outcomes = await ask_all(
-        runtime,
-        (_question(runtime.settings, judge, judge_id, unit) for unit in units),
-        budget=budget,
-        at_once=concurrency,
-        in_batches=in_batches,
-    )
+    with naming(judge):
+        outcomes = await ask_all(
+            runtime,
+            (_question(runtime.settings, judge, judge_id, unit) for unit in units),
+            budget=budget,
+            at_once=concurrency,
+            in_batches=in_batches,
+        )
     return Judged(outcomes.counts, judge_id, ids)
+
+
+@contextmanager
+def naming(judge: ModelJudge) -> Iterator[None]:
+    """Name the judge and its model in what is raised in the block because it cannot be asked."""
+    try:
+        yield
+    except ConfigError as error:
+        message = f"{judge.called} ({judge.model}): {error.message}"
+        raise restated(error, message, error.remedies) from error
 
 
 def lacking(
@@ -356,9 +372,11 @@ async def _by_custom(
     runtime: Runtime, judge: OwnJudge, judge_id: int, units: Sequence[Unit], at_once: int
 ) -> Counter[str]:
     turns = asyncio.Semaphore(at_once)
+    first = _FirstAnswers(judge, len(units))
 
     async def make(ask: Ask, unit: Unit) -> str:
         async with turns:
+            first.check()
             started = time.perf_counter()
             reading = await judge.ask(ask, unit.item, unit.repeat)
             values = result_values(
@@ -369,12 +387,41 @@ async def _by_custom(
                 simulated=unit.item.simulated,
             )
             await asyncio.to_thread(store.save_result, runtime.engine, values)
+            first.add(reading)
             return reading.status
 
     if not units:
         return Counter()
     async with judge.opened() as ask:
         return Counter(await all_of(make(ask, unit) for unit in units))
+
+
+class UnreadableError(JudgeGymError):
+    """The first answers of a judge of the user's own could not be read, none of them."""
+
+
+class _FirstAnswers:
+    """Stops the judging of `units` when no answer of the first `FIRST_ANSWERS` can be read."""
+
+    def __init__(self, judge: OwnJudge, units: int) -> None:
+        self._judge, self._units = judge, units
+        self._readings: list[Reading] = []
+
+    def add(self, reading: Reading) -> None:
+        if len(self._readings) < FIRST_ANSWERS:
+            self._readings.append(reading)
+
+    def check(self) -> None:
+        """Raise before a further answer."""
+        failures = Counter(reading.failure or "" for reading in self._readings)
+        if len(self._readings) < FIRST_ANSWERS or "" in failures:
+            return
+        answers = Answers(self._judge.called, 0, failures, own=True)
+        raise UnreadableError(
+            f"{self._judge.called}: none of the first {answers.total} answers can be read "
+            f"({answers.why}). Stopped before the rest of {counted(self._units, 'text')}.",
+            f"It may return {self._judge.scale.allowed}. {answers.remedy}",
+        )
 
 
 async def _by_delegation(

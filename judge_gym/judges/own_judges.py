@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, ValidationError
 
 from judge_gym.design.fields import Legal
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.base import Judge, unfit
 from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import field_of, reason_of
@@ -207,13 +207,20 @@ def load_function(called: str, function: str, folder: str | None = None) -> Call
         if place not in sys.path:
             sys.path.insert(0, place)
     try:
-        found = getattr(importlib.import_module(module), name)
+        imported = importlib.import_module(module)
     except Exception as error:  # an import runs the user's code
         raise ConfigError(
             f"{called}: function {function} cannot be loaded: {type(error).__name__}: {error}.",
             "Name it as module:function; the module is beside the judge's file, in the working "
             "folder, or installed.",
         ) from error
+    found = getattr(imported, name, None)
+    if found is None:
+        own = [key for key, one in vars(imported).items() if callable(one) and key[0] != "_"]
+        raise ConfigError(
+            f"{called}: function {function} cannot be loaded: module {module} has no {name!r}.",
+            f"{did_you_mean(name, own)}Name a function of {imported.__file__ or module}.",
+        )
     if not callable(found):
         raise ConfigError(f"{called}: {function} is no function.")
     return found  # type: ignore[no-any-return]

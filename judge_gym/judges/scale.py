@@ -43,6 +43,24 @@ class Scale(Frozen):
         """The steps that have a name, the worst first."""
         return list(enumerate(self.anchors, start=self.lowest))
 
+    def step_named(self, given: str) -> int | None:
+        """Return the step of a name as it is, else of one without its case; None of no or several.
+
+        Space around a name does not count.
+        """
+        for plain in (str, str.casefold):
+            names = [plain(name.strip()) for name in self.anchors]
+            if names.count(plain(given.strip())) == 1:
+                return self.lowest + names.index(plain(given.strip()))
+        return None
+
+    @property
+    def allowed(self) -> str:
+        """What may be given as a mark, in words."""
+        named = f", or {' or '.join(self.anchors)}" if self.anchors else ""
+        whole = "a whole number" if self.anchors else "a number"
+        return f"{whole} from {self.lowest} to {self.highest}{named}"
+
     @property
     def verdicts(self) -> dict[str, float]:
         """The two named steps of a scale that has no others, the better first; else none."""
@@ -52,10 +70,11 @@ class Scale(Frozen):
     def mark(self, given: Any, of: str) -> float:
         """Return a mark out of an answer; raises `Unfit` when it is none on this scale.
 
-        A number written as text counts, and the name of a step; `true` and NaN do not.
+        A number written as text counts, and the name of a step, by `step_named`; `true` and NaN do
+        not.
         """
-        if isinstance(given, str) and given.strip() in self.anchors:
-            return float(self.lowest + self.anchors.index(given.strip()))
+        if isinstance(given, str) and (step := self.step_named(given)) is not None:
+            return float(step)
         if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
             given = float(given)
         if isinstance(given, bool) or not isinstance(given, int | float):

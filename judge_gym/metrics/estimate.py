@@ -210,7 +210,7 @@ UNBOUNDED = (-math.inf, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
 SIGNED_UNIT = (-1.0, 1.0)
 
-NO_SPREAD = "every item gave the same value"
+NO_SPREAD = "it is the same for every item"
 ONE_ITEM = "there is one item"
 
 

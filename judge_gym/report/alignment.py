@@ -15,7 +15,6 @@ from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, figures_of, put_in_place
-from judge_gym.report.gate import outcome
 from judge_gym.report.table import Row, Table, marks_of
 from judge_gym.report.trust import Tile
 
@@ -341,7 +340,7 @@ def alignment_json(report: AlignmentReport, written_to: str, page: Path) -> dict
     loaded, look = report.loaded, report.look
     return {
         "alignment": loaded.design.name,
-        "result": outcome(report.result),
+        "result": report.result.words,
         "outcome": report.outcome.value,
         "sentence": sentence(report),
         "judge": {"name": loaded.judge.name, "key": loaded.judge.key},

@@ -191,7 +191,7 @@ def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: b
             Row(
                 (
                     check.question,
-                    check.result.value,
+                    check.result.words,
                     "; ".join(
                         (check.reason, *(e for e in _effects(check) if e not in check.reason))
                     ),
@@ -543,7 +543,7 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
             if names:
                 yield f"  - {phrase}: {names}."
     for check in findings.together:
-        yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
+        yield f"- {_plain(check.question)}: {check.result.words} ({check.reason})."
     enough = ", ".join(
         f"{name} {plain(value)}" for name, value in design.margins.model_dump().items()
     )

@@ -1,48 +1,76 @@
 """The gate of judges for other programs: JSON, JUnit XML, and Markdown for a pull request."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
+from judge_gym.judges import Judge
 from judge_gym.judges.gate import GateReport
 from judge_gym.report.table import markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
-_OUTCOMES = {Result.PASSES: "passes", Result.FAILS: "fails"}
+_KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.INCONCLUSIVE: "error"}
 _SIMULATED = "SIMULATED DATA: not evidence about real models."
 
 
-def outcome(result: Result) -> str:
-    """Return `passes`, `fails` or `cannot tell`."""
-    return _OUTCOMES.get(result, "cannot tell")
+@dataclass(frozen=True, eq=False)
+class Stopped:
+    """A gate that was stopped before its checks could be made, and why.
+
+    `fails`: whether it was stopped because nothing of the judge can be read.
+    """
+
+    judge: Judge
+    reason: str
+    fails: bool = False
+
+    @property
+    def result(self) -> Result:
+        """Fails, or cannot tell."""
+        return Result.FAILS if self.fails else Result.INCONCLUSIVE
 
 
 def gate_json(report: GateReport) -> dict[str, Any]:
-    """Return a gate as JSON; `result` is `passes`, `fails` or `cannot tell`."""
+    """Return a gate as JSON; `result` is `passes`, `fails` or `cannot tell`.
+
+    `stopped` is empty; see `stopped_json`.
+    """
     return {
         "judge": report.judge.name,
         "key": report.judge.key,
         "model": report.judge.answered_by,
         "served_models": list(report.answered.served),
-        "result": outcome(report.result),
+        "result": report.result.words,
+        "stopped": "",
         "texts": report.texts,
         "labels": report.labels,
         "answers": report.answers,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
-        "checks": [
-            check_values(check) | {"result": outcome(check.result)} for check in report.checks
-        ],
+        "checks": [check_values(check) | {"result": check.result.words} for check in report.checks],
     }
 
 
-def gate_markdown(reports: Sequence[GateReport]) -> str:
+def stopped_json(stopped: Stopped) -> dict[str, Any]:
+    """Return a gate that was stopped as JSON; `stopped` says why."""
+    return {
+        "judge": stopped.judge.name,
+        "key": stopped.judge.key,
+        "model": stopped.judge.answered_by,
+        "result": stopped.result.words,
+        "stopped": stopped.reason,
+        "checks": [],
+    }
+
+
+def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:
     """Return a summary for a pull request: a sentence and a table for each judge."""
     parts = []
     for report in reports:
         rows = [
-            (check.question, outcome(check.result), check.reason, check.action)
+            (check.question, check.result.words, check.reason, check.action)
             for check in report.checks
         ]
         table = plain_table("", ("check", "result", "figure", "what to do"), rows)
@@ -55,14 +83,18 @@ def gate_markdown(reports: Sequence[GateReport]) -> str:
             parts.append(f"Note: {note}.")
         if report.simulated:
             parts.append(_SIMULATED)
+    parts += [
+        f"### Gate: {one.judge.name}: {one.result.words}, stopped.\n\n{one.reason}"
+        for one in stopped
+    ]
     return "\n\n".join(parts) + "\n"
 
 
-def gate_junit(reports: Sequence[GateReport]) -> str:
+def gate_junit(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:
     """Return JUnit XML: a test suite for each judge, a test case for each check.
 
     A check that fails is a failure. One that cannot tell is an error, since a skipped test is green
-    in most programs.
+    in most programs; so is a gate that was stopped.
     """
     root = ElementTree.Element("testsuites")
     for report in reports:
@@ -81,16 +113,28 @@ def gate_junit(reports: Sequence[GateReport]) -> str:
                 suite, "testcase", classname=report.judge.name, name=check.name
             )
             if kind := _kind(check):
-                message = f"{check.question}: {outcome(check.result)}"
+                message = f"{check.question}: {check.result.words}"
                 ElementTree.SubElement(case, kind, message=message).text = _text(check)
             else:
                 ElementTree.SubElement(case, "system-out").text = _text(check)
+    for one in stopped:
+        name, kind = one.judge.name, _KINDS[one.result]
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=f"judge-gym gate: {name}",
+            tests="1",
+            failures=str(int(kind == "failure")),
+            errors=str(int(kind == "error")),
+        )
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name="judged")
+        ElementTree.SubElement(case, kind, message="stopped").text = one.reason
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _kind(check: Check) -> str:
-    return {Result.PASSES: "", Result.FAILS: "failure"}.get(check.result, "error")
+    return _KINDS.get(check.result, "error")
 
 
 def _text(check: Check) -> str:

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from judge_gym.calibration.checks import span
+from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.formats import ABSENT
 from judge_gym.metrics.estimate import estimate_from
@@ -118,7 +118,14 @@ def _tables(name: str, row: ReviewRow) -> Iterator[Table]:
             "",
             ("check", "result", "figure", "what to do"),
             tuple(
-                Row((check["question"], check["result"], check["reason"], check["action"]))
+                Row(
+                    (
+                        check["question"],
+                        Result(check["result"]).words,
+                        check["reason"],
+                        check["action"],
+                    )
+                )
                 for check in checks
             ),
             words=4,

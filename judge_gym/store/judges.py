@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import date
+from datetime import UTC, date
 from typing import Any
 
 import sqlalchemy as sa
@@ -82,6 +82,28 @@ def judged_times(
         .group_by(t.JudgeItem.key)
     )
     return dict(counts.tuples().all())
+
+
+def judged_on(
+    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, review_day: str = ""
+) -> str:
+    """Return the days in UTC on which these judgements were stored: one, or the first to the last.
+
+    Empty without any.
+    """
+    at = t.JudgeResult.created_at
+    first, last = session.execute(
+        sa.select(sa.func.min(at), sa.func.max(at))
+        .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
+        .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
+        .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
+        .where(t.JudgeResult.review_day == review_day)
+        .where(among(t.JudgeItem.key, (item.key for item in items)))
+    ).one()
+    if first is None:
+        return ""
+    days = dict.fromkeys(str(when.astimezone(UTC).date()) for when in (first, last))
+    return " to ".join(days)
 
 
 def newest_review_day(session: Session, judge: JudgeRecord, beginning: str) -> str:

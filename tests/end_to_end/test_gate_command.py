@@ -56,7 +56,7 @@ def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Sim
     before = wrong.answered()
     planned = command("judge", "gate", GATE, "--plan", "--recheck").fine().output
     assert wrong.answered() == before
-    # Judged, to judge, calls: its 22 texts, and 20 of them again for --recheck.
+    # Judged, to judge, calls: its 22 texts, and again for --recheck 20, of which 12 have labels.
     assert re.search(r"good, sim/good-1\W+0\W+22\W+22\b", planned), planned
     assert re.search(r"good, sim/good-1\W+0\W+20\W+20\b", planned), planned
     first = command("judge", "gate", GATE, "--junit", junit, "--markdown", markdown).fine().output
@@ -111,6 +111,54 @@ def test_another_served_model_has_the_sentinel_set_judged_again_once(
     [third] = json.loads(command("judge", "gate", GATE, "--json").output)
     assert third["new_judgements"] == 0
     assert third["checks"] == again["checks"]
+
+
+def test_an_unchanged_judge_passes_again_by_all_its_labels(command: CommandLine, own: Path) -> None:
+    own.write_text(own.read_text().replace(", sentinel: 20", ""))
+    command("judge", "gate", own).fine()
+    stored = command("judge", "gate", own).fine().output
+    assert "--recheck asks again." in stored
+    again = command("judge", "gate", own, "--recheck", "--json").fine()
+    assert json.loads(again.output)[0]["new_judgements"] == 30
+    command("judge", "gate", own).fine()
+
+
+def test_a_gate_that_is_stopped_reports_why(command: CommandLine, own: Path) -> None:
+    code = (command.folder / "own.py").read_text()
+    unread = own.with_name("unread.yaml")
+    unread.write_text(own.read_text().replace("name: own", "name: unread\nversion: '3'"))
+    (command.folder / "own.py").write_text(code.replace("return max", "return 'about', max"))
+    junit, markdown = command.folder / "stop.xml", command.folder / "stop.md"
+    files = ("--junit", junit, "--markdown", markdown)
+    ended = command("judge", "gate", unread, "--json", *files)
+    assert ended.code == 1
+    [report] = json.loads(ended.output)
+    assert report["result"] == "fails"
+    assert "none of the first 20 answers can be read" in report["stopped"]
+    assert "none of the first 20" in markdown.read_text()
+    [failure] = ElementTree.parse(junit).getroot().iter("failure")
+    assert "none of the first 20" in str(failure.text)
+    # Typing errors and missing keys name the file, before anything is started.
+    typo = own.with_name("typo.yaml")
+    typo.write_text(own.read_text().replace("own:grade", "own:grad"))
+    refused = command("judge", "gate", own, typo)
+    assert refused.code == 2
+    assert "typo.yaml" in refused.errors
+    assert "Did you mean grade?" in refused.errors
+    real = command.folder / "real.yaml"
+    real.write_text(
+        GATE.read_text()
+        .replace("sim/good-1", "openai/gpt-4o")
+        .replace("notes.jsonl", str(CALIBRATIONS / "notes.jsonl"))
+    )
+    keyless = command("judge", "gate", real, OPENAI_API_KEY="")
+    assert keyless.code == 2
+    for named in ("real.yaml", "Judge 'good'", "openai/gpt-4o", "OPENAI_API_KEY"):
+        assert named in keyless.errors
+
+
+def test_the_version_is_printed(command: CommandLine) -> None:
+    assert re.fullmatch(r"judge-gym \d+\.\d+\.\d+\S*\n", command("--version").fine().output)
 
 
 def test_a_judge_that_drifts_fails(command: CommandLine, own: Path) -> None:
@@ -241,9 +289,10 @@ def test_a_judge_that_cannot_be_read_fails(command: CommandLine, own: Path) -> N
     (command.folder / "own.py").write_text("def grade(item):\n    return 6\n")
     ended = command("judge", "gate", own, "--json")
     assert ended.code == 1
-    readable = json.loads(ended.output)[0]["checks"][0]
-    assert readable["result"] == "fails"
-    assert readable["action"].startswith("Have the function or the endpoint return a score")
+    [report] = json.loads(ended.output)
+    assert report["result"] == "fails"
+    assert "'6'" in report["stopped"] or "6 is not from 1 to 5" in report["stopped"]
+    assert "Have the function or the endpoint return a score" in report["stopped"]
 
 
 CI = REPOSITORY / "deployments" / "ci"

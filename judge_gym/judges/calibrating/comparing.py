@@ -12,7 +12,7 @@ from judge_gym.calibration.comparisons import (
     compare_judges,
     compare_verdicts,
 )
-from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.calibration.verdict import LEAST_LABELS, statistic
 from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
@@ -155,7 +155,8 @@ class Agreement:
             return (
                 f"{sentence}; too few to say more: {LEAST_LABELS} labels are the fewest.{without}"
             )
-        return f"{sentence}, share {span(self.met)}; concordance {span(self.concordance)}.{without}"
+        named = statistic(verdicts=self.near == _HALF_WAY)
+        return f"{sentence}, share {span(self.met)}; {named} {span(self.concordance)}.{without}"
 
 
 def near_of(judge: Judge) -> float:

@@ -194,3 +194,9 @@ def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
     called = f"{judge.name} ({judge.answered_by})"
     kept = {why: count for why, count in failures.items() if why}
     return Answers(called, readable, kept, own=isinstance(judge, OwnJudge))
+
+
+def readable_shares(results: Iterable[Sequence[JudgeResult]]) -> FloatArray:
+    """Return, by text, the share of its answers that can be read; each text has one or more."""
+    shares = [sum(one.failure is None for one in some) / len(some) for some in results]
+    return np.array(shares, dtype=np.float64)

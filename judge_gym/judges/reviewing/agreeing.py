@@ -1,4 +1,4 @@
-"""Whether a judge in use agrees with people's labels, and still does, and with itself text by text.
+"""Whether a judge in use answers, agrees with people's labels, and with itself text by text.
 
 A mean that stays can hide that every text is judged otherwise, so drift is not all there is to ask.
 """
@@ -10,11 +10,13 @@ from datetime import date
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Decide, Margins, Result, claimed
-from judge_gym.calibration.verdict import agreement_check
+from judge_gym.calibration.comparisons import answers_kept_check
+from judge_gym.calibration.verdict import agreement_check, readable_check
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.calibrating.assessing import Results, known_points, points_of
 from judge_gym.judges.calibrating.comparing import near_of
+from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
@@ -27,20 +29,41 @@ KEPT, ALIKE = "agreement kept", "alike"
 class Since:
     """What became of a judge since an earlier review; None where labels or scores are missing."""
 
+    answers: Check
     kept: Check | None
     alike: Check | None
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        return tuple(check for check in (self.kept, self.alike) if check)
+        return tuple(check for check in (self.answers, self.kept, self.alike) if check)
 
     @property
     def grounds(self) -> list[str]:
-        """Why to reconsider the judge: labels decide, where they can."""
-        if self.kept and self.kept.result in (Result.PASSES, Result.FAILS):
-            return [self.kept.reason] if self.kept.result is Result.FAILS else []
-        fails = self.alike and self.alike.result is Result.FAILS
-        return [self.alike.reason] if self.alike and fails else []
+        """Why to reconsider the judge: lost answers; of the others labels decide, if they can."""
+        decided = self.kept and self.kept.result in (Result.PASSES, Result.FAILS)
+        of_scores = self.kept if decided else self.alike
+        return [
+            check.reason
+            for check in (self.answers, of_scores)
+            if check and check.result is Result.FAILS
+        ]
+
+
+def own_checks(
+    judge: Judge, texts: Sequence[Item], now: Results, scale: tuple[float, float] | None
+) -> tuple[Check, ...]:
+    """Return whether the answers of a judge can be read, and agree with people's labels if any.
+
+    As `Decide` asks; none before the first answer.
+    """
+    given = [now[item.key] for item in texts if now[item.key]]
+    if not given:
+        return ()
+    counts = np.array([(sum(one.failure is None for one in some), len(some)) for some in given])
+    answers = readable_of(judge, [one for some in given for one in some])
+    readable = readable_check(counts[:, 0], counts[:, 1], answers, Decide().readable)
+    labelled = labels_check(judge, texts, now, scale)
+    return (readable, labelled) if labelled else (readable,)
 
 
 def labels_check(
@@ -73,12 +96,17 @@ def since_review(
     margins: Margins,
 ) -> Since:
     """Return what became of a judge, by its results of the review on `day` and of now."""
+    judged = [item.key for item in texts if results[0][item.key] and results[1][item.key]]
+    was, is_now = (readable_shares(some[key] for key in judged) for some in results)
+    answers = readable_of(judge, [one for key in judged for one in results[1][key]])
+    answers_kept = answers_kept_check(was, is_now, answers, f"on {day}")
     before, now = (_means(judge, texts, some) for some in results)
     both = ~np.isnan(before) & ~np.isnan(now)
     labels = _labels(judge, texts, scale)
     known = both & ~np.isnan(labels)
     kept = _kept(labels[known], before[known], now[known], day) if known.any() else None
-    return Since(kept, None if judge.decides else _alike(before[both], now[both], day, margins))
+    alike = None if judge.decides else _alike(before[both], now[both], day, margins)
+    return Since(answers_kept, kept, alike)
 
 
 def _kept(labels: FloatArray, before: FloatArray, now: FloatArray, day: date) -> Check:

@@ -1,6 +1,6 @@
 """What a review finds of each judge in use and of each alternative: keep it, or reconsider.
 
-"Reconsider" needs an interval that says so. Everything else is "keep", with what is inconclusive
+"Reconsider" needs an interval that says so. Everything else is "keep", with what is open
 and how many items would tell. Nothing here changes a judge: a person decides.
 """
 
@@ -13,9 +13,17 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
+from judge_gym.calibration.checks import (
+    CANNOT_TELL,
+    Check,
+    Margins,
+    Result,
+    claimed,
+    is_open,
+    span,
+)
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
-from judge_gym.calibration.verdict import AGREEMENT, CalibrationVerdict
+from judge_gym.calibration.verdict import AGREEMENT, READABLE, CalibrationVerdict
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult
@@ -28,7 +36,7 @@ from judge_gym.judges.calibrating.assessing import (
 )
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
-from judge_gym.judges.reviewing.agreeing import Since, labels_check, since_review
+from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
 from judge_gym.judges.reviewing.cases import Case, LoadedReview, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
@@ -116,7 +124,7 @@ def review_findings(
     for case, some in zip(cases, answers, strict=True):
         assessed = [_assessed(case, place, some) for place in range(len(case.judges))]
         checks = [
-            tuple(one.checks) if one else _by_labels(case, place, some)
+            tuple(one.checks) if one else _own_checks(case, place, some)
             for place, one in enumerate(assessed)
         ]
         since = {day: next(drifts) for day in some.before}
@@ -144,10 +152,8 @@ def _scale(case: Case) -> tuple[float, float] | None:
     return case.design.label_scale if case.design else None
 
 
-def _by_labels(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
-    """Return the check of a judge's agreement with labels; none without labels."""
-    check = labels_check(case.judges[place], case.texts.originals, answers.now[place], _scale(case))
-    return (check,) if check else ()
+def _own_checks(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
+    return own_checks(case.judges[place], case.texts.originals, answers.now[place], _scale(case))
 
 
 def _since(case: Case, answers: Said, day: date, margins: Margins) -> Since:
@@ -171,7 +177,10 @@ def _of_judge(
             *became[day].grounds,
         )
     ]
-    agreement = next((check for check in checks if check.name == AGREEMENT), None)
+    by_name = {check.name: check for check in checks}
+    readable, agreement = by_name.get(READABLE), by_name.get(AGREEMENT)
+    if readable and readable.result is Result.FAILS:
+        grounds.append(f"Too few of its answers can be read: {readable.reason}.")
     if agreement and agreement.result is Result.FAILS:
         grounds.append(f"It does not agree with people's labels: {agreement.reason}.")
     failing = [
@@ -186,7 +195,11 @@ def _of_judge(
         last = drifts[answers.since]
         reason = f"It judges as on {answers.since}: {last.reason}."
         if last.result is not Result.PASSES:
-            reason = f"inconclusive: {last.reason}. {last.action}".strip()
+            reason = f"{CANNOT_TELL}: {last.reason}. {last.action}".strip()
+    lost = became[answers.since].answers if answers.since is not None else None
+    unread = [check for check in (lost, readable) if check and is_open(check)]
+    if unread:
+        reason = f"{CANNOT_TELL}: {unread[0].reason}. {unread[0].action}".strip()
     if agreement:
         reason = f"{reason} Agreement with people's labels: {agreement.reason}."
     dated = [
@@ -195,31 +208,38 @@ def _of_judge(
     of_texts = [check for one in became.values() for check in one.checks]
     finding = _finding(case, answers, 0, grounds, reason, (*dated, *of_texts, *checks), ())
     last_drift = drifts[answers.since].result if answers.since is not None else None
-    return replace(finding, verdict=_verdict(finding, last_drift, agreement, assessed))
+    verdict = _verdict(finding, last_drift, (readable, agreement), bool(unread), assessed)
+    return replace(finding, verdict=verdict)
 
 
 def _verdict(
     finding: Finding,
     last_drift: Result | None,
-    agreement: Check | None,
+    own: tuple[Check | None, Check | None],
+    unread: bool,
     assessed: Assessment | None,
 ) -> CalibrationVerdict:
     """Return whether the judge in use may be used.
 
-    A calibration decides, but a judge to reconsider is used with care at best. Without one,
-    agreement with labels decides; without labels, a judge that judges as at its last review may be
-    used as decided then.
+    A calibration decides, but a judge to reconsider is used with care at best. Without one, by
+    `own`, that its answers can be read and agree with labels; without labels, a judge that judges
+    as at its last review may be used as decided then. `unread`: whether it is open that enough
+    answers still arrive.
     """
     if finding.missing or not finding.statuses.total():
         return CalibrationVerdict.CANNOT_TELL
+    agreement = own[1]
     reconsidered = finding.recommendation == RECONSIDER
     if assessed:
+        least = CalibrationVerdict.CANNOT_TELL if unread else CalibrationVerdict.CARE
         of_checks = assessed.decision.verdict
-        return max(of_checks, CalibrationVerdict.CARE) if reconsidered else of_checks
-    if agreement and agreement.result is Result.FAILS:
+        return max(of_checks, least) if reconsidered or unread else of_checks
+    if any(check and check.result is Result.FAILS for check in own):
         return CalibrationVerdict.DO_NOT_USE
     if reconsidered:
         return CalibrationVerdict.CARE
+    if unread:
+        return CalibrationVerdict.CANNOT_TELL
     if agreement and agreement.result is not Result.PASSES:
         return CalibrationVerdict.CANNOT_TELL
     is_as_before = last_drift is Result.PASSES
@@ -251,7 +271,7 @@ def _of_alternative(
     else:
         actions = dict.fromkeys(check.action or check.reason for check in against.agreement
                                 if check.result is not Result.PASSES)  # fmt: skip
-        reason = f"inconclusive: {' '.join(actions)}"
+        reason = f"{CANNOT_TELL}: {' '.join(actions)}"
     shown = (against.gain, *figures) if against.gain.n_items else figures
     return _finding(
         case, answers, against.place, grounds, reason, (*against.agreement, *against.theirs), shown
@@ -294,16 +314,23 @@ def _assessed(case: Case, place: int, answers: Said) -> Assessment | None:
 
 
 def _drift(case: Case, answers: Said, since: date) -> Drift:
-    """Return how the originals moved since an earlier review, those that have a value on both."""
+    """Return how the originals moved since an earlier review: those with a score on both.
+
+    A text whose verdict is missing now has changed.
+    """
     judge = case.judge
     pairs = [
         (_value(judge, answers.before[since][item.key]), _value(judge, answers.now[0][item.key]))
         for item in case.texts.originals
+        if answers.now[0][item.key]
     ]
+    decides = bool(verdicts_of(judge))
     moved = [
-        _apart(before, after) for before, after in pairs if before is not None and after is not None
+        1.0 if after is None else _apart(before, after)
+        for before, after in pairs
+        if before is not None and (decides or after is not None)
     ]
-    return Drift(np.array(moved, dtype=np.float64), verdicts=bool(verdicts_of(judge)))
+    return Drift(np.array(moved, dtype=np.float64), verdicts=decides)
 
 
 def _agreement(

@@ -106,7 +106,7 @@ def test_a_judge_that_is_nearer_to_known_scores_is_worth_a_look():
 def test_too_few_items_are_inconclusive_and_kept():
     _, other = found([FIRST, SECOND], items(4), [SCORES[:4], near(SCORES[:4], 12.0)])
     assert other.recommendation == "keep"
-    assert other.reason.startswith("inconclusive: Use more items: about ")
+    assert other.reason.startswith("cannot tell: Use more items: about ")
 
 
 def test_what_failed_is_no_item_of_the_comparison():
@@ -175,6 +175,39 @@ def test_the_verdict_is_of_the_calibration_or_of_the_drift():
 
 
 RIGHT = [20.0, 35.0, 50.0, 65.0, 80.0] * 12
+
+
+@pytest.mark.parametrize("decides", [False, True], ids=["scores", "verdicts"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_judge_whose_answers_no_longer_come_is_not_kept(decides, labelled):
+    judge = GATE if decides else FIRST
+    then = ["admit", "drop", "drop", "admit", "drop"] * 30 if decides else RIGHT[:30] * 5
+    texts = items(150, then if labelled else None)
+    now = [None if n % 8 == 3 and n < 144 else one for n, one in enumerate(then)]
+    (found_now,) = found([judge], texts, [now], before={LAST: then})
+    assert found_now.recommendation == "reconsider"
+    assert "18 of 150 answers no longer arrive or cannot be read (18 x)" in found_now.reason
+    assert found_now.verdict is CalibrationVerdict.DO_NOT_USE
+    by_name = {check.name: check for check in found_now.checks}
+    assert by_name["answers kept"].estimate.estimate == 0.12
+    assert by_name["readable"].result is Result.FAILS
+    assert "0.88" in by_name["readable"].reason
+    if decides:
+        assert by_name["drift"].estimate.estimate == 0.12
+    if labelled:
+        assert "132 of 150" in by_name["agreement"].reason
+    # As many failed at the last review, and no more: it is as it was, and still not good enough.
+    (as_before,) = found([judge], texts, [now], before={LAST: now})
+    kept = next(check for check in as_before.checks if check.name == "answers kept")
+    assert kept.result is Result.PASSES
+    assert as_before.recommendation == "reconsider"
+    # 4 of 150 is more than 2%, which chance can do: the data cannot tell.
+    few = [None if n < 4 else one for n, one in enumerate(then)]
+    (open_,) = found([judge], texts, [few], before={LAST: then})
+    assert (open_.recommendation, open_.verdict) == ("keep", CalibrationVerdict.CANNOT_TELL)
+    assert open_.reason.startswith("cannot tell: 4 of 150 answers no longer arrive")
+
+
 EXCHANGED = {
     "permuted": [*RIGHT[1:], RIGHT[0]],
     "constant": [50.0] * 60,

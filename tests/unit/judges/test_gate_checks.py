@@ -1,6 +1,7 @@
 """What a gate says of answers of another model than before: none of them passes."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,17 @@ from hypothesis import strategies as st
 from judge_gym.calibration.checks import Result
 from judge_gym.judges import CallableJudge, Item, JudgeResult, Scale
 from judge_gym.judges.gate_checks import (
+    Again,
     at_least,
     change_checks,
     of_sentinel,
+    sentinel_caution,
     served_check,
     threshold_checks,
 )
 from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.gate_texts import LoadedGate
+from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.model_names import Answered
 
@@ -113,7 +118,7 @@ def test_an_unchanged_judge_passes(sentinel):
     right = grades(sentinel)
     checks = checked(GRADES, right, right, rule(agreement=0.6, accuracy=0.7))
     assert {check.name: check.result for check in checks} == dict.fromkeys(
-        ("readable", "agreement", "accuracy", "changed", "drift"), Result.PASSES
+        ("readable", "agreement", "accuracy", "answers kept", "changed", "drift"), Result.PASSES
     )
 
 
@@ -125,13 +130,137 @@ def test_a_text_that_lost_its_score_is_changed():
     assert by_name["drift"].estimate.n_items == 12
 
 
-def test_a_small_sentinel_set_that_cannot_tell_says_how_to_enlarge_it():
-    right = grades(10)
-    checks = checked(GRADES, right, right, rule(accuracy=0.9))
-    for check in of_sentinel(checks, 10, 150):
-        assert ("Raise `sentinel`" in check.action) == (check.result is Result.INCONCLUSIVE)
-    assert any("there are 150 texts" in check.action for check in of_sentinel(checks, 10, 150))
-    assert of_sentinel(checks, 10, 10) == checks
+def part(size=20, texts=150, labelled=143, decided=(), *, same=True):
+    return Again(size, texts, labelled, frozenset(decided), same)
+
+
+def test_a_small_sentinel_set_says_what_decides_a_threshold():
+    right = [n % 2 for n in range(20)]
+    gate = rule(agreement=0.5, accuracy=0.9, sentinel=20)
+    checks = checked(DECIDES, right, [1 - right[0], *right[1:]], gate)
+    by_name = {
+        check.name: check for check in of_sentinel(checks, part(decided=["agreement"]), gate)
+    }
+    assert by_name["agreement"].result is by_name["accuracy"].result is Result.INCONCLUSIVE
+    for name, ends in (("agreement", "as many decided it before."), ("accuracy", "at random.")):
+        action = by_name[name].action
+        assert action.startswith("All answers are the same as before")
+        assert "all 143 texts with labels" in action
+        assert action.endswith(ends)
+    unlike = of_sentinel(checks, part(same=False), gate)
+    assert not any("the same as before" in check.action for check in unlike)
+    # With every label in it the set says what any gate does.
+    whole = of_sentinel(checks, part(texts=20, labelled=20), gate)
+    actions = {check.name: check.action for check in checks}
+    assert all(
+        check.action == actions[check.name] for check in whole if check.name in gate.by_labels
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    wrong=st.integers(0, 10), size=st.integers(6, 40), labelled=st.integers(6, 60),
+    more=st.integers(0, 10), decided=st.booleans(), least=st.sampled_from([0.3, 0.5, 0.75, 0.9]),
+)  # fmt: skip
+def test_no_advice_names_more_texts_than_there_are(wrong, size, labelled, more, decided, least):
+    right = [n % 2 for n in range(size)]
+    now = [1 - one if n < wrong else one for n, one in enumerate(right)]
+    gate = rule(agreement=least, accuracy=least, sentinel=size)
+    texts = max(size, labelled) + more
+    again = part(size, texts, labelled, ["agreement", "accuracy"] if decided else [])
+    for check in of_sentinel(checked(DECIDES, right, now, gate), again, gate):
+        if check.name in gate.by_labels and size >= labelled:
+            continue  # as of any gate: more labels decide
+        if "would decide it" in check.action and "there are" not in check.action:
+            assert max(map(int, re.findall(r"\d+", check.action))) <= texts
+
+
+def gate_of(truths, **given):
+    judge = DECIDES.model_copy(update={"gate": rule(**given)})
+    items = [
+        Item(id=f"t{n}", text=f"text {n}", truth=None if one is None else float(one))
+        for n, one in enumerate(truths)
+    ]
+    return LoadedGate(judge, judge.gate, ItemFile(Path("items.csv"), tuple(items), (), (), "truth"))
+
+
+def test_every_labelled_text_is_judged_again_unless_the_gate_says_how_many():
+    truths = [n % 2 if n < 60 else None for n in range(90)]
+    every = gate_of(truths)
+    assert [item.truth is None for item in every.sentinel] == [False] * 60
+    assert len(gate_of(truths, agreement=None).sentinel) == 20
+    assert len(gate_of(truths, sentinel=70).sentinel) == 70
+    assert sum(one.truth is None for one in gate_of(truths, sentinel=70).sentinel) == 10
+    assert len(gate_of([n % 2 for n in range(8)]).sentinel) == 8
+    assert len(gate_of([n % 2 if n < 8 else None for n in range(90)]).sentinel) == 20
+
+
+def test_a_small_sentinel_set_is_warned_of_before_it_is_judged():
+    def caution(gate):
+        return sentinel_caution(gate.judge, gate.rule, gate.sentinel, gate.labelled)
+
+    truths = [n % 2 for n in range(90)]
+    assert caution(gate_of(truths)) == ""
+    assert "of 90 labels" in caution(gate_of(truths, sentinel=30))
+    assert "may not decide agreement" in caution(gate_of(truths, sentinel=30))
+    # Wilson of 6 of 6 reaches down to 6 / (6 + 3.84) = 0.61
+    few = caution(gate_of(truths, sentinel=6, agreement=None, accuracy=0.7))
+    assert "cannot decide accuracy" in few
+    assert caution(gate_of(truths, sentinel=30, agreement=None)) == ""
+
+
+BROKEN = {
+    **EXCHANGES,
+    "swapped class": lambda right, rng: [max(right) if one == 2 else one for one in right],
+    "one in ten crashes": lambda right, rng: [
+        None if n % 10 == 0 else one for n, one in enumerate(right)
+    ],
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("judge", [GRADES, DECIDES], ids=["grades", "decides"])
+def test_a_recheck_of_all_labelled_texts_fails_a_judge_that_broke(judge, broken):
+    right = grades(COUNT)
+    if judge is DECIDES:
+        right = [2 * (n % 3 == 0) for n in range(COUNT)]
+    now = BROKEN[broken](right, np.random.default_rng(7))
+    if judge is DECIDES:
+        right, now = ([None if n is None else n / 2 for n in side] for side in (right, now))
+        if broken == "swapped class":
+            now = [1.0] * COUNT
+    checks = checked(judge, right, now, rule(agreement=0.5, accuracy=0.75))
+    assert Result.FAILS in {check.result for check in checks}
+
+
+@pytest.mark.parametrize("judge", [GRADES, DECIDES], ids=["grades", "decides"])
+def test_answers_that_no_longer_come_are_a_finding_of_their_own(judge):
+    right = [1 + n % 2 if judge is GRADES else n % 2 for n in range(COUNT)]
+    now = [None if n % 8 == 0 else one for n, one in enumerate(right)]
+    by_name = {check.name: check for check in checked(judge, right, now, rule())}
+    kept = by_name["answers kept"]
+    assert kept.result is Result.FAILS
+    # 19 of 150, by Wilson
+    assert kept.estimate.estimate == pytest.approx(19 / 150)
+    assert "19 of 150 answers no longer arrive or cannot be read (19 x: y)" in kept.reason
+    changed = by_name["changed" if judge is GRADES else "drift"]
+    assert changed.estimate.estimate == pytest.approx(19 / 150)
+    # 1 of 20 is more than 2%, and may be chance: the set is asked again
+    few = [None, *right[1:20]]
+    one = {check.name: check for check in checked(judge, right[:20], few, rule())}["answers kept"]
+    assert one.result is Result.INCONCLUSIVE
+    assert "--retry-failed" in one.action
+
+
+def test_a_judge_without_a_readable_answer_is_not_told_to_label_more():
+    right = [n % 2 for n in range(30)]
+    items = labelled(right)
+    checks = threshold_checks(DECIDES, rule(accuracy=0.7), items, said(DECIDES, items, [None] * 30))
+    for check in checks[1:]:
+        assert check.result is Result.INCONCLUSIVE
+        assert check.action.startswith("None of 30 answers can be read (30 x: y).")
+    few = threshold_checks(DECIDES, rule(), items[:5], said(DECIDES, items[:5], right[:5]))
+    assert few[1].action.startswith("Label more texts")
 
 
 @pytest.mark.parametrize(

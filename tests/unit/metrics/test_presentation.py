@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import CellMeans, Verdicts
-from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.metrics.estimate import NO_SPREAD, Remark, RemarkKind
 from judge_gym.metrics.inference import paired_contrast, score_shift
 from judge_gym.metrics.presentation import (
     Arm,
@@ -250,4 +250,4 @@ def test_a_constant_move_has_a_p_but_no_interval(build_verdicts, rng):
     shift = verdict_shift(own, other, rng)
     assert shift.p == 0.125  # 2 of 2^4 sign patterns
     assert (shift.lower, shift.upper) == (None, None)
-    assert "every item gave the same value" in shift.reason
+    assert NO_SPREAD in shift.reason
