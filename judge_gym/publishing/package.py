@@ -93,8 +93,9 @@ def publish(
     """Write the replication package of a sweep; the folder is complete or as it was before.
 
     `secrets` are values that no file may hold, by name. `say` gets a line before each long step.
-    Raises `StoreError` for a sweep without current figures, for a folder that holds something (an older package is replaced with
-    `overwrite`), for figures that the package does not give again, and for a file with a secret.
+    Raises `StoreError` for a sweep without current figures, for a folder that holds something (an
+    older package is replaced with `overwrite`), for figures that the package does not give again,
+    and for a file with a secret.
     """
     with _in_place(folder, overwrite=overwrite) as draft:
         with Session(engine) as session:
