@@ -1,0 +1,247 @@
+"""The shape of a judge's verdicts: how often it abstains, how much of its scale it uses, and how.
+
+A configured judge is described by this shape better than by one mean score: two judges of the same
+mean may use every stage, or the middle one alone. Most figures here are means over samples. So
+they can be compared between two settings item by item (`SHARES`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge_gym.metrics.cells import (
+    BoolArray,
+    CellMeans,
+    FloatArray,
+    IntArray,
+    Samples,
+    Verdicts,
+    item_means,
+    pignistic_weights,
+    scores,
+    set_sizes,
+)
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    UNIT_INTERVAL,
+    Estimate,
+    jackknife_interval,
+    jackknife_weights,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Readable(Samples):
+    """Samples that could be read: `stages` is a bitmask as in `Verdicts`, 0 for an abstention."""
+
+    stages: IntArray
+    n_stages: int
+
+    @property
+    def verdicts(self) -> Verdicts:
+        """The samples with a stage."""
+        kept = self.rows(self.stages > 0)
+        return Verdicts(
+            judge=kept.judge,
+            item=kept.item,
+            stages=kept.stages,
+            n_judges=self.n_judges,
+            n_items=self.n_items,
+            n_stages=self.n_stages,
+        )
+
+
+@dataclass(frozen=True)
+class Share:
+    """A figure that is a mean over samples: its name, unit and range.
+
+    `of` maps the bitmasks of samples and the length of the scale to one value per sample. `applies`
+    says which samples the figure is about: all that could be read, verdicts with a stage, or sets
+    of two stages and more.
+    """
+
+    name: str
+    unit: str
+    of: Callable[[IntArray, int], FloatArray | BoolArray]
+    applies: Callable[[IntArray], BoolArray]
+    bounds: Callable[[int], tuple[float, float]] = lambda _: UNIT_INTERVAL
+
+
+def _has_stage(stages: IntArray) -> BoolArray:
+    return np.asarray(stages > 0)
+
+
+def is_adjacent(stages: IntArray) -> BoolArray:
+    """Return which sets are contiguous on the scale, such as stages 2 and 3."""
+    lowest = stages & -stages
+    return np.asarray(
+        (stages // np.maximum(lowest, 1) + 1) & (stages // np.maximum(lowest, 1)) == 0
+    )
+
+
+def middle_mass(stages: IntArray, n_stages: int) -> FloatArray:
+    """Return the share of each set's stages that are neither the first nor the last, in [0, 1]."""
+    ends = (stages & 1) + (stages >> (n_stages - 1))
+    return np.asarray(1 - ends / set_sizes(stages))
+
+
+def _expected_stage(stages: IntArray, n_stages: int) -> FloatArray:
+    members = (stages[:, None] >> np.arange(n_stages)) & 1
+    return np.asarray((members * np.arange(1, n_stages + 1)).sum(axis=1) / set_sizes(stages))
+
+
+_IN_UNIT_INTERVAL = ("abstain_share", "middle_mass", "singleton_share")
+SHARES = (
+    Share(
+        "abstain_share",
+        "share",
+        lambda stages, _: stages == 0,
+        lambda stages: np.ones(len(stages), dtype=np.bool_),
+    ),
+    Share("singleton_share", "share", lambda stages, _: set_sizes(stages) == 1, _has_stage),
+    Share(
+        "set_size",
+        "stages",
+        lambda stages, _: set_sizes(stages).astype(np.float64),
+        _has_stage,
+        lambda n_stages: (1.0, float(n_stages)),
+    ),
+    Share(
+        "adjacent_share",
+        "share",
+        lambda stages, _: is_adjacent(stages),
+        lambda stages: set_sizes(stages) > 1,
+    ),
+    Share(
+        "expected_stage",
+        "stages",
+        _expected_stage,
+        _has_stage,
+        lambda n_stages: (1.0, float(n_stages)),
+    ),
+    Share("middle_mass", "share", middle_mass, _has_stage),
+)
+"""The figures of a shape that are means over samples, in the order of their columns."""
+
+
+SET_WIDTH = Share(
+    "set_width",
+    "share",
+    lambda stages, n_stages: (set_sizes(stages) - 1) / (n_stages - 1),
+    _has_stage,
+)
+"""The size of a set on a scale that scales of another length share: 0 names one stage, 1 all."""
+COMPARED = (*(share for share in SHARES if share.name in _IN_UNIT_INTERVAL), SET_WIDTH)
+"""The figures, all in [0, 1], that one setting is compared with another in."""
+
+
+def share_of(share: Share, samples: Readable) -> CellMeans:
+    """Return a figure per cell, judges x items, of the samples that it is about."""
+    applies = share.applies(samples.stages)
+    kept = samples.rows(applies)
+    return kept.means(share.of(kept.stages, samples.n_stages).astype(np.float64))
+
+
+def shape_shares(samples: Readable) -> Iterator[Estimate]:
+    """Yield each of `SHARES`: means by item, then over items; t interval over items.
+
+    `samples` are one judge's. Each needs one sample that it is about, two items for an interval.
+    """
+    for share in SHARES:
+        cells = share_of(share, samples)
+        per_item, items = item_means(cells.value, cells.present)
+        yield mean_over_items(
+            share.name,
+            per_item,
+            n=cells.n.sum(axis=0)[items],
+            unit=share.unit,
+            bounds=share.bounds(samples.n_stages),
+            items=items,
+        )
+
+
+def stage_entropy(verdicts: Verdicts) -> list[Estimate]:
+    """Return how much of the scale one judge uses: `stage_entropy` in [0, 1], `stages_in_use`.
+
+    The entropy of the mean over items of the pignistic distribution, in units of log2 S, and 2^H.
+    Few items show too little of it: it is corrected by the jackknife over items (Zahl 1977, Ecology
+    58), whose standard error gives a t interval. Needs two items.
+    """
+    names = (("stage_entropy", "share of the scale's bits"), ("stages_in_use", "stages"))
+    sizes = verdicts.sizes()[0]
+    items = np.flatnonzero(sizes)
+    if len(items) < 2:
+        because = f"it needs two items with a verdict, and there is {len(items)}"
+        return [
+            not_estimable(name, because, n=len(verdicts), n_items=len(items), unit=unit)
+            for name, unit in names
+        ]
+    used = _by_item(verdicts)[items]
+    weights = jackknife_weights(len(items))
+    left_out = entropy_of(weights @ used / weights.sum(axis=1, keepdims=True))
+    whole = float(entropy_of(used.mean(axis=0)))
+    blocks, highest = len(weights), float(np.log2(verdicts.n_stages))
+    corrected = min(highest, blocks * whole - (blocks - 1) * float(left_out.mean()))
+    interval = jackknife_interval(corrected, left_out)
+    method = "entropy of the mean distribution, jackknife over items for bias and interval"
+    absent = "every item gave the same distribution"
+    entropy, effective = (
+        Estimate(name, value, None, None, len(verdicts), len(items), method=method, unit=unit)
+        for (name, unit), value in zip(names, (corrected / highest, 2**corrected), strict=True)
+    )
+    if interval is None:
+        return [with_interval(one, None, absent=absent) for one in (entropy, effective)]
+    lower, upper = (float(np.clip(end, 0, highest)) for end in interval)
+    return [
+        with_interval(entropy, (lower / highest, upper / highest)),
+        with_interval(effective, (2**lower, 2**upper)),
+    ]
+
+
+def _by_item(verdicts: Verdicts) -> FloatArray:
+    """Return the mean pignistic distribution of each item, items x stages; 0 without a verdict."""
+    weights = pignistic_weights(verdicts.stages, verdicts.n_stages)
+    sums = np.zeros((verdicts.n_items, verdicts.n_stages))
+    np.add.at(sums, verdicts.item, weights)
+    return np.asarray(sums / np.maximum(verdicts.sizes().sum(axis=0), 1)[:, None])
+
+
+def entropy_of(p: FloatArray) -> FloatArray:
+    """Return the entropy in bits of distributions along the last axis."""
+    return np.asarray(-(p * np.log2(np.where(p > EPSILON, p, 1.0))).sum(axis=-1))
+
+
+def jitter(verdicts: Verdicts) -> Estimate:
+    """Return the expected distance of two replicates of a cell, in stages of [0, S - 1].
+
+    The mean over pairs of |difference of the mean stage of their sets|, then over items; t interval
+    over items. Needs a cell with two verdicts.
+    """
+    value = scores(verdicts) * (verdicts.n_stages - 1)
+    order = np.lexsort((value, verdicts.cell))
+    cell, ordered = verdicts.cell[order], value[order]
+    sizes = verdicts.sizes().ravel()
+    first = np.concatenate([[0], np.cumsum(sizes)])[cell]
+    # Of ascending values the sum over pairs of differences is Σ (2·rank + 1 - n)·value.
+    rank = np.arange(len(cell)) - first
+    sums = np.bincount(cell, (2 * rank + 1 - sizes[cell]) * ordered, len(sizes))
+    pairs = sizes * (sizes - 1) / 2
+    shape = (verdicts.n_judges, verdicts.n_items)
+    per_item, items = item_means(
+        (sums / np.maximum(pairs, 1)).reshape(shape), (pairs > 0).reshape(shape)
+    )
+    if not len(per_item):
+        because = "no item has two scored replicates"
+        return not_estimable("jitter", because, n=len(verdicts), unit="stages")
+    return mean_over_items(
+        "jitter",
+        per_item,
+        n=sizes.reshape(shape).sum(axis=0)[items],
+        unit="stages",
+        bounds=(0.0, float(verdicts.n_stages - 1)),
+        items=items,
+    )
