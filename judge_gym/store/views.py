@@ -110,7 +110,10 @@ class ViewReader:
         chosen = _chosen(view, all_columns, columns)
         where = _condition(self._connection, view, all_columns, sweep, experiment)
         query = sql.SQL("SELECT {} FROM {} {} ORDER BY {}").format(
-            sql.SQL(", ").join(_written(name, kind) for name, kind in chosen.items()),
+            sql.SQL(", ").join(
+                _of_sweep(view, name, all_columns, sweep) or _written(name, kind)
+                for name, kind in chosen.items()
+            ),
             sql.Identifier(SCHEMA, view),
             where,
             sql.SQL(", ").join(map(sql.Identifier, chosen)),
@@ -256,6 +259,17 @@ def _written(name: str, kind: str) -> sql.Composable:
     if kind == "numeric":
         return sql.SQL("{0}::double precision AS {0}").format(column)
     return column
+
+
+def _of_sweep(view: str, name: str, available: Columns, sweep: str | None) -> sql.Composable | None:
+    """Return the replicates that a sweep declares, where a view has the most that any does."""
+    owner = next((one for one in _OF_EXPERIMENTS if one in available), None)
+    if name != "replicates" or sweep is None or owner is None:
+        return None
+    return sql.SQL(
+        "(SELECT d.replicates FROM analysis.declared_replicates AS d "
+        "WHERE d.sweep = {} AND d.experiment_id = {}) AS replicates"
+    ).format(sql.Literal(sweep), sql.Identifier(view, owner))
 
 
 def is_nested(kind: str) -> bool:
