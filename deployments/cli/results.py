@@ -75,13 +75,11 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     audited = _fitted(opened, room, report)
     room -= _height(audited)
     rows = report.summary.headlines
-    settings = report.summary.settings
+    settings, uses = report.summary.settings, report.summary.uses
     choices = [
-        headline_table(rows, settings),
-        headline_table(rows, settings, most=1),
-        headline_table(rows, settings, most=0),
-        headline_table(rows, settings, most=None),
-        shorter_table(rows, settings),
+        headline_table(rows, settings, uses=uses),
+        *(headline_table(rows, settings, most, uses) for most in (1, 0, None)),
+        shorter_table(rows, settings, uses),
     ]
     if not choices[0].rows:
         choices = [

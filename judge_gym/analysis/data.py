@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.metrics.shape import Readable
 from judge_gym.model_names import Answered
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.shown import swapped_names
@@ -75,6 +76,8 @@ class Judge:
     """Who answered for it, by arm."""
     asked: Asked = field(default_factory=Asked)
     """What the sweep asked of it, and what that cost."""
+    levels: int = 1
+    """How many experiments, which differ in facets alone, are this one: see `facets.pooled`."""
 
     def applied(self, axis: str) -> bool:
         """Whether the model applied this experiment's value of an axis, as far as is known."""
@@ -209,12 +212,16 @@ class SweepData:
 
     def verdicts(self, arms: Arms, items: IntArray, n_stages: int) -> Verdicts:
         """Return the scored samples of these arms; items are numbered by their place in `items`."""
+        return self.readable(arms, items, n_stages).verdicts
+
+    def readable(self, arms: Arms, items: IntArray, n_stages: int) -> Readable:
+        """Return the samples of these arms that are scored or abstained, numbered alike."""
         judge, rows = select(self.samples, arms)
-        scored = rows.status == "scored"
-        return Verdicts(
-            judge=judge[scored],
-            item=np.searchsorted(items, rows.item[scored]),
-            stages=rows.stages[scored],
+        read = (rows.status == "scored") | (rows.status == "abstained")
+        return Readable(
+            judge=judge[read],
+            item=np.searchsorted(items, rows.item[read]),
+            stages=np.where(rows.status == "scored", rows.stages, 0)[read],
             n_judges=len(arms),
             n_items=len(items),
             n_stages=n_stages,

@@ -1,18 +1,22 @@
-"""Figures over the facets of a sweep: total error, variance by facet, what to buy next, votes.
+"""Figures over the facets of a sweep, and their total error.
 
 Groups that differ in nothing but a facet (the wording, the draw of the rubric) are one measurement
 repeated. Figures over them have no entry of the facet in their scope.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import isclose
 from typing import Any
 
 import numpy as np
 
-from judge_gym.analysis.data import Origin, SweepData
-from judge_gym.analysis.groups import Group, Scope, result_row
-from judge_gym.design.axes import axes
+from judge_gym.analysis import registry
+from judge_gym.analysis.data import Judge, Origin, SweepData
+from judge_gym.analysis.groups import MIXED, Group, Scope, result_row
+from judge_gym.design.axes import axes, facets_of
+from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.estimate import (
     Estimate,
@@ -39,7 +43,94 @@ FACETS = {axis.name: axis.name for axis in axes() if axis.facet} | {
 }
 """Axis → the name of its facet."""
 
+APART = "stand-apart"
+"""The question of figures that compare distributions of judges."""
+
 Measured = list[tuple[Group, ResultRow, ItemValues]]
+
+
+def pooled(data: SweepData) -> SweepData:
+    """Return the data with judges that differ in facets alone as one, which has all their arms.
+
+    The same object where no facet varies. Judges of pairs stay as they are: an order of the answers
+    is read beside the others of its wording.
+    """
+    alike: dict[str, list[Judge]] = defaultdict(list)
+    varying = list(facets_of(judge.experiment for judge in data.judges))
+    common = {name: Experiment.model_fields[name].default for name in varying}
+    for judge in data.judges:
+        experiment = judge.experiment
+        if not experiment.judges_pairs:
+            experiment = experiment.model_copy(update={"tag": "", **common})
+        alike[experiment.key].append(replace(judge, experiment=experiment))
+    if len(alike) == len(data.judges):
+        return data
+    return replace(data, judges=tuple(map(_as_one, alike.values())))
+
+
+def _as_one(levels: Sequence[Judge]) -> Judge:
+    if len(levels) == 1:
+        return levels[0]
+    return replace(
+        levels[0],
+        arms=tuple(arm for level in levels for arm in level.arms),
+        not_applied=tuple(dict.fromkeys(axis for level in levels for axis in level.not_applied)),
+        unswapped=frozenset[int]().union(*(level.unswapped for level in levels)),
+        served=tuple(served for level in levels for served in level.served),
+        levels=len(levels),
+    )
+
+
+def is_pooled(group: Group) -> bool:
+    """Return whether a judge of the group is one over several levels."""
+    return any(judge.levels > 1 for judge in group.judges)
+
+
+def marked_levels(groups: Sequence[Group], pooled: Sequence[Group]) -> list[Group]:
+    """Return the groups, marked where they are one level of a pooled group."""
+    whole = {canonical_json(group.scope) for group in pooled}
+    return [
+        replace(group, is_level=canonical_json(without_facets(group.scope)) in whole)
+        for group in groups
+    ]
+
+
+def is_draw(group: Group) -> bool:
+    """Return whether the group is one draw of a rubric, of several that are pooled."""
+    return group.is_level and "rubric_draw" in group.scope
+
+
+def with_total_error(
+    rows: Iterable[ResultRow], totals: Iterable[ResultRow], *, replicated: bool
+) -> Iterator[ResultRow]:
+    """Yield the rows of pooled groups, those that are means over items with their total error.
+
+    `totals` are of `over_facets`. Where a level holds one sample a cell (not `replicated`), it
+    tells nothing of figures that compare the samples of a cell or of judges, such as a divergence:
+    their mean over levels is another figure than the pooled one, which stays.
+    """
+    found = {(row.metric, row.scope_key): row for row in totals}
+    apart = [table for table in registry.tables() if table.across and table.question == APART]
+    comparing = {name for table in apart for name in table.names}
+    for row in rows:
+        total = found.pop((row.metric, row.scope_key), None)
+        if (
+            total is None
+            or total.estimate is None
+            or (row.lower is not None and total.lower is None)
+        ):
+            yield row
+        elif row.estimate is None or replicated or isclose(total.estimate, row.estimate):
+            yield total
+        else:
+            yield row if row.metric.removesuffix(MIXED) in comparing else total
+    yield from found.values()
+
+
+def has_replicates(data: SweepData) -> bool:
+    """Return whether a judge has several samples of an item under one rubric."""
+    cells = data.samples.arm * len(data.truth.value) + data.samples.item
+    return len(np.unique(cells)) < len(cells)
 
 
 def over_facets(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:

@@ -17,6 +17,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
 from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.shape import Readable
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 
@@ -27,7 +28,7 @@ MIXED = "_mixed"
 PARTS = ("system", "category")
 """Parts of a scope that say which of a group's items a figure is of; without one it is of all."""
 SUBJECTS = (
-    *("claim", "pair", "judge", "rival", "arm", "people"),
+    *("claim", "pair", "judge", "regime", "rival", "arm", "people"),
     *("stage", "part", "rule", "regression", "term", "level"),
     *PARTS,
 )
@@ -48,6 +49,8 @@ class Group:
     data: SweepData
     measured: list[tuple[ResultRow, ItemValues]] = field(default_factory=list)
     """The rows made so far that are means over items, with the values of these."""
+    is_level: bool = False
+    """Whether it is one level of a facet, of a measurement that has a group over all levels."""
 
     @cached_property
     def own_arms(self) -> Arms:
@@ -84,6 +87,10 @@ class Group:
     def verdicts(self, arms: Arms) -> Verdicts:
         """Return the scored samples of these arms, over the group's items."""
         return self.data.verdicts(arms, self.items, self.n_stages)
+
+    def readable(self, arms: Arms) -> Readable:
+        """Return the samples of these arms that could be read, over the group's items."""
+        return self.data.readable(arms, self.items, self.n_stages)
 
     def answered(self, arms: Arms) -> Probes:
         """Return the answered probes of these arms, over the group's items."""

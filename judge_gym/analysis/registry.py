@@ -2,8 +2,9 @@
 
 A module of `judge_gym.analysis.figures` is a family of figures. It holds its tables (`TABLES`), and
 the functions that yield their rows: of one comparison group (`OF_GROUP`), over the groups of a
-sweep (`OF_SWEEP`), or from the rows of the others (`OF_ROWS`). The folder is scanned, so a new
-figure is one file. Reports, the reference, units and what a missing figure needs come from here.
+sweep (`OF_SWEEP`), over these at each level of a facet (`OF_LEVELS`), or from the rows of the
+others (`OF_ROWS`). The folder is scanned, so a new figure is one file. Reports, the reference,
+units and what a missing figure needs come from here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Literal
 
+Kind = Literal["OF_GROUP", "OF_SWEEP", "OF_LEVELS", "OF_ROWS"]
 Part = Literal["figure", "small", "floor", "p", "adjusted", "items", "n"]
 EXPERIMENT = "an experiment"
 
@@ -29,6 +31,7 @@ class Question:
 
 QUESTIONS = (
     Question("stand-apart", "Do judges stand apart?", ("H1", "V2", "V5")),
+    Question("scale", "How do judges use their scale?"),
     Question("rubrics", "Whose rubric is it?", ("H3",)),
     Question("confidence", "Do judges know how far others agree?", ("H2",)),
     Question(
@@ -69,7 +72,7 @@ class Column:
     digits: int = 2
 
 
-LAST = 100
+LAST = 1000
 """The place of tables whose place does not matter: by title, after the others."""
 
 
@@ -78,12 +81,12 @@ class FigureTable:
     """Figures that are read together, with all that is said of them.
 
     `question` is the key of one of `QUESTIONS`, and `rank` the place among its tables: 0 is the
-    main one. `formulas` are in plain text, in the notation that the page explains. `needs` and
-    `sources` are sentences: what the figures need, and where their formulas come from. `across`
-    compares judges: figures under own rubrics get a table of their own. `joined_on` names a part
-    of the scope that figures may lack and still stand in a line: a sham has no rival. Agents,
-    which have little room, get the tables that are `in_terminal`, those `only_if_nonzero` when a
-    figure is above 0.
+    main one, and tens leave room. `formulas` are in plain text, in the notation that the page
+    explains. `needs` and `sources` are sentences: what the figures need, and where their formulas
+    come from. `across` compares judges: figures under own rubrics get a table of their own.
+    `joined_on` names a part of the scope that figures may lack and still stand in a line: a sham
+    has no rival. Agents, which have little room, get the tables that are `in_terminal`, those
+    `only_if_nonzero` when a figure is above 0.
     """
 
     title: str
@@ -131,7 +134,7 @@ def figures() -> Mapping[str, Figure]:
     return {figure.name: figure for table in tables() for figure in table.figures}
 
 
-def functions(kind: Literal["OF_GROUP", "OF_SWEEP", "OF_ROWS"]) -> Iterator[Callable[..., Any]]:
+def functions(kind: Kind) -> Iterator[Callable[..., Any]]:
     """Yield the functions of every module that compute rows of this kind."""
     for module in modules():
         yield from getattr(module, kind, ())

@@ -29,10 +29,9 @@ from importlib.metadata import version
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis import registry
+from judge_gym.analysis import facets, registry
 from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
-from judge_gym.analysis.facets import over_facets
-from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
+from judge_gym.analysis.groups import MIXED, Group, Scope, comparison_groups, result_row
 from judge_gym.analysis.testing import findings
 from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
@@ -87,19 +86,40 @@ def _version() -> str:
 
 
 def figures(data: SweepData) -> list[ResultRow]:
-    """Return every figure of a sweep, group by group, then what spans groups."""
-    groups = comparison_groups(data)
-    rows = [
-        row
-        for group in groups
-        for of_group in registry.functions("OF_GROUP")
-        for row in of_group(group)
-    ]
-    rows += over_facets(data, groups)
-    rows += [row for of_sweep in registry.functions("OF_SWEEP") for row in of_sweep(data, groups)]
+    """Return every figure of a sweep, group by group, then what spans groups.
+
+    Where wordings or rubric draws vary, figures are over all of them, and then by level. A draw of
+    the rubric for each sample is a replicate, and no level.
+    """
+    whole, groups = facets.pooled(data), comparison_groups(data)
+    over_levels = groups if whole is data else comparison_groups(whole)
+    pooled = [group for group in over_levels if facets.is_pooled(group)]
+    groups = facets.marked_levels(groups, pooled)
+    by_level = [list(_of_group(group)) for group in groups]
+    replicated = facets.has_replicates(data)
+    rows = list(
+        facets.with_total_error(
+            (row for group in pooled for row in _of_group(group)),
+            facets.over_facets(data, groups),
+            replicated=replicated,
+        )
+    )
+    for group, of_group in zip(groups, by_level, strict=True):
+        if replicated or not facets.is_draw(group):
+            rows += of_group
+    for of_levels in registry.functions("OF_LEVELS"):
+        rows += of_levels(data, groups)
+    for of_sweep in registry.functions("OF_SWEEP"):
+        rows += of_sweep(whole, over_levels)
+    known = [*rows, *(row for of_group in by_level for row in of_group)]
     for of_rows in registry.functions("OF_ROWS"):
-        rows += of_rows(data, groups, rows)
+        rows += of_rows(data, groups, known)
     return list(cautioned(rows, data.judges))
+
+
+def _of_group(group: Group) -> Iterator[ResultRow]:
+    for of_group in registry.functions("OF_GROUP"):
+        yield from of_group(group)
 
 
 def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:

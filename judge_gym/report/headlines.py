@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -15,19 +15,20 @@ from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
-from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label, stands
+from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label
+from judge_gym.report.moves import NO_SETTINGS, Settings, in_numbers, largest_settings
 from judge_gym.report.multiverse import sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
-from judge_gym.report.scopes import behind, changes, evidence_link
+from judge_gym.report.scale_use import NO_USE, ScaleUse, scale_use
+from judge_gym.report.scopes import behind, evidence_link
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
 TITLE = "Headlines"
 _DECIDED = "the 95% interval decides each claim, after correction for many tests"
 CHECKS = "Checks of the measurement"
-_SETTINGS_QUESTION = "Do settings move verdicts?"
 _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     "H1": (
         "Do judges disagree beyond chance?",
@@ -189,18 +190,10 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
         measure,
         claimed(findings[0]),
         label,
-        _counted(conclusions, (*_ORDER, _UNTESTED)),
+        in_numbers(conclusions, (*_ORDER, _UNTESTED)),
         findings,
         is_check,
     )
-
-
-def _counted(words: Iterable[str], order: Sequence[str]) -> str:
-    """Return the word where all are the same, else how many there are of each, in this order."""
-    counts = Counter(words)
-    if len(counts) == 1:
-        return next(iter(counts))
-    return ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
 
 
 def _names(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
@@ -262,75 +255,11 @@ def claimed(finding: FindingRow) -> str:
     return f"{finding.direction} {number(finding.reference + finding.margin)}"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How far changes of one axis move verdicts, the largest first.
-
-    Those that cannot be estimated come last.
-    """
-
-    effects: Sequence[ResultRow] = ()
-    question = _SETTINGS_QUESTION
-
-    def shown(self, most: int = _SINGLE) -> Sequence[ResultRow]:
-        """Return the largest effect of every varied axis, and others up to `most`."""
-        first: dict[str, ResultRow] = {}
-        for row in self.effects:
-            first.setdefault(str(row.scope.get("axis", "")), row)
-        named = set(map(id, first.values()))
-        rest = [row for row in self.effects if id(row) not in named]
-        named |= set(map(id, rest[: max(0, most - len(first))]))
-        return [row for row in self.effects if id(row) in named]
-
-    def note(self, most: int = _SINGLE) -> str:
-        """What the figures are, and how many of them are shown."""
-        total, shown = len(self.effects), len(self.shown(most))
-        left_out = f"; the largest of each axis, {shown} of {total}" if total > shown else ""
-        return f"change on the 0-1 scale; no claim{left_out}"
-
-    def rows(self, most: int | None = _SINGLE) -> list[Row]:
-        """Return the effects shown, each with what changes, its figure and whether it moved.
-
-        With `most` None, or 0 and one axis, it is one line that names the largest.
-        """
-        if self.effects and (most is None or (not most and len(self.shown(0)) == 1)):
-            [change], largest = changes([self.effects[0].scope]), figure(self.effects[0])
-            said = f"{self.question}  {self.counts}; the largest: {change} {largest}"
-            return [Row((), heading=said)]
-        most = most or 0
-        heading = f"{self.question}  {self.note(most)}"
-        shown = self.shown(most)
-        return [
-            Row((change, figure(row), _moved(row)), heading=heading)
-            for row, change in zip(shown, changes([row.scope for row in shown]), strict=True)
-        ]
-
-    @property
-    def counts(self) -> str:
-        """How many moved verdicts, and how many did not."""
-        return _counted(map(_moved, self.effects), ("moved", _NOT_SHOWN, _UNTESTED))
-
-
-_NOT_SHOWN = "no move shown"
-"""Of an effect whose interval holds 0."""
-
-
-def _moved(row: ResultRow) -> str:
-    if row.estimate is None:
-        return _UNTESTED
-    return "moved" if stands(row) else _NOT_SHOWN
-
-
-def largest_settings(rows: Sequence[ResultRow]) -> Settings:
-    """Return the effects of changed axes among these figures."""
-    effects = [row for row in rows if row.metric == "axis_effect"]
-    return Settings(
-        sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
-    )
-
-
 def headline_table(
-    rows: Sequence[Headline], settings: Settings = Settings(), most: int | None = _SINGLE
+    rows: Sequence[Headline],
+    settings: Settings = NO_SETTINGS,
+    most: int | None = _SINGLE,
+    uses: ScaleUse = NO_USE,
 ) -> Table:
     """Return the headlines as a table: a heading per claim, one for `most` settings, for checks."""
     claims, checks = (
@@ -345,7 +274,11 @@ def headline_table(
         ]
         for is_check in (False, True)
     )
-    return _table(rows, ("about", "figure", "conclusion"), [*claims, *settings.rows(most), *checks])
+    return _table(
+        rows,
+        ("about", "figure", "conclusion"),
+        [*claims, *settings.rows(most), *uses.rows(), *checks],
+    )
 
 
 def _heading(row: Headline) -> str:
@@ -356,7 +289,9 @@ def _heading(row: Headline) -> str:
     return f"{row.question}  {row.measure}; claim: {row.claim} ({row.findings[0].kind})"
 
 
-def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> Table:
+def shorter_table(
+    rows: Sequence[Headline], settings: Settings = NO_SETTINGS, uses: ScaleUse = NO_USE
+) -> Table:
     """Return the headlines as a table of one row per claim, without figures, and one per axis.
 
     The largest effect of a varied axis has its figure and interval.
@@ -375,7 +310,7 @@ def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> 
     )
     claims += [
         Row((row.cells[0], f"{row.cells[1]}, {row.cells[2]}"), heading=row.heading)
-        for row in settings.rows(1)
+        for row in (*settings.rows(1), *uses.rows())
     ]
     return _table(rows, ("about", "conclusion"), [*claims, *checks])
 
@@ -461,7 +396,8 @@ class Summary:
     spent: str
     headlines: Sequence[Headline]
     cautions: Sequence[str]
-    settings: Settings = Settings()
+    settings: Settings = NO_SETTINGS
+    uses: ScaleUse = NO_USE
 
 
 def summary_of(
@@ -498,6 +434,7 @@ def summary_of(
             *sign_change_cautions(rows),
         ),
         settings=largest_settings(rows),
+        uses=scale_use(rows),
     )
 
 

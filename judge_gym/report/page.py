@@ -95,7 +95,8 @@ class Report:
     def headlines(self) -> Plot:
         """The claims as one picture, with the headline table as its numbers."""
         rows = self.summary.headlines
-        return replace(headline_plot(rows), numbers=headline_table(rows, self.summary.settings))
+        table = headline_table(rows, self.summary.settings, uses=self.summary.uses)
+        return replace(headline_plot(rows), numbers=table)
 
     @property
     def disagreement(self) -> Plot | None:

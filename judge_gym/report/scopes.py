@@ -188,7 +188,7 @@ def changes(scopes: Sequence[Scope]) -> list[str]:
 
 
 def _level(value: Any) -> str:
-    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+    return {"False": "off", "True": "on"}.get(str(value), str(value))
 
 
 def _rubrics(scopes: Sequence[Scope]) -> list[str]:

@@ -55,7 +55,7 @@ def test_a_mean_over_wordings_has_its_total_error_beside_that_over_items(databas
         *WORDINGS,
         None,
     }
-    (table,) = (one for one in result_tables(rows) if one.title.startswith("Confidence"))
+    (table,) = (one for one in result_tables(rows) if one.title.startswith("Confidence and"))
     (line,) = table.rows
     assert any("items only [" in cell for cell in line.cells)
 

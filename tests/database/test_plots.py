@@ -210,7 +210,7 @@ def test_effects_of_axes_come_largest_first(database: str) -> None:
     rows = rows_of(plots_of(lab)["forest"])
     assert [round(row["effect"], 6) for row in rows] == [-0.777778, 0.111111]
     assert [row["change"] for row in rows] == [
-        "abstain: False → True",
+        "abstain: off → on",
         "prompt order: rubric_first → evidence_first",
     ]
 

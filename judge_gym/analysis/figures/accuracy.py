@@ -91,7 +91,7 @@ TABLES = (
             "of people's labels, and Spearman's rho with it over items."
         ),
         question="right",
-        rank=5,
+        rank=50,
         figures=(
             Figure("written_mean", "points as written", _REQUIRES_2),
             Figure("written_error", "points as written", _REQUIRES_2),

@@ -26,7 +26,7 @@ TABLES = (
             "rare."
         ),
         question="stand-apart",
-        rank=4,
+        rank=40,
         figures=(
             Figure("krippendorff_alpha_ordinal", "agreement beyond chance"),
             Figure("gwet_ac_nominal", "agreement beyond chance"),
@@ -62,7 +62,7 @@ TABLES = (
             "are worth."
         ),
         question="stand-apart",
-        rank=5,
+        rank=50,
         figures=(
             Figure("effective_votes", "votes"),
             Figure("mean_error_correlation", "coefficient"),

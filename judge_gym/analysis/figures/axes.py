@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, Origin, SweepData
+from judge_gym.analysis.data import Judge, Origin, SweepData, select
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
 from judge_gym.design.axes import axes, level_of
@@ -35,11 +35,29 @@ from judge_gym.metrics.regression_checks import (
     check_by_mixed_model,
     check_by_ordered_logit,
 )
+from judge_gym.metrics.shape import COMPARED, Share, share_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
 _REQUIRES_1 = "a scored verdict"
 _REQUIRES_2 = "two experiments of a judge that differ in one axis alone"
+
+_HEADINGS = {
+    "abstain_share": "abstains",
+    "middle_mass": "middle",
+    "singleton_share": "one stage",
+    "set_width": "width",
+}
+_OF_SETS = ("singleton_share", "set_width")
+
+
+def _panel_figures(prefix: str) -> tuple[Figure, ...]:
+    return tuple(Figure(f"{prefix}_{name}", "share", _REQUIRES_2) for name in _HEADINGS)
+
+
+def _panel_columns(prefix: str) -> tuple[Column, ...]:
+    return tuple(Column(heading, f"{prefix}_{name}") for name, heading in _HEADINGS.items())
+
 
 TABLES = (
     FigureTable(
@@ -78,7 +96,7 @@ TABLES = (
             "an axis (Benjamini-Hochberg)."
         ),
         question="design",
-        rank=1,
+        rank=10,
         figures=(
             Figure("contrast", "0-1 scale", _REQUIRES_2),
             Figure("contrast_confidence", "probability", _REQUIRES_2),
@@ -97,10 +115,39 @@ TABLES = (
         needs=(NEEDS_SHARED_ITEM,),
     ),
     FigureTable(
+        "Axes over the grid: the shape of verdicts",
+        (
+            "What changing one axis does to the shape of verdicts wherever it was changed alone: "
+            "change of the share of abstentions, of the mass between the ends of the scale, and of "
+            "sets the share that name one stage and their width."
+        ),
+        question="design",
+        rank=5,
+        figures=_panel_figures("axis_effect"),
+        columns=_panel_columns("axis_effect"),
+        formulas=("as Axes over the grid, of the figures of How judges use their scale",),
+        needs=("Needs a contrast with an interval.",),
+    ),
+    FigureTable(
+        "Contrasts: the shape of verdicts",
+        (
+            "The same judge on the same items with one axis changed: change of the shape of its "
+            "verdicts. p is corrected over all these figures and contrasts of an axis "
+            "(Benjamini-Hochberg)."
+        ),
+        question="design",
+        rank=15,
+        figures=_panel_figures("contrast"),
+        columns=_panel_columns("contrast"),
+        in_terminal=False,
+        formulas=("mean over items of (figure at the second level − at the first)",),
+        needs=(NEEDS_SHARED_ITEM,),
+    ),
+    FigureTable(
         "Which level gives the higher verdicts",
         ("Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither."),
         question="design",
-        rank=2,
+        rank=20,
         figures=(Figure("axis_share_higher", "share", _REQUIRES_2),),
         columns=(Column("share", "axis_share_higher"), Column("pairs", "axis_share_higher", "n")),
         in_terminal=False,
@@ -111,7 +158,7 @@ TABLES = (
         "Concepts compared",
         ("Rank correlation of mean scores between two concepts, over what both were judged by."),
         question="design",
-        rank=4,
+        rank=40,
         figures=(Figure("concept_rank_correlation", "rho", "two concepts"),),
         columns=(
             Column("rho", "concept_rank_correlation"),
@@ -129,7 +176,7 @@ TABLES = (
             "whether it hangs on the model: log odds of a higher stage, and random items."
         ),
         question="design",
-        rank=5,
+        rank=50,
         figures=(
             Figure("regression", "0-1 scale or probability", _REQUIRES_1),
             Figure("regression_ordered_logit", "log odds", _REQUIRES_1),
@@ -203,16 +250,52 @@ class AxisPair:
         return CellMeans(cells.value, n)
 
 
-def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
-    """Yield the contrast of scores and of probed confidence for every pair of experiments.
+@dataclass(frozen=True)
+class _Measure:
+    """What a contrast is of: `cells` gives one value per item, in [0, 1], of a judge's own arm."""
 
-    p values are adjusted by Benjamini-Hochberg over the contrasts of an axis: they explore.
+    suffix: str
+    unit: str
+    cells: Callable[[SweepData, Judge, IntArray], CellMeans]
+
+
+def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+    return mean_scores(data.verdicts([judge.of_kind("own")], items, judge.experiment.scale_size))
+
+
+def _confidences(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+    return data.answered([judge.of_kind("own")], items).confidence()
+
+
+def _shape(share: Share) -> _Measure:
+    def cells(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+        own = data.readable([judge.of_kind("own")], items, judge.experiment.scale_size)
+        return share_of(share, own)
+
+    return _Measure(f"_{share.name}", share.unit, cells)
+
+
+_SCORE = _Measure("", "0-1 scale", _scores)
+_CONFIDENCE = _Measure("_confidence", "probability", _confidences)
+_SHAPE = tuple(_shape(share) for share in COMPARED)
+
+
+def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the contrasts of every pair of experiments: scores, confidence, shape of verdicts.
+
+    p values are adjusted by Benjamini-Hochberg over the contrasts of an axis, those of the shape
+    over all its figures: they explore.
     """
     for _, pairs in axis_pairs(data, groups):
-        for metric in ("contrast", "contrast_confidence"):
-            estimates = [_contrast(data, pair, metric) for pair in pairs]
-            adjusted = _adjusted(estimates)
-            for pair, (estimate, p) in zip(pairs, adjusted, strict=True):
+        for measures in ((_SCORE,), (_CONFIDENCE,), _SHAPE):
+            tested = [
+                (pair, _contrast(data, pair, measure))
+                for measure in measures
+                for pair in pairs
+                if _applies(data, pair, measure)
+            ]
+            adjusted = _adjusted([estimate for _, estimate in tested])
+            for (pair, _), (estimate, p) in zip(tested, adjusted, strict=True):
                 origin = data.origin_of([pair.before.of_kind("own"), pair.after.of_kind("own")])
                 yield result_row(estimate, pair.scope, origin, p)
 
@@ -278,24 +361,34 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
     return scopes[experiment.key]["rubric"] if axis == "rubric" else level_of(experiment, axis)
 
 
-def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
+def _contrast(data: SweepData, pair: AxisPair, measure: _Measure) -> Estimate:
+    metric = f"contrast{measure.suffix}"
     if not pair.applied:
         because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
         return not_estimable(metric, because)
-    arms = [[judge.of_kind("own")] for judge in (pair.before, pair.after)]
-    rng, items = generator_of(metric, pair.scope), np.arange(len(data.truth.value))
-    if metric == "contrast_confidence":
-        unit, cells = "probability", [data.answered(own, items).confidence() for own in arms]
-    else:
-        unit, sizes = "0-1 scale", [j.experiment.scale_size for j in (pair.before, pair.after)]
-        verdicts = [data.verdicts(own, items, n) for own, n in zip(arms, sizes, strict=True)]
-        cells = [mean_scores(given) for given in verdicts]
-    before, after = map(pair.compared, cells)
-    estimate = paired_contrast(metric, before, after, rng, unit)
+    before, after = _both(data, pair, measure)
+    rng = generator_of(metric, pair.scope)
+    estimate = paired_contrast(metric, before, after, rng, measure.unit)
     if pair.left_out:
         remark = Remark(RemarkKind.NOTHING_SWAPPED, number=len(pair.left_out))
         estimate = remarked(estimate, remark)
     return estimate
+
+
+def _both(data: SweepData, pair: AxisPair, measure: _Measure) -> list[CellMeans]:
+    """Return a measure at both values of the axis, over all items of the data."""
+    items = np.arange(len(data.truth.value))
+    return [pair.compared(measure.cells(data, one, items)) for one in (pair.before, pair.after)]
+
+
+def _applies(data: SweepData, pair: AxisPair, measure: _Measure) -> bool:
+    """Return whether a measure may differ: sets where both name sets, abstentions where any is."""
+    if measure.suffix.removeprefix("_") in _OF_SETS:
+        both = (pair.before.experiment, pair.after.experiment)
+        return all(one.scoring_method == "subset" for one in both)
+    if measure.suffix == "_abstain_share":
+        return any(cells.value.any() for cells in _both(data, pair, measure))
+    return True
 
 
 def _adjusted(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
@@ -309,22 +402,23 @@ def _adjusted(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, float |
             yield replace(estimate, method=estimate.method + note), next(adjusted)
 
 
-Cells = Callable[[SweepData, Judge, IntArray], CellMeans]
-"""(data, judge, items) → one value per item, of the judge's own arm."""
-
-
 def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield the pooled effect of each change of an axis, and the share of pairs a level wins.
 
     A level wins a pair when its verdicts are the higher ones: no level is better for that, it
-    says which way an axis moves verdicts, and how often.
+    says which way an axis moves verdicts, and how often. p values of effects on the shape of
+    verdicts are adjusted by Benjamini-Hochberg over all of them.
     """
-    for metric, cells, unit in (
-        ("axis_effect", _scores, "0-1 scale"),
-        ("axis_effect_confidence", _confidences, "probability"),
-    ):
-        members = [pair for _, of_axis in axis_pairs(data, groups) for pair in of_axis]
-        pairs = [_controlled(data, pair, metric, cells, unit) for pair in members if pair.applied]
+    of_shape = []
+    for measure in (_SCORE, _CONFIDENCE, *_SHAPE):
+        metric = f"axis_effect{measure.suffix}"
+        members = [
+            pair
+            for _, of_axis in axis_pairs(data, groups)
+            for pair in of_axis
+            if _applies(data, pair, measure)
+        ]
+        pairs = [_controlled(data, pair, measure) for pair in members if pair.applied]
         changes = {_change(pair.scope): None for pair in members}
         compared = {(pair.axis, pair.start, pair.end) for pair in pairs}
         for axis, start, end in (change for change in changes if change not in compared):
@@ -334,11 +428,17 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}
             spread = "" if pooled.spread is None else f"; spread over settings {pooled.spread:.3f}"
             estimate = replace(pooled.pooled, metric=metric, method=pooled.pooled.method + spread)
-            yield result_row(estimate, scope, data.origin)
+            if measure in _SHAPE:
+                of_shape.append((scope, estimate))
+            else:
+                yield result_row(estimate, scope, data.origin)
         if metric == "axis_effect":
             for rank in rank_levels(pairs):
                 estimate = replace(rank.wins, metric="axis_share_higher")
                 yield result_row(estimate, {"axis": rank.axis, "level": rank.level}, data.origin)
+    adjusted = _adjusted([estimate for _, estimate in of_shape])
+    for (scope, _), (estimate, p) in zip(of_shape, adjusted, strict=True):
+        yield result_row(estimate, scope, data.origin, p)
 
 
 def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
@@ -358,30 +458,17 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
         yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
 
 
-def _controlled(
-    data: SweepData, pair: AxisPair, metric: str, cells: Cells, unit: str
-) -> ControlledPair:
-    items = np.arange(len(data.truth.value))
-    before, after = (
-        pair.compared(cells(data, judge, items)) for judge in (pair.before, pair.after)
-    )
+def _controlled(data: SweepData, pair: AxisPair, measure: _Measure) -> ControlledPair:
+    before, after = _both(data, pair, measure)
     axis, start, end = _change(pair.scope)
-    rng = generator_of(metric, pair.scope)
+    rng = generator_of(f"axis_effect{measure.suffix}", pair.scope)
     setting = canonical_json(pair.scope)
-    return controlled_pair(axis, (start, end), setting, before, after, rng, unit)
+    return controlled_pair(axis, (start, end), setting, before, after, rng, measure.unit)
 
 
 def _change(scope: Scope) -> tuple[str, str, str]:
     """Return the axis of a contrast, and its two values as text."""
     return scope["axis"], str(scope["from"]), str(scope["to"])
-
-
-def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
-    return mean_scores(data.verdicts([judge.of_kind("own")], items, judge.experiment.scale_size))
-
-
-def _confidences(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
-    return data.answered([judge.of_kind("own")], items).confidence()
 
 
 FEWEST_ITEMS = 10
@@ -467,9 +554,12 @@ def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
 
 
 def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
-    experiment, (arm,) = judge.experiment, judge.of_kind("own")
-    items = data.items_of([[arm]])
-    verdicts = data.verdicts([[arm]], items, experiment.scale_size)
+    experiment, own = judge.experiment, [judge.of_kind("own")]
+    items = data.items_of(own)
+    verdicts = data.verdicts(own, items, experiment.scale_size)
+    _, rows = select(data.samples, own)
+    arm = rows.arm[rows.status == "scored"]
+    quality = {one.id: one.quality for one in own[0]}
     sizes, score = set_sizes(verdicts.stages), scores(verdicts)
     constant = {
         "model": experiment.model,
@@ -478,8 +568,7 @@ def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
         "scoring_method": experiment.scoring_method,
         "evidence_view": experiment.evidence_view,
         "scale_size": experiment.scale_size,
-        "rubric_quality": arm.quality,
-        "rubric_owner": arm.rubric_owner,
+        "rubric_owner": own[0][0].rubric_owner,
     }
     return {
         "item": items[verdicts.item],
@@ -487,6 +576,7 @@ def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
         # Of a set the stage at its middle, halves up.
         "stage": np.floor(score * (experiment.scale_size - 1) + 0.5) + 1,
         "uncertainty_gap": np.where(sizes > 1, sizes / experiment.scale_size, 0.0),
+        "rubric_quality": np.array([quality[one] for one in arm.tolist()]),
         **{name: np.full(len(verdicts), value) for name, value in constant.items()},
     }
 

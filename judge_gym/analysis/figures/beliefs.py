@@ -57,7 +57,7 @@ TABLES = (
             "Distance compares whole sets and is 0 on average for equal judges."
         ),
         question="stand-apart",
-        rank=6,
+        rank=60,
         figures=(
             Figure("conflict", "probability"),
             Figure("belief_distance", "squared Jaccard distance"),
@@ -89,7 +89,7 @@ TABLES = (
         "Conflict and distance by pair",
         ("The same for two judges at a time."),
         question="stand-apart",
-        rank=7,
+        rank=70,
         figures=(
             Figure("conflict_pair", "probability", _REQUIRES_1),
             Figure("belief_distance_pair", "squared Jaccard distance", _REQUIRES_1),
@@ -118,7 +118,7 @@ TABLES = (
             "it is total, so that Dempster's rule gives nothing."
         ),
         question="stand-apart",
-        rank=8,
+        rank=80,
         figures=(
             Figure("dempster_conflict", "probability"),
             Figure("total_conflict", "share"),
@@ -140,7 +140,7 @@ TABLES = (
         "Uncertainty after combining",
         ("Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1."),
         question="stand-apart",
-        rank=9,
+        rank=90,
         figures=(Figure("combined_gap", "probability"),),
         columns=(Column("gap", "combined_gap"), Column("items", "combined_gap", "items")),
         across=True,
@@ -159,7 +159,7 @@ TABLES = (
             "item to item: the rank correlation of the two, 1 if it does."
         ),
         question="stand-apart",
-        rank=10,
+        rank=100,
         figures=(
             Figure("conflict_polarization_correlation", "rho", "single verdicts of two judges"),
         ),
@@ -179,7 +179,7 @@ TABLES = (
             "other; the gap is what its sets leave between what is certain and what is possible."
         ),
         question="forced-choice",
-        rank=3,
+        rank=30,
         figures=(
             Figure("self_conflict", "probability"),
             Figure("uncertainty_gap", "probability", _REQUIRES_2),
@@ -206,7 +206,7 @@ TABLES = (
             "to it (Pl), each a probability."
         ),
         question="forced-choice",
-        rank=4,
+        rank=40,
         figures=(
             Figure("belief", "probability", _REQUIRES_2),
             Figure("betp", "probability", _REQUIRES_2),

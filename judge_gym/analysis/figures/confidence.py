@@ -26,7 +26,7 @@ TABLES = (
             "disagree and are sure. The floor is the same product with P0."
         ),
         question="stand-apart",
-        rank=3,
+        rank=30,
         figures=(
             Figure("entrenchment", "bits"),
             Figure("entrenchment_excess", "bits"),
@@ -86,7 +86,7 @@ TABLES = (
             "sure), the Brier score the mean squared one (lower is better)."
         ),
         question="confidence",
-        rank=1,
+        rank=10,
         figures=(
             Figure("letter_overconfidence", "probability", _REQUIRES),
             Figure("letter_brier_score", "probability", _REQUIRES),

@@ -56,7 +56,7 @@ TABLES = (
             "specificity on the others (Rogan-Gladen)."
         ),
         question="right",
-        rank=9,
+        rank=90,
         figures=(
             Figure("corrected_mean", "0-1 scale", _REQUIRES),
             Figure("corrected_mean_stratified", "0-1 scale", _REQUIRES),
@@ -108,7 +108,7 @@ TABLES = (
             "with labels at random and with this plan. Read the mean by stratum afterwards."
         ),
         question="right",
-        rank=10,
+        rank=100,
         figures=(
             Figure("labels_next", "labels", _REQUIRES),
             Figure("labels_half_width", "0-1 scale", _REQUIRES),

@@ -31,7 +31,7 @@ TABLES = (
             "of their interaction (p: none), which is what the effect of one depends on the other."
         ),
         question="design",
-        rank=10,
+        rank=100,
         figures=(
             Figure("interaction_share_first", "share", _REQUIRES),
             Figure("interaction_share_second", "share", _REQUIRES),
@@ -64,7 +64,7 @@ TABLES = (
             "another."
         ),
         question="design",
-        rank=11,
+        rank=110,
         figures=(
             Figure("effect_over_levels", "0-1 scale", _REQUIRES),
             Figure("effect_lowest", "0-1 scale", _REQUIRES),
@@ -240,4 +240,4 @@ def _sign_changes(
             yield result_row(crossing.method(estimate), scope, data.origin)
 
 
-OF_SWEEP = (interactions,)
+OF_LEVELS = (interactions,)

@@ -30,7 +30,7 @@ TABLES = (
             "corrected over judges and groups (Benjamini-Hochberg)."
         ),
         question="design",
-        rank=8,
+        rank=80,
         figures=(
             Figure(
                 "item_functioning",
@@ -62,7 +62,7 @@ TABLES = (
             "than those of the other judges on the same items; on the 0-1 scale."
         ),
         question="design",
-        rank=9,
+        rank=90,
         figures=(
             Figure(
                 "paired_functioning",

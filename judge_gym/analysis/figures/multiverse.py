@@ -36,7 +36,7 @@ TABLES = (
             "chance; and the share significant against the median."
         ),
         question="design",
-        rank=6,
+        rank=60,
         figures=(
             Figure("specification_median", "0-1 scale or share", _REQUIRES),
             Figure("specification_same_sign", "share", _REQUIRES),
@@ -73,7 +73,7 @@ TABLES = (
         "Cells of the specification curves",
         ("The claim in each cell, with its 95% interval."),
         question="design",
-        rank=7,
+        rank=70,
         figures=(Figure("specification", "0-1 scale or share", _REQUIRES),),
         columns=(Column("estimate", "specification"), Column("items", "specification", "items")),
         in_terminal=False,

@@ -47,7 +47,7 @@ TABLES = (
             "would not judge, or no answer came. They are never counted as scores."
         ),
         question="went-wrong",
-        rank=1,
+        rank=10,
         figures=(
             Figure("unparseable_rate", "share"),
             Figure("refused_rate", "share"),
@@ -73,7 +73,7 @@ TABLES = (
             "probability)."
         ),
         question="went-wrong",
-        rank=2,
+        rank=20,
         figures=(
             Figure("mean_score", "0-1 scale"),
             Figure(
@@ -114,7 +114,7 @@ TABLES = (
             "display varies between replicates; recorded judgements have an order and no letters."
         ),
         question="design",
-        rank=3,
+        rank=30,
         figures=(
             Figure("position_bias", "share"),
             Figure("label_bias", "share"),

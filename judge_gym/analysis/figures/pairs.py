@@ -36,7 +36,7 @@ TABLES = (
             "whose verdict changes with the order."
         ),
         question="right",
-        rank=1,
+        rank=10,
         figures=(
             Figure("accuracy_both_orders", "share", _REQUIRES_1),
             Figure("pair_balance", "right less wrong", _REQUIRES_1),
@@ -70,7 +70,7 @@ TABLES = (
             "share of winners that were shown first is 0.50 without a preference for a place."
         ),
         question="right",
-        rank=2,
+        rank=20,
         figures=(
             Figure("accuracy_of_all", "share", _REQUIRES_1),
             Figure("accuracy_as_listed", "share", _REQUIRES_1),
@@ -107,7 +107,7 @@ TABLES = (
         "Pairs over wordings",
         ("Accuracy on all judgements under the wordings of the prompt that all judges have."),
         question="right",
-        rank=3,
+        rank=30,
         figures=(
             Figure(
                 "accuracy_over_wordings",
@@ -131,7 +131,7 @@ TABLES = (
             "the mapping names."
         ),
         question="right",
-        rank=4,
+        rank=40,
         figures=(
             Figure("accuracy_of_all_as_published", "share", _REQUIRES_2),
             Figure("accuracy_as_listed_as_published", "share", _REQUIRES_2),
@@ -252,4 +252,4 @@ def _as_published(
             yield replace(figure, metric=f"{figure.metric}_as_published", floor=own[figure.metric])
 
 
-OF_SWEEP = (over_wordings,)
+OF_LEVELS = (over_wordings,)

@@ -43,7 +43,7 @@ TABLES = (
             "the judge does."
         ),
         question="right",
-        rank=6,
+        rank=60,
         figures=(
             Figure("alt_test_winning_rate", "share", _REQUIRES),
             Figure("alt_test_advantage", "probability", _REQUIRES),
@@ -76,7 +76,7 @@ TABLES = (
             "judge whose verdicts are spread as people's labels."
         ),
         question="right",
-        rank=7,
+        rank=70,
         figures=(
             Figure("people_distance", "share", _REQUIRES),
             Figure("people_distance_excess", "share", _REQUIRES),
@@ -109,7 +109,7 @@ TABLES = (
         "Agreement of people",
         ("Agreement of the people with each other beyond chance: Krippendorff's alpha."),
         question="right",
-        rank=8,
+        rank=80,
         figures=(Figure("people_alpha_ordinal", "agreement beyond chance", _REQUIRES),),
         columns=(
             Column("alpha", "people_alpha_ordinal"),

@@ -81,7 +81,7 @@ TABLES = (
             "own, and p is corrected for the number of pairs (Holm)."
         ),
         question="stand-apart",
-        rank=1,
+        rank=10,
         figures=(
             Figure("polarization_pair", "bits", "verdicts of two judge families on the same items"),
         ),
@@ -105,7 +105,7 @@ TABLES = (
             "near stages count less."
         ),
         question="stand-apart",
-        rank=2,
+        rank=20,
         figures=(
             Figure("polarization_ordinal", "share of the scale"),
             Figure("polarization_ordinal_excess", "share of the scale"),

@@ -35,7 +35,7 @@ TABLES = (
             "what fails."
         ),
         question="went-wrong",
-        rank=3,
+        rank=30,
         figures=(
             Figure("reasoning_passes", "share", _REQUIRES),
             Figure("reasoning_observable", "share", _REQUIRES),
@@ -64,7 +64,7 @@ TABLES = (
             "it lies from the mean of all its verdicts on the same items: 0 is no difference."
         ),
         question="went-wrong",
-        rank=4,
+        rank=40,
         figures=(
             Figure("score_mean_passing", "0-1 scale", _REQUIRES),
             Figure("score_mean_shift", "0-1 scale", _REQUIRES),
@@ -85,7 +85,7 @@ TABLES = (
             "random subsets of all verdicts of the same size: 0 is no difference."
         ),
         question="went-wrong",
-        rank=5,
+        rank=50,
         figures=(
             Figure("polarization_excess_passing", "bits", _REQUIRES),
             Figure("polarization_excess_shift", "bits", _REQUIRES),

@@ -1,5 +1,6 @@
 """What another rubric does."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -68,7 +69,7 @@ TABLES = (
             "sham."
         ),
         question="rubrics",
-        rank=1,
+        rank=10,
         figures=(
             Figure("swap_verdict_shift", "0-1 scale", _REQUIRES_1),
             Figure("sham_verdict_shift", "0-1 scale", _REQUIRES_2),
@@ -94,7 +95,7 @@ TABLES = (
             "size, so read it against its floor."
         ),
         question="rubrics",
-        rank=2,
+        rank=20,
         figures=(
             Figure("swap_verdict_change", "0-1 scale", _REQUIRES_1),
             Figure("sham_verdict_change", "0-1 scale", _REQUIRES_2),
@@ -124,7 +125,7 @@ TABLES = (
             "is estimated below 0 is shown as 0."
         ),
         question="rubrics",
-        rank=3,
+        rank=30,
         figures=(
             Figure("decomposition", "squared 0-1 scale", _REQUIRES_1),
             Figure("decomposition_share", "share of polarization", _REQUIRES_1),
@@ -153,15 +154,15 @@ TABLES = (
 
 @dataclass(frozen=True)
 class _Pair:
-    """A judge's own arm beside one other arm of it."""
+    """A judge's own arm beside another arm of it, each with all its draws."""
 
     own: tuple[Arm, ...]
-    other: Arm
+    other: tuple[Arm, ...]
     scope: dict[str, str]
 
     @property
     def arms(self) -> Arms:
-        return [self.own, [self.other]]
+        return [self.own, self.other]
 
 
 def swap_effects(group: Group) -> Iterator[ResultRow]:
@@ -180,21 +181,22 @@ def swap_effects(group: Group) -> Iterator[ResultRow]:
 
 
 def _pairs(judge: Judge, kind: Kind) -> Iterator[_Pair]:
-    for other in judge.of_kind(kind.value):
-        scope = {"judge": judge.model}
-        if kind is Kind.SWAP:
-            scope["rival"] = other.rubric_owner
-        yield _Pair(judge.of_kind("own"), other, scope)
+    others: dict[str, list[Arm]] = defaultdict(list)
+    for arm in judge.of_kind(kind.value):
+        others[arm.rubric_owner].append(arm)
+    for owner, arms in others.items():
+        rival = {"rival": owner} if kind is Kind.SWAP else {}
+        yield _Pair(judge.of_kind("own"), tuple(arms), {"judge": judge.model, **rival})
 
 
 def _effects(group: Group, pair: _Pair, kind: Kind) -> list[Estimate]:
     """Return the effects of one pair; stages are never compared, only probes and 0-1 scores."""
-    own, other = group.verdicts([pair.own]), group.verdicts([[pair.other]])
+    own, other = group.verdicts([pair.own]), group.verdicts([pair.other])
 
     return [
         swap_sensitivity(
             group.answered([pair.own]),
-            group.answered([[pair.other]]),
+            group.answered([pair.other]),
             group.rng(f"{kind.value}_sensitivity", **pair.scope),
             kind,
         ),

@@ -58,7 +58,7 @@ TABLES = (
             "one, 1 names all; counted in stages, and in bits."
         ),
         question="forced-choice",
-        rank=1,
+        rank=10,
         figures=(
             Figure("subset_width", "share", _REQUIRES_3),
             Figure("subset_information", "share", _REQUIRES_3),
@@ -81,7 +81,7 @@ TABLES = (
             "stage."
         ),
         question="forced-choice",
-        rank=2,
+        rank=20,
         figures=(
             Figure("coverage", "share", _REQUIRES_1),
             Figure("accuracy_discounted", "utility", _REQUIRES_1),

@@ -41,7 +41,7 @@ TABLES = (
             "skewed."
         ),
         question="design",
-        rank=12,
+        rank=120,
         figures=(Figure("variance_component", "squared 0-1 scale"),),
         columns=(
             Column("variance", "variance_component", "small"),
@@ -62,7 +62,7 @@ TABLES = (
             "with a score. A facet with no number is not what holds the error up."
         ),
         question="design",
-        rank=13,
+        rank=130,
         figures=(
             Figure("next_step_levels", "levels"),
             Figure("next_step_judgements", "judgements"),
@@ -92,7 +92,7 @@ TABLES = (
             "now."
         ),
         question="design",
-        rank=14,
+        rank=140,
         figures=(Figure("half_width", "0-1 score or share correct"),),
         columns=(
             Column("half-width", "half_width", digits=3),
@@ -244,4 +244,4 @@ def _total_cost(asked: Sequence[Asked]) -> float | None:
     return sum(costs) if len(costs) == len(asked) else None
 
 
-OF_SWEEP = (variances,)
+OF_LEVELS = (variances,)

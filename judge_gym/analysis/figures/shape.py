@@ -1,0 +1,254 @@
+"""How judges use their scale: the shape of their verdicts, and the regime that it makes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.analysis.groups import Group
+from judge_gym.analysis.registry import Column, Figure, FigureTable
+from judge_gym.analysis.truths import truth_of
+from judge_gym.metrics.accuracy import rank_correlation
+from judge_gym.metrics.cells import (
+    FloatArray,
+    Probes,
+    item_means,
+    mean_scores,
+    pignistic,
+    set_sizes,
+)
+from judge_gym.metrics.estimate import (
+    UNIT_INTERVAL,
+    Estimate,
+    mean_over_items,
+    not_estimable,
+)
+from judge_gym.metrics.regimes import DRAWS, SURE, UsePerItem, regime_chances
+from judge_gym.metrics.shape import (
+    Readable,
+    is_adjacent,
+    jitter,
+    shape_shares,
+    stage_entropy,
+)
+from judge_gym.store.results import ResultRow
+
+_SETS = "verdicts that may name several stages"
+CANNOT_TELL = "cannot tell"
+_OF_SETS = ("singleton_share", "set_size", "adjacent_share")
+
+TABLES = (
+    FigureTable(
+        "How judges use their scale",
+        (
+            "The shape of each judge's verdicts: how often it abstains, which stage it gives on "
+            "average, how much of its mass lies between the ends, how many stages it uses in "
+            "effect, and how far two of its answers to the same question are apart. Items count "
+            "equally."
+        ),
+        question="scale",
+        rank=0,
+        figures=(
+            Figure("abstain_share", "share"),
+            Figure("expected_stage", "stages"),
+            Figure("middle_mass", "share"),
+            Figure("stage_entropy", "share of the scale's bits"),
+            Figure("stages_in_use", "stages"),
+            Figure("jitter", "stages"),
+        ),
+        columns=(
+            Column("abstains", "abstain_share"),
+            Column("expected stage", "expected_stage"),
+            Column("middle", "middle_mass"),
+            Column("if even", "middle_mass", "floor"),
+            Column("entropy", "stage_entropy"),
+            Column("stages in use", "stages_in_use"),
+            Column("jitter", "jitter"),
+            Column("items", "abstain_share", "items"),
+        ),
+        formulas=(
+            "abstains = abstained / readable; expected stage = mean stage of the verdict's set",
+            "middle = share of the set's stages that are not at an end; if even: (S − 2)/S",
+            "entropy = H(p̄) / log2 S, p̄ the mean over items of p; stages in use = 2^H(p̄)",
+            "jitter = mean over pairs of replicates of |difference of mean stages|",
+        ),
+        needs=("Needs a readable answer; entropy two items, jitter two replicates.",),
+        sources=("Entropy corrected by the jackknife over items: Zahl 1977, Ecology 58.",),
+    ),
+    FigureTable(
+        "Regime of each judge",
+        (
+            "Graded follows what it reads in steps, thresholded jumps from low to high, compressed "
+            "hardly distinguishes, interior stays away from both ends. The chance is how often "
+            f"the regime holds when items are drawn again; below {SURE:.0%} one cannot tell."
+        ),
+        question="scale",
+        rank=10,
+        figures=(Figure("regime", "probability"),),
+        columns=(Column("chance", "regime"), Column("items", "regime", "items")),
+        formulas=(
+            "compressed: abstains ≥ 0.8, or entropy ≤ 0.35; interior: mass at the ends ≤ (2/S)/3",
+            (
+                "thresholded: half of the rise or more within the steepest fifth of the reference "
+                "(a straight line has 0.2 there), the others graded; the curve is "
+                "a + b·σ(k(x − m)), x what is known or the mean of the other judges"
+            ),
+        ),
+        needs=(
+            "Needs 6 items; graded and thresholded need another judge or known answers, and 3 "
+            "items in the middle third of these.",
+        ),
+    ),
+    FigureTable(
+        "Sets of stages",
+        (
+            "Of verdicts that may name several stages: the share that name one, the mean number "
+            "of stages, and the share of larger sets whose stages are next to each other."
+        ),
+        question="scale",
+        rank=20,
+        figures=tuple(
+            Figure(name, unit, _SETS)
+            for name, unit in (
+                ("singleton_share", "share"),
+                ("set_size", "stages"),
+                ("adjacent_share", "share"),
+            )
+        ),
+        columns=(
+            Column("one stage", "singleton_share"),
+            Column("size", "set_size"),
+            Column("adjacent", "adjacent_share"),
+            Column("items", "set_size", "items"),
+        ),
+        formulas=("one stage = |A| = 1; size = |A|; adjacent = no gap, of sets with |A| > 1",),
+        needs=("Needs a verdict that may name several stages.",),
+    ),
+    FigureTable(
+        "Confidence by the form of the verdict",
+        (
+            "Stated confidence after a verdict of one stage, of adjacent stages, and of stages "
+            "apart; its rank correlation over items with the stage, and with the distance from the "
+            "judge's own median."
+        ),
+        question="confidence",
+        rank=20,
+        figures=(
+            Figure("confidence_by_form", "probability", _SETS),
+            Figure("confidence_stage_correlation", "rho"),
+            Figure("confidence_extremity_correlation", "rho"),
+        ),
+        columns=(
+            Column("confidence", "confidence_by_form"),
+            Column("with the stage", "confidence_stage_correlation"),
+            Column("with extremity", "confidence_extremity_correlation"),
+            Column("items", "confidence_stage_correlation", "items"),
+        ),
+        in_terminal=False,
+        formulas=("ρ over items of mean c and mean x, or |mean x − its median|",),
+        needs=("Needs probes of 4 items whose values vary.",),
+    ),
+)
+
+
+def shapes(group: Group) -> Iterator[ResultRow]:
+    """Yield the shape of each judge of a group, on all that it could be read on, and its regime."""
+    if group.judges[0].experiment.judges_pairs:
+        return
+    for number, judge in enumerate(group.judges):
+        own = [group.own_arms[number]]
+        readable = group.readable(own)
+        for estimate in _of_judge(group, readable):
+            yield group.row(estimate, own, judge=judge.model)
+        if not group.is_level:
+            name, estimate = _regime(group, number, readable)
+            yield group.row(estimate, own, judge=judge.model, regime=name)
+        probes = group.answered(own)
+        for estimate in _confidence(readable, probes):
+            yield group.row(estimate, own, judge=judge.model)
+        if group.is_subset:
+            for form, estimate in _by_form(probes):
+                yield group.row(estimate, own, judge=judge.model, part=form)
+
+
+def _of_judge(group: Group, readable: Readable) -> Iterator[Estimate]:
+    for estimate in shape_shares(readable):
+        if estimate.metric == "middle_mass" and estimate.estimate is not None:
+            even = (group.n_stages - 2) / group.n_stages
+            yield replace(estimate, floor=even)
+        elif group.is_subset or estimate.metric not in _OF_SETS:
+            yield estimate
+    yield from stage_entropy(readable.verdicts)
+    yield jitter(readable.verdicts)
+
+
+def _regime(group: Group, number: int, readable: Readable) -> tuple[str, Estimate]:
+    """Return the name of a judge's regime and its probability."""
+    metric, n = "regime", len(readable)
+    abstained = readable.means((readable.stages == 0).astype(np.float64))
+    p, present = pignistic(readable.verdicts)
+    use = UsePerItem(
+        distribution=np.where(present[0][:, None], p[0], np.nan),
+        abstained=np.where(abstained.present[0], abstained.value[0], np.nan),
+        reference=_reference(group, number),
+    )
+    found = regime_chances(use, group.rng(metric, judge=group.judges[number].model))
+    if not found.chances:
+        missing = not_estimable(metric, found.because, n=n, n_items=found.n_items)
+        return CANNOT_TELL, missing
+    chances = ", ".join(f"{name} {chance:.2f}" for name, chance in found.chances.items())
+    method = f"share of {DRAWS} draws of items: {chances}"
+    name = found.regime or CANNOT_TELL
+    chance = max(found.chances.values())
+    method += f"; {found.because}" if found.because else ""
+    return name, Estimate(
+        metric, chance, None, None, n, found.n_items, method=method, unit="probability"
+    )
+
+
+def _reference(group: Group, number: int) -> FloatArray:
+    """Return where each item stands in [0, 1]: as is known, else by the other judges' mean."""
+    ground_truth = group.judges[number].experiment.ground_truth
+    arms = group.own_arms[number]
+    if ground_truth is not None:
+        truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
+        if not isinstance(truth, str):
+            return np.where(truth.stage > 0, truth.index, np.nan)
+    others = [other for other in group.present if other != number]
+    reference = np.full(len(group.items), np.nan)
+    if others:
+        cells = mean_scores(group.own.of_judges(others))
+        values, kept = item_means(cells.value, cells.present)
+        reference[kept] = values
+    return reference
+
+
+def _confidence(readable: Readable, probes: Probes) -> Iterator[Estimate]:
+    position, stated = mean_scores(readable.verdicts), probes.confidence()
+    both = (position.present & stated.present)[0]
+    place, said = position.value[0, both], stated.value[0, both]
+    extreme = np.abs(place - np.median(place)) if len(place) else place
+    for metric, against in (
+        ("confidence_stage_correlation", place),
+        ("confidence_extremity_correlation", extreme),
+    ):
+        yield rank_correlation(metric, said, against, n=int(stated.n[0, both].sum()))
+
+
+def _by_form(probes: Probes) -> Iterator[tuple[str, Estimate]]:
+    single = set_sizes(probes.stages) == 1
+    adjacent = is_adjacent(probes.stages) & ~single
+    for form, chosen in (
+        ("one stage", single),
+        ("adjacent stages", adjacent),
+        ("stages apart", ~single & ~adjacent),
+    ):
+        cells = probes.rows(chosen).confidence()
+        per_item, items = item_means(cells.value, cells.present)
+        yield form, mean_over_items(
+            "confidence_by_form", per_item, n=cells.n.sum(axis=0)[items], unit="probability",
+            bounds=UNIT_INTERVAL, items=items,
+        )  # fmt: skip
+
+
+OF_GROUP = (shapes,)
