@@ -160,7 +160,7 @@ def _watch(sweep: str) -> None:
             while True:
                 with Live(console=console, auto_refresh=False) as live:
                     last = follow(read, lambda status: live.update(_view(status), refresh=True))
-                if last.finished or last.state == "waiting for batches" or not _resumes(sweep):
+                if last.state == "waiting for batches" or not _resumes(sweep):
                     break
                 time.sleep(RESUMED_S)
         except KeyboardInterrupt:

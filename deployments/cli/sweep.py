@@ -223,7 +223,7 @@ def _finished(sweep: "Sweep", only: Sequence[str] | None) -> "Finished | None":
 @contextmanager
 def _counting_stopped(sweep: str, began: datetime) -> Iterator[None]:
     """Note what is saved, and what has no answer, where the block is stopped."""
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.exc import OperationalError
 
     from judge_gym.errors import StoreError
     from judge_gym.store.spending import ended_and_open, spending_scope
@@ -233,7 +233,7 @@ def _counting_stopped(sweep: str, began: datetime) -> Iterator[None]:
     except Exception:
         raise
     except BaseException:  # Ctrl-C, SIGTERM and Prefect's signal
-        with suppress(StoreError, SQLAlchemyError), database() as session:
+        with suppress(StoreError, OperationalError), database() as session:
             scope = spending_scope(session, sweep)
             stopping.with_calls(*ended_and_open(session, scope, began))
         raise

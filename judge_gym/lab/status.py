@@ -79,6 +79,9 @@ class Expected:
     why: str
 
 
+SIMULATED = "0 (simulated)"
+
+
 @dataclass(frozen=True)
 class UnknownOutcomes:
     """Calls whose run ended before their answer: it may have been billed, and is not stored."""
@@ -131,7 +134,8 @@ class Status:
     def cost_in_words(self) -> str:
         """The cost so far: "0.0123 USD, and 2 calls of unknown price"."""
         if self.simulated:
-            return "0 (simulated)"
+            lost = counted(self.unknown.calls, "request")
+            return f"0 (simulated; {lost} of unknown outcome)" if self.unknown.calls else SIMULATED
         return cost_in_words(self.spent.cost_usd, self.spent.unpriced, self.spent.at_most_usd)
 
     @property

@@ -12,7 +12,9 @@ LEAST_BYTES = 16 * 2**20
 def full_disk(folder: Path) -> StoreError | None:
     """Return an error that names the disk of `folder` if it is full; else None."""
     existing = next((one for one in (folder, *folder.absolute().parents) if one.exists()), None)
-    if existing is None or (free := shutil.disk_usage(existing).free) >= LEAST_BYTES:
+    usage = shutil.disk_usage(existing) if existing else None
+    # A file system without a size, such as /proc, is not full: it holds no files.
+    if usage is None or not usage.total or (free := usage.free) >= LEAST_BYTES:
         return None
     return StoreError(
         f"The disk of {folder.absolute()} is full: {free / 2**20:.0f} MB are free.",

@@ -79,6 +79,8 @@ def connect(settings: Settings) -> sa.Engine:
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     try:
         current, newest = migrate.revisions(engine)
+        if current is None:
+            migrate.check_empty(engine, f"The database {shown(url)}")
         if current != newest:
             migrate.upgrade(url)
     except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
@@ -87,6 +89,9 @@ def connect(settings: Settings) -> sa.Engine:
         remedy = _remedy_of(str(error.orig)) if settings.database_url else "Rerun the command."
         kind = OutageError if _may_come_back(error.orig) else StoreError
         raise kind(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
+    except StoreError:
+        engine.dispose()
+        raise
     except CommandError:
         engine.dispose()
         raise migrate.unknown_revision(f"The database {shown(url)}", current) from None

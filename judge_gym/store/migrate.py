@@ -14,6 +14,10 @@ from judge_gym.shipped import SQL
 MIGRATIONS = SQL / "migrations"
 _DEVELOPMENT = re.compile(r"\d{4}")
 """Revisions before the first release had four digits; those from r0001 on begin with r."""
+_OWN = re.compile(r"r\d{4}")
+_OF_NOBODY = frozenset({"alembic_version", "spatial_ref_sys"})
+"""Tables that an emptied database, and one with PostGIS, may have."""
+_SHOWN = 3
 
 
 def upgrade(url: str, revision: str = "head") -> None:
@@ -40,6 +44,20 @@ def revisions(engine: sa.Engine) -> tuple[str | None, str | None]:
     return current, head
 
 
+def check_empty(engine: sa.Engine, subject: str) -> None:
+    """Raise `StoreError` if a database of no revision holds tables, which are not judge-gym's."""
+    with engine.connect() as connection:
+        there = sorted(set(sa.inspect(connection).get_table_names()) - _OF_NOBODY)
+        # Another process may have set it up meanwhile, revision and tables at once.
+        current = MigrationContext.configure(connection).get_current_revision()
+    if there and current is None:
+        shown = ", ".join(there[:_SHOWN]) + (", ..." if len(there) > _SHOWN else "")
+        raise StoreError(
+            f"{subject} holds tables that are not judge-gym's: {shown}.",
+            "Name a database of its own in JUDGE_GYM_DATABASE_URL: an empty one is set up.",
+        )
+
+
 def known_revisions() -> set[str]:
     """Return every revision that this judge-gym knows."""
     return {revision.revision for revision in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
@@ -54,6 +72,11 @@ def unknown_revision(subject: str, revision: str | None) -> StoreError:
             "Start a new database: set JUDGE_GYM_DATA_DIR to another folder, or "
             "JUDGE_GYM_DATABASE_URL to a new database. To keep results, write them as CSV and "
             "Parquet with the version that made them: `judge-gym data export SWEEP --to FOLDER`.",
+        )
+    if not _OWN.fullmatch(revision or ""):
+        return StoreError(
+            f"{subject} is of another program: judge-gym has no schema {revision}.",
+            "Name one of judge-gym's own. A database is named by JUDGE_GYM_DATABASE_URL.",
         )
     return StoreError(
         f"{subject} is of schema {revision}, unknown to this judge-gym.",

@@ -1,5 +1,6 @@
 """A database that cannot be used: the remedy fits the cause."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 from judge_gym.errors import OutageError, StoreError
 from judge_gym.settings import Settings
 from judge_gym.store.engine import connect, database_failure
+from support.postgres import temporary_database
 from support.prefect_server import free_port
 
 
@@ -61,3 +63,48 @@ def test_a_connection_that_the_server_ends_is_an_outage_to_resume_after(database
 
 def test_an_error_of_the_statement_is_no_failure_of_the_database(database: str) -> None:
     assert failed(database, "SELECT 1 / 0") is None
+
+
+@pytest.fixture
+def foreign(postgres_server: str) -> Iterator[tuple[str, sa.Engine]]:
+    """An empty database without judge-gym's schema: its address, and an engine on it."""
+    with temporary_database(postgres_server) as url:
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        yield url, engine
+        engine.dispose()
+
+
+def connected(url: str) -> sa.Engine:
+    return connect(Settings.model_validate({"database_url": url}))
+
+
+def test_a_database_with_tables_of_another_program_is_left_as_it_is(
+    foreign: tuple[str, sa.Engine],
+) -> None:
+    url, engine = foreign
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE orders (id int)")
+    with pytest.raises(StoreError, match="orders") as refused:
+        connected(url)
+    assert "JUDGE_GYM_DATABASE_URL" in refused.value.remedy
+    assert sa.inspect(engine).get_table_names() == ["orders"]
+
+
+def test_a_database_of_another_program_with_migrations_is_no_newer_version(
+    foreign: tuple[str, sa.Engine],
+) -> None:
+    url, engine = foreign
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32))")
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('d4a7e1c93f52')")
+    with pytest.raises(StoreError, match="of another program") as refused:
+        connected(url)
+    assert "upgrade judge-gym" not in refused.value.remedy
+
+
+def test_an_emptied_database_is_set_up_again(foreign: tuple[str, sa.Engine]) -> None:
+    url, engine = foreign
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32))")
+    connected(url).dispose()
+    assert "samples" in sa.inspect(engine).get_table_names()
