@@ -76,10 +76,12 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     room -= _height(audited)
     rows = report.summary.headlines
     settings, uses = report.summary.settings, report.summary.uses
+    brief = replace(uses, brief=True)
     choices = [
         headline_table(rows, settings, uses=uses),
-        *(headline_table(rows, settings, most, uses) for most in (1, 0, None)),
-        shorter_table(rows, settings, uses),
+        *(headline_table(rows, settings, most, brief) for most in (1, 0, None)),
+        headline_table(rows, settings, None),  # figures of claims come before the use of the scale
+        shorter_table(rows, settings, brief),
     ]
     if not choices[0].rows:
         choices = [

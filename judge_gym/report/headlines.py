@@ -309,7 +309,7 @@ def shorter_table(
         for is_check in (False, True)
     )
     claims += [
-        Row((row.cells[0], f"{row.cells[1]}, {row.cells[2]}"), heading=row.heading)
+        Row((row.cells[0], f"{row.cells[1]}, {row.cells[2]}") if row.cells else (), row.heading)
         for row in (*settings.rows(1), *uses.rows())
     ]
     return _table(rows, ("about", "conclusion"), [*claims, *checks])

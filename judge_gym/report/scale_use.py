@@ -4,8 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, number
+from judge_gym.metrics.regimes import Regime
 from judge_gym.report.moves import in_numbers
 from judge_gym.report.table import Row
 from judge_gym.store.results import ResultRow
@@ -13,7 +15,7 @@ from judge_gym.store.results import ResultRow
 QUESTION = "How do judges use their scale?"
 _MOST = 8
 """Judges with a line of their own."""
-_ORDER = ("graded", "thresholded", "interior", "compressed", "cannot tell")
+_ORDER = (*Regime, CANNOT_TELL)
 
 
 @dataclass(frozen=True)
@@ -23,15 +25,14 @@ class ScaleUse:
     of_judge: dict[str, list[ResultRow]] | None = None
     in_use: dict[str, list[float]] | None = None
     abstains: dict[str, list[float]] | None = None
+    brief: bool = False
+    """Whether one line, which counts the regimes, stands for those of the judges."""
     question = QUESTION
 
-    def rows(self, *, brief: bool = False) -> list[Row]:
-        """Return a line per judge: stages in use and abstentions, and the regime.
-
-        The `brief` form is one line that counts the regimes.
-        """
+    def rows(self) -> list[Row]:
+        """Return a line per judge: stages in use and abstentions, and the regime."""
         judges = self.of_judge or {}
-        if brief and judges:
+        if self.brief and judges:
             names = [str(row.scope["regime"]) for rows in judges.values() for row in rows]
             return [Row((), heading=f"{QUESTION}  {in_numbers(names, _ORDER)}")]
         left_out = f"; {_MOST} of {len(judges)} judges" if len(judges) > _MOST else ""
@@ -76,7 +77,8 @@ def _regime(rows: Sequence[ResultRow]) -> str:
     names = [str(row.scope["regime"]) for row in rows]
     if len(rows) == 1:
         chance = rows[0].estimate
-        return names[0] if chance is None else f"{names[0]} ({number(chance)})"
+        told = chance is not None and names[0] != CANNOT_TELL
+        return f"{names[0]} ({number(chance)})" if told else names[0]
     if len(set(names)) == 1:
         return f"{names[0]} in {counted(len(names), 'setting')}"
     counts = Counter(names)
