@@ -50,6 +50,7 @@ DEPLOYMENTS = {
     "judge-review/nightly",
     "panel/default",
     "resume/default",
+    "resume-crashed/default",
     "study/weekly",
     "windows/daily",
     "windows/weekly",
