@@ -228,20 +228,13 @@ class SweepData:
         )
 
     def answered(self, arms: Arms, items: IntArray) -> Probes:
-        """Return the answered probes of these arms; items are numbered as in `verdicts`.
-
-        One entry per sample: of a sample that was probed twice the mean, so that it counts once.
-        """
+        """Return the answered probes of these arms; items are numbered as in `verdicts`."""
         judge, rows = select(self.probes, arms)
-        same = rows.sample[1:] == rows.sample[:-1]
-        first = np.flatnonzero(np.r_[True, ~same][: len(rows.sample)])
-        times = np.diff(np.r_[first, len(rows.sample)])
-        sums = np.bincount(np.repeat(np.arange(len(first)), times), rows.probability)
         return Probes(
-            judge=judge[first],
-            item=np.searchsorted(items, rows.item[first]),
-            stages=rows.stages[first],
-            probability=sums / times,
+            judge=judge,
+            item=np.searchsorted(items, rows.item),
+            stages=rows.stages,
+            probability=rows.probability,
             n_judges=len(arms),
             n_items=len(items),
         )

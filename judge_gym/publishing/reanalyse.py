@@ -10,8 +10,7 @@ found by permutation, which is random. Exits with 1 if one does not agree.
   verdict distributions of judge families; floor: P0, the same when the samples of an item are
   permuted between judges; polarization_excess: P - P0
 - overconfidence: probed probability less the share of the other judges' verdicts that are the same
-- confidence: mean probed probability; of a sample that was probed twice, here and in all figures of
-  probes, the mean
+- confidence: mean probed probability
 - accuracy: share of verdicts at the true stage
 - swap_sensitivity, sham_sensitivity: change of the probed probability under another rubric
 - abstention_rate: abstentions among verdicts and abstentions
@@ -74,15 +73,11 @@ class Sweep:
             if experiment in declared and int(row["replicate"]) < declared[experiment]:
                 kept[row["id"]] = row
                 self.samples[row["arm_id"]].append(row)
-        asked = defaultdict(list)
         for row in rows_of(folder, "probes"):
-            if row["sample_id"] in kept and row["status"] == "answered":
-                asked[row["sample_id"]].append(float(row["probability"]))
-        for number, stated in asked.items():
-            # A sample that was probed twice counts once, with the mean.
-            sample = kept[number]
-            probe = (sample["item_id"], int(sample["stages"]), sum(stated) / len(stated))
-            self.probes[sample["arm_id"]].append(probe)
+            sample = kept.get(row["sample_id"])
+            if sample and row["status"] == "answered":
+                probe = (sample["item_id"], int(sample["stages"]), float(row["probability"]))
+                self.probes[sample["arm_id"]].append(probe)
         self._read_truth(folder)
 
     def _read_truth(self, folder):

@@ -98,7 +98,7 @@ def test_a_calibration_uses_the_labels_of_several_people(
     missing = command("judge", "calibrate", file)
     assert missing.code == 2
     assert "labels" in missing.errors
-    assert "labels.csv." in missing.errors
+    assert "the closest: labels.csv" in missing.errors
 
 
 def test_labels_beside_the_items_are_named_when_they_are_not_read(

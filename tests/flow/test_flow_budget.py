@@ -15,6 +15,7 @@ from prefect.variables import Variable
 from deployments.cli.app import _exit_code
 from flows.sweep import sweep
 from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.report.table import escaped
@@ -80,7 +81,10 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     assert f"in {sweep_file} and rerun the command" in error.remedy
     assert requests == judged(database) == calls
     # What a person reads in Prefect's page: where it stopped, and what to do.
-    progress, why = artifacts(state)
+    shown = {str(one.key).partition("-")[0]: one for one in artifacts(state)}
+    progress, end = shown.pop("progress"), shown.pop("end")
+    [why] = shown.values()
+    assert f"{counted(calls, 'call')}, cost" in str(end.data)
     assert why.data == f"**{escaped(error.message)}**\n\n{escaped(error.remedy)}"
     assert f"w3-scoring {calls} of 24, " in str(progress.description)
     assert progress.data == percent
