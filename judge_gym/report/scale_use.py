@@ -77,8 +77,9 @@ def _regime(rows: Sequence[ResultRow]) -> str:
     names = [str(row.scope["regime"]) for row in rows]
     if len(rows) == 1:
         chance = rows[0].estimate
-        told = chance is not None and names[0] != CANNOT_TELL
-        return f"{names[0]} ({number(chance)})" if told else names[0]
+        if chance is None or names[0] == CANNOT_TELL:
+            return names[0]
+        return f"{names[0]} ({number(chance)})"
     if len(set(names)) == 1:
         return f"{names[0]} in {counted(len(names), 'setting')}"
     counts = Counter(names)
