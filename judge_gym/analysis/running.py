@@ -96,7 +96,7 @@ def figures(data: SweepData) -> list[ResultRow]:
     pooled = [group for group in over_levels if facets.is_pooled(group)]
     groups = facets.marked_levels(groups, pooled)
     by_level = [list(_of_group(group)) for group in groups]
-    replicated = facets.has_replicates(data)
+    replicated = bool(pooled) and facets.has_replicates(data)
     rows = list(
         facets.with_total_error(
             (row for group in pooled for row in _of_group(group)),

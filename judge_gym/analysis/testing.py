@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
-from judge_gym.analysis.facets import averaged
+from judge_gym.analysis.facets import averaged, pooled
 from judge_gym.analysis.groups import comparison_groups
 from judge_gym.design.plans import AnalysisPlan
 from judge_gym.metrics.estimate import Estimate, not_estimable
@@ -37,7 +37,8 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
     # A group of one family is not compared: it is no figure of a claim about families.
     single = {
         canonical_json(group.scope)
-        for group in comparison_groups(data)
+        for of in (data, pooled(data))
+        for group in comparison_groups(of)
         if len({judge.experiment.family for judge in group.judges}) < 2
     }
     figures = [

@@ -26,11 +26,10 @@ class Truth:
 def known_truth(group: Group, number: int) -> IntArray | None:
     """Return the true stage of each item for a judge, 0 where it is not known; None without any."""
     ground_truth = group.judges[number].experiment.ground_truth
-    arms = group.own_arms[number]
     if ground_truth is None or not ground_truth.per_item:
         return None
-    truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
-    return None if isinstance(truth, str) else truth.stage
+    truth = truth_of(group, number)
+    return truth.stage if isinstance(truth, Truth) else None
 
 
 def truth_of_single(group: Group) -> IntArray | None:
@@ -51,13 +50,23 @@ def parts_of(group: Group) -> Iterator[tuple[dict[str, str], BoolArray]]:
             yield from (({kind: name}, names == name) for name in named if len(named) > 1)
 
 
-def truth_of(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> Truth | str:
-    """Return the truth of the group's items, or why it cannot be told.
+def truth_of(group: Group, number: int) -> Truth | str | None:
+    """Return the truth of the group's items for a judge, or why it cannot be told; None without.
 
     A label stands for the stage of that label (in any case) and its place on the 0-1 scale, an
     index v for the stage 1 + round(v(S - 1)). One label that no stage has is a mistake in the
     data or the rubric, so that nothing is told rather than a part.
     """
+    ground_truth = group.judges[number].experiment.ground_truth
+    if ground_truth is None:
+        return None
+    labels = {arm.labels for arm in group.own_arms[number] if arm.labels} or {()}
+    if len(labels) > 1:
+        return "the draws of the rubric label their stages differently"
+    return _truth(group, ground_truth, *labels)
+
+
+def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> Truth | str:
     items = group.items
     if ground_truth.per_item:
         value = group.data.truth.value[items]

@@ -210,11 +210,16 @@ def pignistic(verdicts: Verdicts) -> tuple[FloatArray, BoolArray]:
 
 
 def scores(verdicts: Verdicts) -> FloatArray:
-    """Return each verdict on the 0-1 scale: (s - 1)/(S - 1), for a set the mean of its stages."""
-    total = np.zeros(len(verdicts))
-    for stage in range(1, verdicts.n_stages):
-        total += stage * ((verdicts.stages >> stage) & 1)
-    return np.asarray(total / set_sizes(verdicts.stages) / (verdicts.n_stages - 1))
+    """Return `positions` of the verdicts."""
+    return positions(verdicts.stages, verdicts.n_stages)
+
+
+def positions(stages: IntArray, n_stages: int) -> FloatArray:
+    """Return each set on the 0-1 scale: (s - 1)/(S - 1) of a stage, the mean over several."""
+    total = np.zeros(len(stages))
+    for stage in range(1, n_stages):
+        total += stage * ((stages >> stage) & 1)
+    return np.asarray(total / set_sizes(stages) / (n_stages - 1))
 
 
 def mean_scores(verdicts: Verdicts) -> CellMeans:

@@ -14,7 +14,7 @@ import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import EPSILON
-from judge_gym.metrics.shape import entropy_of
+from judge_gym.metrics.polarization import entropy
 
 MOSTLY_ABSTAINS = 0.8
 """Abstain share from which a judge is compressed."""
@@ -106,9 +106,9 @@ def _regimes(
     with_verdict = weights * has
     mass = with_verdict.sum(axis=1)
     p = with_verdict @ np.where(has[:, None], distribution, 0.0) / np.maximum(mass, 1)[:, None]
-    entropy = entropy_of(p) / np.log2(n_stages)
+    used = entropy(p) / np.log2(n_stages)
     abstains = weights @ abstained / weights.sum(axis=1)
-    compressed = (abstains >= MOSTLY_ABSTAINS) | (entropy <= LITTLE_ENTROPY) | (mass == 0)
+    compressed = (abstains >= MOSTLY_ABSTAINS) | (used <= LITTLE_ENTROPY) | (mass == 0)
     ends = p[:, 0] + p[:, -1]
     interior = (n_stages > 2) & (ends <= FEW_AT_THE_ENDS * 2 / n_stages)
     places = list(Regime)

@@ -18,12 +18,12 @@ from judge_gym.metrics.cells import (
     Samples,
     Verdicts,
     item_means,
-    pignistic_weights,
+    pignistic,
+    positions,
     scores,
     set_sizes,
 )
 from judge_gym.metrics.estimate import (
-    EPSILON,
     UNIT_INTERVAL,
     Estimate,
     jackknife_interval,
@@ -32,6 +32,7 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     with_interval,
 )
+from judge_gym.metrics.polarization import entropy
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,6 +70,8 @@ class Share:
     of: Callable[[IntArray, int], FloatArray | BoolArray]
     applies: Callable[[IntArray], BoolArray]
     bounds: Callable[[int], tuple[float, float]] = lambda _: UNIT_INTERVAL
+    of_sets: bool = False
+    """Whether it tells something only of verdicts that may name several stages."""
 
 
 def _has_stage(stages: IntArray) -> BoolArray:
@@ -90,52 +93,54 @@ def middle_mass(stages: IntArray, n_stages: int) -> FloatArray:
 
 
 def _expected_stage(stages: IntArray, n_stages: int) -> FloatArray:
-    members = (stages[:, None] >> np.arange(n_stages)) & 1
-    return np.asarray((members * np.arange(1, n_stages + 1)).sum(axis=1) / set_sizes(stages))
+    return 1 + positions(stages, n_stages) * (n_stages - 1)
 
 
-_IN_UNIT_INTERVAL = ("abstain_share", "middle_mass", "singleton_share")
+def _of_the_scale(n_stages: int) -> tuple[float, float]:
+    return 1.0, float(n_stages)
+
+
+ABSTAIN_SHARE = Share(
+    "abstain_share",
+    "share",
+    lambda stages, _: stages == 0,
+    lambda stages: np.ones(len(stages), dtype=np.bool_),
+)
+SINGLETON_SHARE = Share(
+    "singleton_share", "share", lambda stages, _: set_sizes(stages) == 1, _has_stage, of_sets=True
+)
+MIDDLE_MASS = Share("middle_mass", "share", middle_mass, _has_stage)
+SET_WIDTH = Share(
+    "set_width",
+    "share",
+    lambda stages, n_stages: (set_sizes(stages) - 1) / (n_stages - 1),
+    _has_stage,
+    of_sets=True,
+)
+"""The size of a set as a share of the scale, which scales of another length have too."""
 SHARES = (
-    Share(
-        "abstain_share",
-        "share",
-        lambda stages, _: stages == 0,
-        lambda stages: np.ones(len(stages), dtype=np.bool_),
-    ),
-    Share("singleton_share", "share", lambda stages, _: set_sizes(stages) == 1, _has_stage),
+    ABSTAIN_SHARE,
+    SINGLETON_SHARE,
     Share(
         "set_size",
         "stages",
         lambda stages, _: set_sizes(stages).astype(np.float64),
         _has_stage,
-        lambda n_stages: (1.0, float(n_stages)),
+        _of_the_scale,
+        of_sets=True,
     ),
     Share(
         "adjacent_share",
         "share",
         lambda stages, _: is_adjacent(stages),
         lambda stages: set_sizes(stages) > 1,
+        of_sets=True,
     ),
-    Share(
-        "expected_stage",
-        "stages",
-        _expected_stage,
-        _has_stage,
-        lambda n_stages: (1.0, float(n_stages)),
-    ),
-    Share("middle_mass", "share", middle_mass, _has_stage),
+    Share("expected_stage", "stages", _expected_stage, _has_stage, _of_the_scale),
+    MIDDLE_MASS,
 )
 """The figures of a shape that are means over samples, in the order of their columns."""
-
-
-SET_WIDTH = Share(
-    "set_width",
-    "share",
-    lambda stages, n_stages: (set_sizes(stages) - 1) / (n_stages - 1),
-    _has_stage,
-)
-"""The size of a set on a scale that scales of another length share: 0 names one stage, 1 all."""
-COMPARED = (*(share for share in SHARES if share.name in _IN_UNIT_INTERVAL), SET_WIDTH)
+COMPARED = (ABSTAIN_SHARE, MIDDLE_MASS, SINGLETON_SHARE, SET_WIDTH)
 """The figures, all in [0, 1], that one setting is compared with another in."""
 
 
@@ -146,12 +151,15 @@ def share_of(share: Share, samples: Readable) -> CellMeans:
     return kept.means(share.of(kept.stages, samples.n_stages).astype(np.float64))
 
 
-def shape_shares(samples: Readable) -> Iterator[Estimate]:
+def shape_shares(samples: Readable, *, sets: bool = True) -> Iterator[Estimate]:
     """Yield each of `SHARES`: means by item, then over items; t interval over items.
 
-    `samples` are one judge's. Each needs one sample that it is about, two items for an interval.
+    `samples` are one judge's; without `sets` they name one stage each. Each needs one sample that
+    it is about, two items for an interval.
     """
     for share in SHARES:
+        if share.of_sets and not sets:
+            continue
         cells = share_of(share, samples)
         per_item, items = item_means(cells.value, cells.present)
         yield mean_over_items(
@@ -180,39 +188,26 @@ def stage_entropy(verdicts: Verdicts) -> list[Estimate]:
             not_estimable(name, because, n=len(verdicts), n_items=len(items), unit=unit)
             for name, unit in names
         ]
-    used = _by_item(verdicts)[items]
+    used = pignistic(verdicts)[0][0, items]
     weights = jackknife_weights(len(items))
-    left_out = entropy_of(weights @ used / weights.sum(axis=1, keepdims=True))
-    whole = float(entropy_of(used.mean(axis=0)))
+    left_out = entropy(weights @ used / weights.sum(axis=1, keepdims=True))
+    whole = float(entropy(used.mean(axis=0)))
     blocks, highest = len(weights), float(np.log2(verdicts.n_stages))
     corrected = min(highest, blocks * whole - (blocks - 1) * float(left_out.mean()))
     interval = jackknife_interval(corrected, left_out)
     method = "entropy of the mean distribution, jackknife over items for bias and interval"
     absent = "every item gave the same distribution"
-    entropy, effective = (
+    bits, effective = (
         Estimate(name, value, None, None, len(verdicts), len(items), method=method, unit=unit)
         for (name, unit), value in zip(names, (corrected / highest, 2**corrected), strict=True)
     )
     if interval is None:
-        return [with_interval(one, None, absent=absent) for one in (entropy, effective)]
+        return [with_interval(one, None, absent=absent) for one in (bits, effective)]
     lower, upper = (float(np.clip(end, 0, highest)) for end in interval)
     return [
-        with_interval(entropy, (lower / highest, upper / highest)),
+        with_interval(bits, (lower / highest, upper / highest)),
         with_interval(effective, (2**lower, 2**upper)),
     ]
-
-
-def _by_item(verdicts: Verdicts) -> FloatArray:
-    """Return the mean pignistic distribution of each item, items x stages; 0 without a verdict."""
-    weights = pignistic_weights(verdicts.stages, verdicts.n_stages)
-    sums = np.zeros((verdicts.n_items, verdicts.n_stages))
-    np.add.at(sums, verdicts.item, weights)
-    return np.asarray(sums / np.maximum(verdicts.sizes().sum(axis=0), 1)[:, None])
-
-
-def entropy_of(p: FloatArray) -> FloatArray:
-    """Return the entropy in bits of distributions along the last axis."""
-    return np.asarray(-(p * np.log2(np.where(p > EPSILON, p, 1.0))).sum(axis=-1))
 
 
 def jitter(verdicts: Verdicts) -> Estimate:

@@ -16,7 +16,7 @@ from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label
-from judge_gym.report.moves import NO_SETTINGS, Settings, in_numbers, largest_settings
+from judge_gym.report.moves import NO_SETTINGS, UNTESTED, Settings, in_numbers, largest_settings
 from judge_gym.report.multiverse import sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
@@ -73,7 +73,6 @@ _NAMED_BY_WHAT_IS_MISSING = frozenset({"V1.reference", "V2", "V3.chance", "V3.pu
 """Claims whose topic names what a sweep lacks that has no figure of them."""
 _CHECKS = frozenset(check.key for check in VALIDITY_CHECKS)
 _ORDER = ("supported", "refuted", "inconclusive")
-_UNTESTED = "not testable"
 _SINGLE = 3
 """Findings of one claim that still have a row each."""
 _MANY_ABSTENTIONS = 0.1
@@ -119,7 +118,7 @@ class Headline:
     @property
     def untested_outcome(self) -> bool:
         """Whether the plan confirms it and it cannot be tested."""
-        return self.conclusion == _UNTESTED and self.findings[0].confirmatory
+        return self.conclusion == UNTESTED and self.findings[0].confirmatory
 
     @property
     def reasons(self) -> str:
@@ -179,7 +178,7 @@ def _claim_headlines(findings: Sequence[FindingRow]) -> Iterator[Headline]:
 
 def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> Headline:
     conclusions = [
-        _UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
+        UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
         for finding in findings
     ]
     question, measure, _ = _QUESTIONS[findings[0].hypothesis]
@@ -190,7 +189,7 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
         measure,
         claimed(findings[0]),
         label,
-        in_numbers(conclusions, (*_ORDER, _UNTESTED)),
+        in_numbers(conclusions, (*_ORDER, UNTESTED)),
         findings,
         is_check,
     )
@@ -243,7 +242,7 @@ def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
         return [(rows[0].conclusion, labels)]
     by_conclusion = {
         conclusion: [row.label or row.reasons for row in rows if row.conclusion == conclusion]
-        for conclusion in (*_ORDER, _UNTESTED)
+        for conclusion in (*_ORDER, UNTESTED)
     }
     return [(conclusion, labels) for conclusion, labels in by_conclusion.items() if labels]
 
@@ -329,7 +328,7 @@ def _table(rows: Sequence[Headline], columns: tuple[str, ...], lines: Sequence[R
 
 def headline_plot(rows: Sequence[Headline]) -> Plot:
     """Return the claims' headlines as one picture; checks are in the table beside it."""
-    drawable = [row for row in rows if row.conclusion != _UNTESTED]
+    drawable = [row for row in rows if row.conclusion != UNTESTED]
     claims = [row for row in drawable if not row.is_check] or drawable
     plot = Plot(
         "headlines",
@@ -506,13 +505,13 @@ def _cautions(
     if explored:
         yield f"Beside the plan's outcomes, in the report: {', '.join(explored)}."
     for row in rows:
-        untested = row.conclusion == _UNTESTED and not row.untested_outcome
+        untested = row.conclusion == UNTESTED and not row.untested_outcome
         if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
     lost = {
         _QUESTIONS[row.claim_key][2]: row.reasons.partition(";")[0]  # without what to do
         for row in rows
-        if row.is_check and row.conclusion == _UNTESTED and not row.untested_outcome
+        if row.is_check and row.conclusion == UNTESTED and not row.untested_outcome
     }
     absent = {
         _QUESTIONS[finding.hypothesis][2]: (

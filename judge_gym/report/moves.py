@@ -13,7 +13,7 @@ from judge_gym.store.results import ResultRow
 QUESTION = "Do settings move verdicts?"
 MOVED, NOT_SHOWN = "moved", "no move shown"
 """Of an effect whose interval holds 0, or whose corrected p is not small, no move is shown."""
-_UNTESTED = "not testable"
+UNTESTED = "not testable"
 _SHOWN = 3
 _VERDICT = "axis_effect"
 _SHAPES = {
@@ -71,7 +71,7 @@ class Settings:
     @property
     def counts(self) -> str:
         """How many moved verdicts, and how many did not."""
-        return in_numbers(map(_moved, self.effects), (MOVED, NOT_SHOWN, _UNTESTED))
+        return in_numbers(map(_moved, self.effects), (MOVED, NOT_SHOWN, UNTESTED))
 
 
 NO_SETTINGS = Settings()
@@ -93,7 +93,7 @@ def _label(row: ResultRow) -> str:
 
 def _moved(row: ResultRow) -> str:
     if row.estimate is None:
-        return _UNTESTED
+        return UNTESTED
     return MOVED if stands(row) else NOT_SHOWN
 
 

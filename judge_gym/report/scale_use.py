@@ -20,33 +20,24 @@ _ORDER = (*Regime, CANNOT_TELL)
 
 @dataclass(frozen=True)
 class ScaleUse:
-    """The regime of each judge in each setting, with the stages in use and abstentions."""
+    """What each judge uses of its scale, and the regime of each judge in each setting.
 
-    of_judge: dict[str, list[ResultRow]] | None = None
-    in_use: dict[str, list[float]] | None = None
-    abstains: dict[str, list[float]] | None = None
+    `lines` are (judge, stages in use and abstentions, regimes).
+    """
+
+    lines: Sequence[tuple[str, str, str]] = ()
+    regimes: Sequence[str] = ()
     brief: bool = False
     """Whether one line, which counts the regimes, stands for those of the judges."""
     question = QUESTION
 
     def rows(self) -> list[Row]:
         """Return a line per judge: stages in use and abstentions, and the regime."""
-        judges = self.of_judge or {}
-        if self.brief and judges:
-            names = [str(row.scope["regime"]) for rows in judges.values() for row in rows]
-            return [Row((), heading=f"{QUESTION}  {in_numbers(names, _ORDER)}")]
-        left_out = f"; {_MOST} of {len(judges)} judges" if len(judges) > _MOST else ""
+        if self.brief and self.regimes:
+            return [Row((), heading=f"{QUESTION}  {in_numbers(self.regimes, _ORDER)}")]
+        left_out = f"; {_MOST} of {len(self.lines)} judges" if len(self.lines) > _MOST else ""
         heading = f"{QUESTION}  stages in use, share of abstentions; regime, its chance{left_out}"
-        return [
-            Row((judge, self._figure(judge), _regime(rows)), heading=heading)
-            for judge, rows in list(judges.items())[:_MOST]
-        ]
-
-    def _figure(self, judge: str) -> str:
-        in_use, abstains = (
-            _range((of or {}).get(judge, ())) for of in (self.in_use, self.abstains)
-        )
-        return f"{in_use}, {abstains}"
+        return [Row(line, heading=heading) for line in self.lines[:_MOST]]
 
 
 NO_USE = ScaleUse()
@@ -54,19 +45,29 @@ NO_USE = ScaleUse()
 
 def scale_use(rows: Sequence[ResultRow]) -> ScaleUse:
     """Return the use of the scale among these figures."""
-    regimes: dict[str, list[ResultRow]] = defaultdict(list)
-    figures: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    of_judge: dict[str, dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if "judge" not in row.scope:  # the row of a figure that there is none of
-            continue
-        if row.metric == "regime":
-            regimes[str(row.scope["judge"])].append(row)
-        elif row.metric in ("stages_in_use", "abstain_share") and row.estimate is not None:
-            figures[row.metric][str(row.scope["judge"])].append(row.estimate)
-    return ScaleUse(dict(regimes), figures["stages_in_use"], figures["abstain_share"])
+        if "judge" in row.scope:  # one that is not there stands for a figure that there is none of
+            of_judge[str(row.scope["judge"])][row.metric].append(row)
+    lines = [
+        (
+            judge,
+            f"{_range(found['stages_in_use'])}, {_range(found['abstain_share'])}",
+            _regime(found["regime"]),
+        )
+        for judge, found in of_judge.items()
+        if found["regime"]
+    ]
+    names = [_name(row) for found in of_judge.values() for row in found["regime"]]
+    return ScaleUse(lines, names)
 
 
-def _range(values: Sequence[float]) -> str:
+def _name(row: ResultRow) -> str:
+    return str(row.scope["regime"])
+
+
+def _range(rows: Sequence[ResultRow]) -> str:
+    values = [row.estimate for row in rows if row.estimate is not None]
     if not values:
         return ABSENT
     lowest, highest = number(min(values)), number(max(values))
@@ -74,14 +75,12 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _regime(rows: Sequence[ResultRow]) -> str:
-    names = [str(row.scope["regime"]) for row in rows]
-    if len(rows) == 1:
-        chance = rows[0].estimate
-        if chance is None or names[0] == CANNOT_TELL:
-            return names[0]
-        return f"{names[0]} ({number(chance)})"
-    if len(set(names)) == 1:
+    names, chance = [_name(row) for row in rows], rows[0].estimate
+    if len(rows) > 1 and len(set(names)) == 1:
         return f"{names[0]} in {counted(len(names), 'setting')}"
-    counts = Counter(names)
-    told = ", ".join(f"{name} in {counts[name]}" for name in _ORDER if counts[name])
-    return f"{told} settings"
+    if len(rows) > 1:
+        counts = Counter(names)
+        told = ", ".join(f"{name} in {counts[name]}" for name in _ORDER if counts[name])
+        return f"{told} settings"
+    sure = chance is not None and names[0] != CANNOT_TELL
+    return f"{names[0]} ({number(chance)})" if sure else names[0]

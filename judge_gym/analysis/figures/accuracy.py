@@ -114,12 +114,10 @@ TABLES = (
 
 def accuracies(group: Group) -> Iterator[ResultRow]:
     """Yield the accuracy of each judge; nothing for contested concepts, which have no truth."""
-    ground_truth = group.judges[0].experiment.ground_truth
-    if ground_truth is None:
-        return
     for number, judge in enumerate(group.judges):
-        arms = group.own_arms[number]
-        truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
+        arms, truth = group.own_arms[number], truth_of(group, number)
+        if truth is None:
+            continue
         if isinstance(truth, str):
             missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
             yield group.row(missing, [arms], judge=judge.model)

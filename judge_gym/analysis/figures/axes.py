@@ -35,7 +35,7 @@ from judge_gym.metrics.regression_checks import (
     check_by_mixed_model,
     check_by_ordered_logit,
 )
-from judge_gym.metrics.shape import COMPARED, Share, share_of
+from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, Share, share_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -48,7 +48,6 @@ _HEADINGS = {
     "singleton_share": "one stage",
     "set_width": "width",
 }
-_OF_SETS = ("singleton_share", "set_width")
 
 
 def _panel_figures(prefix: str) -> tuple[Figure, ...]:
@@ -257,6 +256,7 @@ class _Measure:
     suffix: str
     unit: str
     cells: Callable[[SweepData, Judge, IntArray], CellMeans]
+    of_sets: bool = False
 
 
 def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
@@ -272,7 +272,7 @@ def _shape(share: Share) -> _Measure:
         own = data.readable([judge.of_kind("own")], items, judge.experiment.scale_size)
         return share_of(share, own)
 
-    return _Measure(f"_{share.name}", share.unit, cells)
+    return _Measure(f"_{share.name}", share.unit, cells, share.of_sets)
 
 
 _SCORE = _Measure("", "0-1 scale", _scores)
@@ -383,10 +383,10 @@ def _both(data: SweepData, pair: AxisPair, measure: _Measure) -> list[CellMeans]
 
 def _applies(data: SweepData, pair: AxisPair, measure: _Measure) -> bool:
     """Return whether a measure may differ: sets where both name sets, abstentions where any is."""
-    if measure.suffix.removeprefix("_") in _OF_SETS:
+    if measure.of_sets:
         both = (pair.before.experiment, pair.after.experiment)
         return all(one.scoring_method == "subset" for one in both)
-    if measure.suffix == "_abstain_share":
+    if measure.suffix == f"_{ABSTAIN_SHARE.name}":
         return any(cells.value.any() for cells in _both(data, pair, measure))
     return True
 
@@ -409,15 +409,11 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     says which way an axis moves verdicts, and how often. p values of effects on the shape of
     verdicts are adjusted by Benjamini-Hochberg over all of them.
     """
+    every = [pair for _, of_axis in axis_pairs(data, groups) for pair in of_axis]
     of_shape = []
     for measure in (_SCORE, _CONFIDENCE, *_SHAPE):
         metric = f"axis_effect{measure.suffix}"
-        members = [
-            pair
-            for _, of_axis in axis_pairs(data, groups)
-            for pair in of_axis
-            if _applies(data, pair, measure)
-        ]
+        members = [pair for pair in every if _applies(data, pair, measure)]
         pairs = [_controlled(data, pair, measure) for pair in members if pair.applied]
         changes = {_change(pair.scope): None for pair in members}
         compared = {(pair.axis, pair.start, pair.end) for pair in pairs}

@@ -174,17 +174,15 @@ def _cells(data: SweepData, group: Group) -> Iterator[_Cell]:
         if number in group.present and not judge.not_applied
     }
     names = {name for orders in judged.values() for name in orders}
-    ground_truth = group.judges[0].experiment.ground_truth
+    truth = truth_of(group, 0)
     for name in sorted(names):
         verdicts = {model: orders[name] for model, orders in judged.items() if name in orders}
         choices = choices_of(group.scope) | ({"order": name} if name else {})
-        if ground_truth is None:
+        if truth is None:
             yield _Cell(
                 choices, SCORE, {model: mean_scores(given) for model, given in verdicts.items()}
             )
             continue
-        labels = group.judges[0].of_kind("own")[0].labels
-        truth = truth_of(group, ground_truth, labels)
         if not isinstance(truth, str):
             stage = np.zeros(len(data.truth.value), dtype=np.int64)
             stage[group.items] = truth.stage

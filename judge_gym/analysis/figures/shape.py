@@ -7,7 +7,7 @@ import numpy as np
 
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
-from judge_gym.analysis.truths import truth_of
+from judge_gym.analysis.truths import Truth, truth_of
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import (
     FloatArray,
@@ -25,6 +25,7 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.metrics.regimes import DRAWS, SURE, UsePerItem, regime_chances
 from judge_gym.metrics.shape import (
+    MIDDLE_MASS,
     Readable,
     is_adjacent,
     jitter,
@@ -35,7 +36,6 @@ from judge_gym.store.results import ResultRow
 
 _SETS = "verdicts that may name several stages"
 CANNOT_TELL = "cannot tell"
-_OF_SETS = ("singleton_share", "set_size", "adjacent_share")
 
 TABLES = (
     FigureTable(
@@ -172,11 +172,11 @@ def shapes(group: Group) -> Iterator[ResultRow]:
 
 
 def _of_judge(group: Group, readable: Readable) -> Iterator[Estimate]:
-    for estimate in shape_shares(readable):
-        if estimate.metric == "middle_mass" and estimate.estimate is not None:
+    for estimate in shape_shares(readable, sets=group.is_subset):
+        if estimate.metric == MIDDLE_MASS.name and estimate.estimate is not None:
             even = (group.n_stages - 2) / group.n_stages
             yield replace(estimate, floor=even)
-        elif group.is_subset or estimate.metric not in _OF_SETS:
+        else:
             yield estimate
     yield from stage_entropy(readable.verdicts)
     yield jitter(readable.verdicts)
@@ -208,12 +208,9 @@ def _regime(group: Group, number: int, readable: Readable) -> tuple[str, Estimat
 
 def _reference(group: Group, number: int) -> FloatArray:
     """Return where each item stands in [0, 1]: as is known, else by the other judges' mean."""
-    ground_truth = group.judges[number].experiment.ground_truth
-    arms = group.own_arms[number]
-    if ground_truth is not None:
-        truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
-        if not isinstance(truth, str):
-            return np.where(truth.stage > 0, truth.index, np.nan)
+    truth = truth_of(group, number)
+    if isinstance(truth, Truth):
+        return np.where(truth.stage > 0, truth.index, np.nan)
     others = [other for other in group.present if other != number]
     reference = np.full(len(group.items), np.nan)
     if others:

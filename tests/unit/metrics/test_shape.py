@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judge_gym.metrics.polarization import entropy
 from judge_gym.metrics.shape import (
     SET_WIDTH,
     Readable,
-    entropy_of,
     is_adjacent,
     jitter,
     shape_shares,
@@ -59,10 +59,10 @@ def test_a_set_is_adjacent_when_its_stages_follow_each_other(mask: int) -> None:
 
 def test_entropy_is_that_of_the_mean_distribution_corrected_by_the_jackknife() -> None:
     # Stages 1, 1, 2: p = (2/3, 1/3). Without one item: (1/2, 1/2) twice, (1, 0) once.
-    entropy, in_use = stage_entropy(readable([1], [1], [2]).verdicts)
-    whole = float(entropy_of(np.array([2 / 3, 1 / 3])))
+    bits, in_use = stage_entropy(readable([1], [1], [2]).verdicts)
+    whole = float(entropy(np.array([2 / 3, 1 / 3])))
     corrected = 3 * whole - 2 * (1 + 1 + 0) / 3
-    assert entropy.estimate == pytest.approx(corrected / 2)
+    assert bits.estimate == pytest.approx(corrected / 2)
     assert in_use.estimate == pytest.approx(2**corrected)
     constant, one = stage_entropy(readable([1], [1], [1]).verdicts)
     assert (constant.estimate, one.estimate) == (0, 1)
@@ -73,12 +73,12 @@ def test_entropy_is_that_of_the_mean_distribution_corrected_by_the_jackknife() -
 def test_the_correction_takes_most_of_the_bias_of_few_items() -> None:
     rng = np.random.default_rng(1)
     p = np.array([0.5, 0.3, 0.15, 0.05])
-    true = float(entropy_of(p)) / 2
+    true = float(entropy(p)) / 2
     corrected, plain = [], []
     for _ in range(400):
         drawn = rng.choice(4, size=12, p=p)
         corrected.append(stage_entropy(readable(*[[2**s] for s in drawn]).verdicts)[0].estimate)
-        plain.append(float(entropy_of(np.bincount(drawn, minlength=4) / 12)) / 2)
+        plain.append(float(entropy(np.bincount(drawn, minlength=4) / 12)) / 2)
     assert abs(np.mean(corrected) - true) < abs(np.mean(plain) - true) / 3
 
 
