@@ -139,7 +139,7 @@ def test_overwrite_replaces_edits(
 ) -> None:
     output = command("database", "init", "--overwrite").fine().output
     assert {name: server.stands(name) for name in edited} == made
-    assert "3 deployments changed" in output, output
+    assert "3 deployments changed" in output
 
 
 def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
