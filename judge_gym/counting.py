@@ -20,6 +20,9 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
+SIMULATED_COST = "0 (simulated)"
+
+
 def cost_in_words(usd: float, unknown: int, at_most_usd: float = 0.0) -> str:
     """Return a cost in US dollars: what is known, and of how many requests it is not.
 

@@ -7,7 +7,7 @@ from deployments.cli.output import console, show_table
 from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.calibration.design import Perturber
-from judge_gym.counting import counted
+from judge_gym.counting import SIMULATED_COST, counted
 from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
@@ -22,7 +22,7 @@ from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import is_simulated_model, is_simulated_provider
 from judge_gym.settings import settings
 
-_UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
+_UNKNOWN = "—"
 _NAMES = ("workflow", "what", "provider")
 RETRIED_ONCE = "Unparseable answers are retried once, with one more call each."
 _COUNTED = (
@@ -249,7 +249,7 @@ def _whole(used: Sequence[UsageEstimate | None], *, simulated: bool) -> tuple[st
     return (
         f"{sum(estimate.prompt_tokens for estimate in estimates):,}",
         f"{sum(estimate.answer_tokens for estimate in estimates):,}",
-        _SIMULATED_COST if simulated else " + ".join(parts),
+        SIMULATED_COST if simulated else " + ".join(parts),
         "up to 24 h"
         if any(estimate.batched for estimate in estimates)
         else duration(sum(estimate.seconds for estimate in estimates)),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import cost_in_words, counted
+from judge_gym.counting import SIMULATED_COST, cost_in_words, counted
 from judge_gym.design.names import CRITIC, PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
@@ -79,9 +79,6 @@ class Expected:
     why: str
 
 
-SIMULATED = "0 (simulated)"
-
-
 @dataclass(frozen=True)
 class UnknownOutcomes:
     """Calls whose run ended before their answer: it may have been billed, and is not stored."""
@@ -135,7 +132,11 @@ class Status:
         """The cost so far: "0.0123 USD, and 2 calls of unknown price"."""
         if self.simulated:
             lost = counted(self.unknown.calls, "request")
-            return f"0 (simulated; {lost} of unknown outcome)" if self.unknown.calls else SIMULATED
+            return (
+                f"0 (simulated; {lost} of unknown outcome)"
+                if self.unknown.calls
+                else SIMULATED_COST
+            )
         return cost_in_words(self.spent.cost_usd, self.spent.unpriced, self.spent.at_most_usd)
 
     @property

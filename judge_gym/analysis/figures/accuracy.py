@@ -24,10 +24,10 @@ from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.model_names import RECORDED
 from judge_gym.store.results import ResultRow
 
-_REQUIRES_1 = "a control with an index for its items"
-_REQUIRES_2 = "recorded scores with half points, or of more values than stages"
-_REQUIRES_3 = "single verdicts on items whose known answer is a stage of the rubric"
-_REQUIRES_4 = (
+_CONTROL = "a control with an index for its items"
+_WRITTEN = "recorded scores with half points, or of more values than stages"
+_KNOWN = "single verdicts on items whose known answer is a stage of the rubric"
+_KNOWN_OF_THREE = (
     "single verdicts on items whose known answer is one of three stages or more (benchmark)"
 )
 
@@ -44,12 +44,12 @@ TABLES = (
         question="right",
         rank=0,
         figures=(
-            Figure("accuracy", "share", _REQUIRES_3),
-            Figure("cohens_kappa", "kappa", _REQUIRES_3),
-            Figure("stage_error", "stages", _REQUIRES_4),
-            Figure("cohens_kappa_quadratic", "kappa", _REQUIRES_4),
-            Figure("control_error", "0-1 scale", _REQUIRES_1),
-            Figure("control_rank_correlation", "rho", _REQUIRES_1),
+            Figure("accuracy", "share", _KNOWN),
+            Figure("cohens_kappa", "kappa", _KNOWN),
+            Figure("stage_error", "stages", _KNOWN_OF_THREE),
+            Figure("cohens_kappa_quadratic", "kappa", _KNOWN_OF_THREE),
+            Figure("control_error", "0-1 scale", _CONTROL),
+            Figure("control_rank_correlation", "rho", _CONTROL),
         ),
         columns=(
             Column("correct", "accuracy"),
@@ -80,7 +80,7 @@ TABLES = (
                 "1 - Σ w·observed / Σ w·expected, w = 1 off the diagonal, or (i - j)² "
                 "when quadratic (Cohen 1960, 1968)."
             ),
-            ("Interval: Fisher's z with variance (1 + ρ²/2)/(n - 3) (Bonett and Wright 2000)."),
+            "Interval: Fisher's z with variance (1 + ρ²/2)/(n - 3) (Bonett and Wright 2000).",
         ),
     ),
     FigureTable(
@@ -93,9 +93,9 @@ TABLES = (
         question="right",
         rank=50,
         figures=(
-            Figure("written_mean", "points as written", _REQUIRES_2),
-            Figure("written_error", "points as written", _REQUIRES_2),
-            Figure("written_correlation", "rho", _REQUIRES_2),
+            Figure("written_mean", "points as written", _WRITTEN),
+            Figure("written_error", "points as written", _WRITTEN),
+            Figure("written_correlation", "rho", _WRITTEN),
         ),
         columns=(
             Column("mean", "written_mean"),

@@ -50,7 +50,7 @@ TABLES = (
         ),
         sources=(
             "Source: Krippendorff 2019, Content Analysis, chapter 12.",
-            ("Source: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61."),
+            "Source: Gwet 2008, British Journal of Mathematical and Statistical Psychology 61.",
         ),
     ),
     FigureTable(

@@ -39,8 +39,8 @@ from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, Share, share_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
-_REQUIRES_1 = "a scored verdict"
-_REQUIRES_2 = "two experiments of a judge that differ in one axis alone"
+_SCORED = "a scored verdict"
+_TWO_LEVELS = "two experiments of a judge that differ in one axis alone"
 
 _HEADINGS = {
     "abstain_share": "abstains",
@@ -51,7 +51,7 @@ _HEADINGS = {
 
 
 def _panel_figures(prefix: str) -> tuple[Figure, ...]:
-    return tuple(Figure(f"{prefix}_{name}", "share", _REQUIRES_2) for name in _HEADINGS)
+    return tuple(Figure(f"{prefix}_{name}", "share", _TWO_LEVELS) for name in _HEADINGS)
 
 
 def _panel_columns(prefix: str) -> tuple[Column, ...]:
@@ -68,8 +68,8 @@ TABLES = (
         question="design",
         rank=0,
         figures=(
-            Figure("axis_effect", "0-1 scale", _REQUIRES_2),
-            Figure("axis_effect_confidence", "probability", _REQUIRES_2),
+            Figure("axis_effect", "0-1 scale", _TWO_LEVELS),
+            Figure("axis_effect_confidence", "probability", _TWO_LEVELS),
         ),
         columns=(
             Column("verdict", "axis_effect"),
@@ -97,8 +97,8 @@ TABLES = (
         question="design",
         rank=10,
         figures=(
-            Figure("contrast", "0-1 scale", _REQUIRES_2),
-            Figure("contrast_confidence", "probability", _REQUIRES_2),
+            Figure("contrast", "0-1 scale", _TWO_LEVELS),
+            Figure("contrast_confidence", "probability", _TWO_LEVELS),
         ),
         columns=(
             Column("verdict", "contrast"),
@@ -144,10 +144,10 @@ TABLES = (
     ),
     FigureTable(
         "Which level gives the higher verdicts",
-        ("Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither."),
+        "Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither.",
         question="design",
         rank=20,
-        figures=(Figure("axis_share_higher", "share", _REQUIRES_2),),
+        figures=(Figure("axis_share_higher", "share", _TWO_LEVELS),),
         columns=(Column("share", "axis_share_higher"), Column("pairs", "axis_share_higher", "n")),
         in_terminal=False,
         formulas=("(pairs won + half the ties) / pairs",),
@@ -155,7 +155,7 @@ TABLES = (
     ),
     FigureTable(
         "Concepts compared",
-        ("Rank correlation of mean scores between two concepts, over what both were judged by."),
+        "Rank correlation of mean scores between two concepts, over what both were judged by.",
         question="design",
         rank=40,
         figures=(Figure("concept_rank_correlation", "rho", "two concepts"),),
@@ -177,9 +177,9 @@ TABLES = (
         question="design",
         rank=50,
         figures=(
-            Figure("regression", "0-1 scale or probability", _REQUIRES_1),
-            Figure("regression_ordered_logit", "log odds", _REQUIRES_1),
-            Figure("regression_mixed_model", "0-1 scale or squared 0-1 scale", _REQUIRES_1),
+            Figure("regression", "0-1 scale or probability", _SCORED),
+            Figure("regression_ordered_logit", "log odds", _SCORED),
+            Figure("regression_mixed_model", "0-1 scale or squared 0-1 scale", _SCORED),
         ),
         columns=(
             Column("coefficient", "regression"),

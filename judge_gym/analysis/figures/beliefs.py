@@ -45,8 +45,8 @@ NEEDS_THIRTY_ITEMS = (
 SHAFER = (
     "The chance that a verdict of one judge and one of the other are incompatible (Shafer 1976)."
 )
-_REQUIRES_1 = "verdicts of two judges on the same items"
-_REQUIRES_2 = "verdicts that may name several stages"
+_TWO_JUDGES = "verdicts of two judges on the same items"
+_SETS = "verdicts that may name several stages"
 
 TABLES = (
     FigureTable(
@@ -87,12 +87,12 @@ TABLES = (
     ),
     FigureTable(
         "Conflict and distance by pair",
-        ("The same for two judges at a time."),
+        "The same for two judges at a time.",
         question="stand-apart",
         rank=70,
         figures=(
-            Figure("conflict_pair", "probability", _REQUIRES_1),
-            Figure("belief_distance_pair", "squared Jaccard distance", _REQUIRES_1),
+            Figure("conflict_pair", "probability", _TWO_JUDGES),
+            Figure("belief_distance_pair", "squared Jaccard distance", _TWO_JUDGES),
         ),
         columns=(
             Column("conflict k", "conflict_pair"),
@@ -138,7 +138,7 @@ TABLES = (
     ),
     FigureTable(
         "Uncertainty after combining",
-        ("Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1."),
+        "Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1.",
         question="stand-apart",
         rank=90,
         figures=(Figure("combined_gap", "probability"),),
@@ -182,7 +182,7 @@ TABLES = (
         rank=30,
         figures=(
             Figure("self_conflict", "probability"),
-            Figure("uncertainty_gap", "probability", _REQUIRES_2),
+            Figure("uncertainty_gap", "probability", _SETS),
         ),
         columns=(
             Column("self-conflict", "self_conflict"),
@@ -208,9 +208,9 @@ TABLES = (
         question="forced-choice",
         rank=40,
         figures=(
-            Figure("belief", "probability", _REQUIRES_2),
-            Figure("betp", "probability", _REQUIRES_2),
-            Figure("plausibility", "probability", _REQUIRES_2),
+            Figure("belief", "probability", _SETS),
+            Figure("betp", "probability", _SETS),
+            Figure("plausibility", "probability", _SETS),
         ),
         columns=(
             Column("Bel", "belief"),

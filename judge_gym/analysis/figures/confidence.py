@@ -14,7 +14,7 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.store.results import ResultRow
 
-_REQUIRES = (
+_LOGPROBS = (
     "single verdicts with `logprobs: true` on items whose known answer is a stage of the rubric"
 )
 
@@ -88,8 +88,8 @@ TABLES = (
         question="confidence",
         rank=10,
         figures=(
-            Figure("letter_overconfidence", "probability", _REQUIRES),
-            Figure("letter_brier_score", "probability", _REQUIRES),
+            Figure("letter_overconfidence", "probability", _LOGPROBS),
+            Figure("letter_brier_score", "probability", _LOGPROBS),
         ),
         columns=(
             Column("overconfidence", "letter_overconfidence"),

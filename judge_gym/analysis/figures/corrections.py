@@ -43,7 +43,7 @@ RANDOM_PART = (
     "Needs 20 labelled items, a random part of all, and two others; labels that crowd at one end"
     " give no interval."
 )
-_REQUIRES = "labels, of people or known answers, for a part of the items"
+_LABELS = "labels, of people or known answers, for a part of the items"
 
 TABLES = (
     FigureTable(
@@ -58,10 +58,10 @@ TABLES = (
         question="right",
         rank=90,
         figures=(
-            Figure("corrected_mean", "0-1 scale", _REQUIRES),
-            Figure("corrected_mean_stratified", "0-1 scale", _REQUIRES),
-            Figure("corrected_share", "share", _REQUIRES),
-            Figure("corrected_share_rogan_gladen", "share", _REQUIRES),
+            Figure("corrected_mean", "0-1 scale", _LABELS),
+            Figure("corrected_mean_stratified", "0-1 scale", _LABELS),
+            Figure("corrected_share", "share", _LABELS),
+            Figure("corrected_share_rogan_gladen", "share", _LABELS),
             Figure(
                 "corrected_difference",
                 "0-1 scale",
@@ -110,8 +110,8 @@ TABLES = (
         question="right",
         rank=100,
         figures=(
-            Figure("labels_next", "labels", _REQUIRES),
-            Figure("labels_half_width", "0-1 scale", _REQUIRES),
+            Figure("labels_next", "labels", _LABELS),
+            Figure("labels_half_width", "0-1 scale", _LABELS),
         ),
         columns=(
             Column("labels", "labels_next", digits=0),

@@ -21,7 +21,7 @@ from judge_gym.metrics.interactions import PARTS, sign_changes, variance_shares
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
-_REQUIRES = "two axes that are crossed"
+_CROSSED = "two axes that are crossed"
 
 TABLES = (
     FigureTable(
@@ -33,9 +33,9 @@ TABLES = (
         question="design",
         rank=100,
         figures=(
-            Figure("interaction_share_first", "share", _REQUIRES),
-            Figure("interaction_share_second", "share", _REQUIRES),
-            Figure("interaction_share_both", "share", _REQUIRES),
+            Figure("interaction_share_first", "share", _CROSSED),
+            Figure("interaction_share_second", "share", _CROSSED),
+            Figure("interaction_share_both", "share", _CROSSED),
         ),
         columns=(
             Column("axis", "interaction_share_first"),
@@ -66,9 +66,9 @@ TABLES = (
         question="design",
         rank=110,
         figures=(
-            Figure("effect_over_levels", "0-1 scale", _REQUIRES),
-            Figure("effect_lowest", "0-1 scale", _REQUIRES),
-            Figure("effect_highest", "0-1 scale", _REQUIRES),
+            Figure("effect_over_levels", "0-1 scale", _CROSSED),
+            Figure("effect_lowest", "0-1 scale", _CROSSED),
+            Figure("effect_highest", "0-1 scale", _CROSSED),
         ),
         columns=(
             Column("mean effect", "effect_over_levels"),

@@ -24,7 +24,7 @@ from judge_gym.metrics.polarization import mean_jensen_shannon
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
-_REQUIRES = "two cells in which the same judges applied a common rubric"
+_TWO_CELLS = "two cells in which the same judges applied a common rubric"
 
 TABLES = (
     FigureTable(
@@ -38,10 +38,10 @@ TABLES = (
         question="design",
         rank=60,
         figures=(
-            Figure("specification_median", "0-1 scale or share", _REQUIRES),
-            Figure("specification_same_sign", "share", _REQUIRES),
-            Figure("specification_significant", "share", _REQUIRES),
-            Figure("specification_against", "share", _REQUIRES),
+            Figure("specification_median", "0-1 scale or share", _TWO_CELLS),
+            Figure("specification_same_sign", "share", _TWO_CELLS),
+            Figure("specification_significant", "share", _TWO_CELLS),
+            Figure("specification_against", "share", _TWO_CELLS),
         ),
         columns=(
             Column("median", "specification_median"),
@@ -71,10 +71,10 @@ TABLES = (
     ),
     FigureTable(
         "Cells of the specification curves",
-        ("The claim in each cell, with its 95% interval."),
+        "The claim in each cell, with its 95% interval.",
         question="design",
         rank=70,
-        figures=(Figure("specification", "0-1 scale or share", _REQUIRES),),
+        figures=(Figure("specification", "0-1 scale or share", _TWO_CELLS),),
         columns=(Column("estimate", "specification"), Column("items", "specification", "items")),
         in_terminal=False,
         formulas=("as above, one cell at a time; t interval over items",),

@@ -27,7 +27,7 @@ from judge_gym.store.results import ResultRow
 TABLES = (
     FigureTable(
         "Abstention",
-        ("Share of the judgements made in which a judge abstained: neither a score nor a failure."),
+        "Share of the judgements made in which a judge abstained: neither a score nor a failure.",
         question="went-wrong",
         rank=0,
         figures=(Figure("abstention_rate", "share"),),

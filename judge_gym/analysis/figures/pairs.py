@@ -24,8 +24,8 @@ from judge_gym.model_names import RECORDED
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
-_REQUIRES_1 = "a benchmark of pairs judged in both orders"
-_REQUIRES_2 = "a published figure in the mapping of recorded pairs"
+_BOTH_ORDERS = "a benchmark of pairs judged in both orders"
+_PUBLISHED = "a published figure in the mapping of recorded pairs"
 
 TABLES = (
     FigureTable(
@@ -38,9 +38,9 @@ TABLES = (
         question="right",
         rank=10,
         figures=(
-            Figure("accuracy_both_orders", "share", _REQUIRES_1),
-            Figure("pair_balance", "right less wrong", _REQUIRES_1),
-            Figure("order_inconsistency", "share", _REQUIRES_1),
+            Figure("accuracy_both_orders", "share", _BOTH_ORDERS),
+            Figure("pair_balance", "right less wrong", _BOTH_ORDERS),
+            Figure("order_inconsistency", "share", _BOTH_ORDERS),
         ),
         columns=(
             Column("correct", "accuracy_both_orders"),
@@ -72,15 +72,15 @@ TABLES = (
         question="right",
         rank=20,
         figures=(
-            Figure("accuracy_of_all", "share", _REQUIRES_1),
-            Figure("accuracy_as_listed", "share", _REQUIRES_1),
-            Figure("accuracy_swapped", "share", _REQUIRES_1),
-            Figure("accuracy_every_order", "share", _REQUIRES_1),
-            Figure("same_winner", "share", _REQUIRES_1),
-            Figure("same_tie", "share", _REQUIRES_1),
-            Figure("same_choice", "share", _REQUIRES_1),
-            Figure("first_shown_share", "share", _REQUIRES_1),
-            Figure("kappa_between_orders", "kappa", _REQUIRES_1),
+            Figure("accuracy_of_all", "share", _BOTH_ORDERS),
+            Figure("accuracy_as_listed", "share", _BOTH_ORDERS),
+            Figure("accuracy_swapped", "share", _BOTH_ORDERS),
+            Figure("accuracy_every_order", "share", _BOTH_ORDERS),
+            Figure("same_winner", "share", _BOTH_ORDERS),
+            Figure("same_tie", "share", _BOTH_ORDERS),
+            Figure("same_choice", "share", _BOTH_ORDERS),
+            Figure("first_shown_share", "share", _BOTH_ORDERS),
+            Figure("kappa_between_orders", "kappa", _BOTH_ORDERS),
         ),
         columns=(
             Column("right", "accuracy_of_all"),
@@ -105,7 +105,7 @@ TABLES = (
     ),
     FigureTable(
         "Pairs over wordings",
-        ("Accuracy on all judgements under the wordings of the prompt that all judges have."),
+        "Accuracy on all judgements under the wordings of the prompt that all judges have.",
         question="right",
         rank=30,
         figures=(
@@ -133,12 +133,12 @@ TABLES = (
         question="right",
         rank=40,
         figures=(
-            Figure("accuracy_of_all_as_published", "share", _REQUIRES_2),
-            Figure("accuracy_as_listed_as_published", "share", _REQUIRES_2),
-            Figure("accuracy_swapped_as_published", "share", _REQUIRES_2),
-            Figure("accuracy_every_order_as_published", "share", _REQUIRES_2),
-            Figure("same_choice_as_published", "share", _REQUIRES_2),
-            Figure("kappa_between_orders_as_published", "kappa", _REQUIRES_2),
+            Figure("accuracy_of_all_as_published", "share", _PUBLISHED),
+            Figure("accuracy_as_listed_as_published", "share", _PUBLISHED),
+            Figure("accuracy_swapped_as_published", "share", _PUBLISHED),
+            Figure("accuracy_every_order_as_published", "share", _PUBLISHED),
+            Figure("same_choice_as_published", "share", _PUBLISHED),
+            Figure("kappa_between_orders_as_published", "kappa", _PUBLISHED),
         ),
         columns=tuple(
             cell

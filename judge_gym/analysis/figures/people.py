@@ -30,7 +30,7 @@ from judge_gym.seeds import derive_seed
 from judge_gym.store.results import ResultRow
 
 ALT_TEST = "Source: Calderon, Reichart and Dror 2025, ACL (alternative annotator test)."
-_REQUIRES = "labels of people for its items (judge-gym data import-annotations)"
+_LABELS = "labels of people for its items (judge-gym data import-annotations)"
 
 TABLES = (
     FigureTable(
@@ -45,9 +45,9 @@ TABLES = (
         question="right",
         rank=60,
         figures=(
-            Figure("alt_test_winning_rate", "share", _REQUIRES),
-            Figure("alt_test_advantage", "probability", _REQUIRES),
-            Figure("alt_test_lead", "share", _REQUIRES),
+            Figure("alt_test_winning_rate", "share", _LABELS),
+            Figure("alt_test_advantage", "probability", _LABELS),
+            Figure("alt_test_lead", "share", _LABELS),
         ),
         columns=(
             Column("winning rate", "alt_test_winning_rate"),
@@ -78,11 +78,11 @@ TABLES = (
         question="right",
         rank=70,
         figures=(
-            Figure("people_distance", "share", _REQUIRES),
-            Figure("people_distance_excess", "share", _REQUIRES),
-            Figure("people_distance_ordinal", "share", _REQUIRES),
-            Figure("people_distance_ordinal_excess", "share", _REQUIRES),
-            Figure("people_belief_distance", "squared distance", _REQUIRES),
+            Figure("people_distance", "share", _LABELS),
+            Figure("people_distance_excess", "share", _LABELS),
+            Figure("people_distance_ordinal", "share", _LABELS),
+            Figure("people_distance_ordinal_excess", "share", _LABELS),
+            Figure("people_belief_distance", "squared distance", _LABELS),
         ),
         columns=(
             Column("distance", "people_distance"),
@@ -107,10 +107,10 @@ TABLES = (
     ),
     FigureTable(
         "Agreement of people",
-        ("Agreement of the people with each other beyond chance: Krippendorff's alpha."),
+        "Agreement of the people with each other beyond chance: Krippendorff's alpha.",
         question="right",
         rank=80,
-        figures=(Figure("people_alpha_ordinal", "agreement beyond chance", _REQUIRES),),
+        figures=(Figure("people_alpha_ordinal", "agreement beyond chance", _LABELS),),
         columns=(
             Column("alpha", "people_alpha_ordinal"),
             Column("items", "people_alpha_ordinal", "items"),

@@ -34,7 +34,7 @@ _FLOOR = (
 TABLES = (
     FigureTable(
         "Polarization",
-        (f"How far judge families stand apart on the same items, in bits from 0 to 1. {_FLOOR}"),
+        f"How far judge families stand apart on the same items, in bits from 0 to 1. {_FLOOR}",
         question="stand-apart",
         rank=0,
         figures=(

@@ -24,7 +24,7 @@ from judge_gym.metrics.reasoning import (
 from judge_gym.model_names import is_simulated_model
 from judge_gym.store.results import ResultRow
 
-_REQUIRES = "a `score_critic` in its file, and scored verdicts"
+_CRITIC = "a `score_critic` in its file, and scored verdicts"
 
 TABLES = (
     FigureTable(
@@ -37,12 +37,12 @@ TABLES = (
         question="went-wrong",
         rank=30,
         figures=(
-            Figure("reasoning_passes", "share", _REQUIRES),
-            Figure("reasoning_observable", "share", _REQUIRES),
-            Figure("reasoning_consistent", "share", _REQUIRES),
-            Figure("reasoning_uses_evidence", "share", _REQUIRES),
-            Figure("reasoning_absent", "share", _REQUIRES),
-            Figure("reasoning_unmarked", "share", _REQUIRES),
+            Figure("reasoning_passes", "share", _CRITIC),
+            Figure("reasoning_observable", "share", _CRITIC),
+            Figure("reasoning_consistent", "share", _CRITIC),
+            Figure("reasoning_uses_evidence", "share", _CRITIC),
+            Figure("reasoning_absent", "share", _CRITIC),
+            Figure("reasoning_unmarked", "share", _CRITIC),
         ),
         columns=(
             Column("passes", "reasoning_passes"),
@@ -66,8 +66,8 @@ TABLES = (
         question="went-wrong",
         rank=40,
         figures=(
-            Figure("score_mean_passing", "0-1 scale", _REQUIRES),
-            Figure("score_mean_shift", "0-1 scale", _REQUIRES),
+            Figure("score_mean_passing", "0-1 scale", _CRITIC),
+            Figure("score_mean_shift", "0-1 scale", _CRITIC),
         ),
         columns=(
             Column("mean, passing", "score_mean_passing"),
@@ -87,8 +87,8 @@ TABLES = (
         question="went-wrong",
         rank=50,
         figures=(
-            Figure("polarization_excess_passing", "bits", _REQUIRES),
-            Figure("polarization_excess_shift", "bits", _REQUIRES),
+            Figure("polarization_excess_passing", "bits", _CRITIC),
+            Figure("polarization_excess_shift", "bits", _CRITIC),
         ),
         columns=(
             Column("P - P0, passing", "polarization_excess_passing"),

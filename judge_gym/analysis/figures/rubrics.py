@@ -28,8 +28,8 @@ NEEDS_CROSSED = (
     "Judges and rubrics that are not fully crossed, and terms that the design cannot tell apart"
     ' (one replicate per cell), are "not estimable"; see complete_block.'
 )
-_REQUIRES_1 = "a judge that applied a rival's rubric"
-_REQUIRES_2 = "a judge that applied a second rubric of its own"
+_RIVAL = "a judge that applied a rival's rubric"
+_SECOND_RUBRIC = "a judge that applied a second rubric of its own"
 
 TABLES = (
     FigureTable(
@@ -42,8 +42,8 @@ TABLES = (
         question="rubrics",
         rank=0,
         figures=(
-            Figure("swap_sensitivity", "probability", _REQUIRES_1),
-            Figure("sham_sensitivity", "probability", _REQUIRES_2),
+            Figure("swap_sensitivity", "probability", _RIVAL),
+            Figure("sham_sensitivity", "probability", _SECOND_RUBRIC),
         ),
         columns=(
             Column("rival's rubric", "swap_sensitivity"),
@@ -71,8 +71,8 @@ TABLES = (
         question="rubrics",
         rank=10,
         figures=(
-            Figure("swap_verdict_shift", "0-1 scale", _REQUIRES_1),
-            Figure("sham_verdict_shift", "0-1 scale", _REQUIRES_2),
+            Figure("swap_verdict_shift", "0-1 scale", _RIVAL),
+            Figure("sham_verdict_shift", "0-1 scale", _SECOND_RUBRIC),
         ),
         columns=(
             Column("rival's rubric", "swap_verdict_shift"),
@@ -97,8 +97,8 @@ TABLES = (
         question="rubrics",
         rank=20,
         figures=(
-            Figure("swap_verdict_change", "0-1 scale", _REQUIRES_1),
-            Figure("sham_verdict_change", "0-1 scale", _REQUIRES_2),
+            Figure("swap_verdict_change", "0-1 scale", _RIVAL),
+            Figure("sham_verdict_change", "0-1 scale", _SECOND_RUBRIC),
         ),
         columns=(
             Column("rival's rubric", "swap_verdict_change"),
@@ -127,8 +127,8 @@ TABLES = (
         question="rubrics",
         rank=30,
         figures=(
-            Figure("decomposition", "squared 0-1 scale", _REQUIRES_1),
-            Figure("decomposition_share", "share of polarization", _REQUIRES_1),
+            Figure("decomposition", "squared 0-1 scale", _RIVAL),
+            Figure("decomposition_share", "share of polarization", _RIVAL),
         ),
         columns=(
             Column("part", "decomposition", digits=3),

@@ -15,9 +15,9 @@ from judge_gym.metrics.subsets import forced_choice
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
-_REQUIRES_1 = "subset verdicts on items whose known answer is a stage of the rubric"
-_REQUIRES_2 = "the same judges with single and with subset verdicts under a common rubric"
-_REQUIRES_3 = "verdicts that may name several stages"
+_KNOWN = "subset verdicts on items whose known answer is a stage of the rubric"
+_BOTH_FORMS = "the same judges with single and with subset verdicts under a common rubric"
+_SETS = "verdicts that may name several stages"
 
 TABLES = (
     FigureTable(
@@ -30,10 +30,10 @@ TABLES = (
         question="forced-choice",
         rank=0,
         figures=(
-            Figure("forced_choice_polarization_drop", "bits", _REQUIRES_2),
-            Figure("forced_choice_polarization", "bits", _REQUIRES_2),
-            Figure("forced_choice_distance_drop", "squared Jaccard distance", _REQUIRES_2),
-            Figure("forced_choice_distance", "squared Jaccard distance", _REQUIRES_2),
+            Figure("forced_choice_polarization_drop", "bits", _BOTH_FORMS),
+            Figure("forced_choice_polarization", "bits", _BOTH_FORMS),
+            Figure("forced_choice_distance_drop", "squared Jaccard distance", _BOTH_FORMS),
+            Figure("forced_choice_distance", "squared Jaccard distance", _BOTH_FORMS),
         ),
         columns=(
             Column("P: drop", "forced_choice_polarization_drop"),
@@ -60,8 +60,8 @@ TABLES = (
         question="forced-choice",
         rank=10,
         figures=(
-            Figure("subset_width", "share", _REQUIRES_3),
-            Figure("subset_information", "share", _REQUIRES_3),
+            Figure("subset_width", "share", _SETS),
+            Figure("subset_information", "share", _SETS),
         ),
         columns=(
             Column("of the stages", "subset_width"),
@@ -83,10 +83,10 @@ TABLES = (
         question="forced-choice",
         rank=20,
         figures=(
-            Figure("coverage", "share", _REQUIRES_1),
-            Figure("accuracy_discounted", "utility", _REQUIRES_1),
-            Figure("accuracy_u65", "utility", _REQUIRES_1),
-            Figure("accuracy_u80", "utility", _REQUIRES_1),
+            Figure("coverage", "share", _KNOWN),
+            Figure("accuracy_discounted", "utility", _KNOWN),
+            Figure("accuracy_u65", "utility", _KNOWN),
+            Figure("accuracy_u80", "utility", _KNOWN),
         ),
         columns=(
             Column("coverage", "coverage"),
