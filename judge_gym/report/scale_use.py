@@ -81,6 +81,6 @@ def _regime(rows: Sequence[ResultRow]) -> str:
     if len(rows) > 1:
         counts = Counter(names)
         told = ", ".join(f"{name} in {counts[name]}" for name in _ORDER if counts[name])
-        return f"{told} settings"
+        return f"{told} of {counted(len(names), 'setting')}"
     sure = chance is not None and names[0] != CANNOT_TELL
     return f"{names[0]} ({number(chance)})" if sure else names[0]
