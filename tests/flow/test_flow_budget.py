@@ -4,6 +4,7 @@ And the settings of one run.
 """
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from judge_gym.errors import ConfigError
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.report.table import escaped
 from judge_gym.store import tables as t
-from support.flow_runs import artifacts, error_of, run_beside
+from support.flow_runs import artifacts, error_of, flows_at, run_beside
 from support.misbehaving import Step, answers, refuses
+from support.prefect_server import ServerProcess
 from support.sweeps import scoring_sweep
 
 pytestmark = pytest.mark.slow
@@ -161,21 +163,32 @@ def test_a_cost_that_cannot_be_known_cannot_be_bounded(sweep_file: Path, databas
     assert requests == judged(database) == 0
 
 
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[None]:
+    """Flows are recorded by a server of their own, since a variable holds for every run of one."""
+    (tmp_path / "server").mkdir()
+    process = ServerProcess(tmp_path / "server")
+    process.start()
+    try:
+        with flows_at(process.server, tmp_path):
+            yield
+    finally:
+        process.stop()
+
+
+@pytest.mark.usefixtures("own_server")
 def test_a_run_has_its_parameters_and_over_them_the_prefect_variable(sweep_file: Path) -> None:
     """A call is attempted as often as the setting says before the budget of one call is used up."""
     budget, given, broken = "{max_calls: 1}", {"call_attempts": 1}, refuses(500, "broken")
     _, requests = run_sweep(sweep_file, budget, broken, settings=given)
     assert requests == 1
     asyncio.run(Variable.aset("judge_gym_settings", {"call_attempts": 2}, overwrite=True))
-    try:
-        _, requests = run_sweep(sweep_file, "{max_calls: 2}", broken, settings=given)
-        assert requests == 2
-        asyncio.run(Variable.aset("judge_gym_settings", "five", overwrite=True))
-        state, requests = run_sweep(sweep_file, budget, answers())
-        assert "judge_gym_settings is not a JSON object" in str(error_of(state))
-        assert requests == 0
-    finally:
-        asyncio.run(Variable.aunset("judge_gym_settings"))
+    _, requests = run_sweep(sweep_file, "{max_calls: 2}", broken, settings=given)
+    assert requests == 2
+    asyncio.run(Variable.aset("judge_gym_settings", "five", overwrite=True))
+    state, requests = run_sweep(sweep_file, budget, answers())
+    assert "judge_gym_settings is not a JSON object" in str(error_of(state))
+    assert requests == 0
 
 
 def test_a_bound_per_hour_fails_the_run_so_that_a_command_can_rerun_it_later(

@@ -61,17 +61,17 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
         )
         parts = ("--only", "w1-evidence", "--only", "w2-rubric", "--only", "w3-scoring")
         run = command.start("sweep", "run", file, *parts)
+        api = Server(server.server.url)
         until(lambda: samples(own_database) >= 5, "some judgements", 300)
+        until(lambda: slots(api) > 0, "a task in a slot")
         server.kill()
         server.start()
         output, errors = run.communicate(timeout=500)
         assert run.returncode == 0, output + errors
         assert samples(own_database) == JUDGEMENTS
         assert Simulator(url).answered() == JUDGEMENTS
-        api = Server(server.server.url)
         in_memory = server.server.environment[LEASES_VARIABLE] == LEASES_IN_MEMORY
-        taken = api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"]
-        assert (taken > 0) == in_memory
+        assert (slots(api) > 0) == in_memory
         said = command("doctor").output
         assert ("a restart loses the slots" in said) == in_memory
         assert ("slots of tag:provider:away" in said) == in_memory
@@ -79,7 +79,11 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
         again = file.read_text().replace("replicates: 60", "replicates: 62")
         file.write_text(again)
         command("sweep", "run", file, *parts, "--yes").fine()
-        assert api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"] == 0
+        assert slots(api) == 0
+
+
+def slots(api: Server) -> int:
+    return int(api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"])
 
 
 def samples(url: str) -> int:

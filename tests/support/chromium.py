@@ -49,9 +49,11 @@ class Browser:
     """The hosts and ports that pages have asked for anything."""
 
     def open(self, url: str, *texts: str, seconds: float = 60.0) -> str:
-        """Open a page and wait until it shows all of these texts; what else it shows, too."""
+        """Open a page and wait until it is read, scripts and all, and shows all of these texts."""
         self.ask("Page.navigate", url=url)
-        return self.shows(*texts, seconds=seconds)
+        shown = self.shows(*texts, seconds=seconds)
+        until(lambda: self.value("document.readyState !== 'loading'"), f"all of {url}", seconds)
+        return shown
 
     def shows(self, *texts: str, seconds: float = 60.0) -> str:
         """Wait until the page shows all of these texts; all it shows."""
@@ -80,6 +82,7 @@ class Browser:
     def value(self, expression: str) -> Any:
         """The value of an expression of JavaScript on the page."""
         given = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in given, f"{expression}: {given['exceptionDetails']}"
         return given["result"].get("value")
 
     def log_in(self, address: str, password: str) -> None:
