@@ -16,7 +16,7 @@ PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() +
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -45,6 +45,10 @@ slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo,
 
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
 	@$(PYTEST) -m stress
+
+# Most of the stress tests wait, so others use the cores meanwhile.
+long: $(READY) ## Run slow and stress tests together, in less time than one after the other
+	@$(PYTEST) -m "slow or stress"
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)

@@ -28,7 +28,6 @@ from judge_gym.metrics.accuracy import cohens_kappa, share_correct, subset_accur
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
     belief_distance,
-    combination_record,
     conflict,
     item_conflicts,
     self_conflict,
@@ -36,6 +35,7 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import IntArray, Probes, Verdicts, mean_scores, scores
+from judge_gym.metrics.combining import by_rule, conflict_of_all
 from judge_gym.metrics.components import judge_icc
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
@@ -201,7 +201,7 @@ def plain(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[[], o
         ("belief distance, 45 pairs", lambda: belief_distance(cells)),
         ("uncertainty gap", lambda: uncertainty_gap(cells)),
         ("Bel, BetP, Pl", lambda: stage_support(cells)),
-        ("combinations", lambda: combination_record(cells)),
+        ("combinations", lambda: (conflict_of_all(cells), list(by_rule(cells)))),
         ("subset width", lambda: (subset_width(verdicts), subset_information(verdicts))),
         ("subset accuracy", lambda: subset_accuracy(verdicts, truth)),
         ("accuracy", lambda: share_correct(point, truth)),

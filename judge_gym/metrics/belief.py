@@ -12,7 +12,6 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
@@ -26,13 +25,12 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.masses import (
     CellMasses,
     Masses,
-    Rule,
-    TooManyProductsError,
     belief,
     betp,
     disjoint,
     gap,
     jaccard,
+    obstacle,
     plausibility,
     singletons,
 )
@@ -63,7 +61,7 @@ def conflict(cells: CellMasses) -> PairFigures:
     `self_conflict`. Needs two judges and n >= 1.
     """
     metric, unit = "conflict", "probability"
-    because = _obstacle(cells, 1, 2)
+    because = obstacle(cells, 1, 2)
     if because:
         return _no_pairs(metric, because, cells, unit)
     kept = cells.shared()
@@ -77,7 +75,7 @@ def self_conflict(cells: CellMasses) -> Estimate:
     judges. Needs n >= 2 in every cell of an item.
     """
     metric, unit = "self_conflict", "probability"
-    because = _obstacle(cells, 2, 1)
+    because = obstacle(cells, 2, 1)
     if because:
         return not_estimable(metric, because, n=cells.n, unit=unit)
     kept = cells.shared(2)
@@ -97,7 +95,7 @@ def belief_distance(cells: CellMasses) -> PairFigures:
     et al. 2012, Journal of Machine Learning Research 13.
     """
     metric, unit = "belief_distance", "squared Jaccard distance"
-    because = _obstacle(cells, 2, 2)
+    because = obstacle(cells, 2, 2)
     if because:
         return _no_pairs(metric, because, cells, unit)
     kept = cells.shared(2)
@@ -167,7 +165,7 @@ def uncertainty_gap(cells: CellMasses) -> Estimate:
     0 when every verdict names one stage, 1 when each names the whole scale. Needs n >= 1.
     """
     metric, unit = "uncertainty_gap", "probability"
-    because = _obstacle(cells, 1, 1)
+    because = obstacle(cells, 1, 1)
     if because:
         return not_estimable(metric, because, n=cells.n, unit=unit)
     kept = cells.shared()
@@ -191,7 +189,7 @@ def stage_support(cells: CellMasses) -> list[StageSupport]:
     """
     names, unit = ("belief", "betp", "plausibility"), "probability"
     points = singletons(cells.masses.n_stages)
-    because = _obstacle(cells, 1, 1)
+    because = obstacle(cells, 1, 1)
     if because:
         absent = [not_estimable(name, because, n=cells.n, unit=unit) for name in names]
         return [StageSupport(stage, *absent) for stage in range(1, len(points) + 1)]
@@ -211,50 +209,6 @@ def stage_support(cells: CellMasses) -> list[StageSupport]:
     ]
 
 
-def combination_record(cells: CellMasses) -> list[Estimate]:
-    """Return the results of the classical combination rules on the judges' mean masses, by item.
-
-    `dempster_conflict`: mean k of all judges at once, 1 where conflict is total;
-    `total_conflict`: share of items where it is, so that Dempster's rule gives nothing;
-    `combined_gap_RULE`: mean uncertainty gap after each rule, over the items where its result is
-    defined. All in [0, 1]. Needs two judges and n >= 1; Dubois-Prade and PCR6 list every product
-    of the judges' masses, and are not estimable with too many.
-    """
-    because = _obstacle(cells, 1, 2)
-    if because:
-        names = ["dempster_conflict", "total_conflict", *map(_gap_name, Rule)]
-        return [not_estimable(name, because, n=cells.n) for name in names]
-    kept = cells.shared()
-    judges = [replace(kept.masses, mass=kept.masses.mass[:, j]) for j in range(kept.n_judges)]
-    classical = Rule.DEMPSTER.combine(judges)
-    undefined = (~classical.defined).astype(np.int64)
-    total = clustered_share("total_conflict", undefined, np.ones_like(undefined))
-    level = np.where(classical.defined, classical.conflict, 1.0)
-    return [
-        mean_over_items(
-            "dempster_conflict", level, n=kept.n, unit="probability", bounds=UNIT_INTERVAL
-        ),
-        replace(total, n=kept.n, method="share of items, Wilson interval"),
-        *(_combined_gap(rule, judges, kept.n) for rule in Rule),
-    ]
-
-
-def _gap_name(rule: Rule) -> str:
-    return f"combined_gap_{rule.value}"
-
-
-def _combined_gap(rule: Rule, judges: list[Masses], n: int) -> Estimate:
-    metric, unit, items = _gap_name(rule), "probability", len(judges[0].mass)
-    try:
-        combined = rule.combine(judges)
-    except TooManyProductsError as error:
-        return not_estimable(metric, f"there are {error}", n=n, n_items=items, unit=unit)
-    if combined.masses is None:
-        because = "the judges conflict totally on every item"
-        return not_estimable(metric, because, n=n, n_items=items, unit=unit)
-    return mean_over_items(metric, gap(combined.masses), n=n, unit=unit, bounds=UNIT_INTERVAL)
-
-
 def _incompatible(first: IntArray, second: IntArray) -> FloatArray:
     return disjoint(first, second).astype(np.float64)
 
@@ -267,16 +221,6 @@ def _products(masses: Masses, kernel: Kernel) -> FloatArray:
 
 def _diagonal(values: FloatArray) -> FloatArray:
     return np.diagonal(values, axis1=1, axis2=2)
-
-
-def _obstacle(cells: CellMasses, at_least: int, judges: int) -> str:
-    if cells.n_judges < judges:
-        return f"it compares {judges} judges, and there is {cells.n_judges}"
-    if (cells.sizes >= at_least).all(axis=1).any():
-        return ""
-    if at_least == 1:
-        return "no item was scored by every judge"
-    return f"no item has {at_least} scored replicates of every judge"
 
 
 def _over_items(

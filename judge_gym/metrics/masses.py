@@ -101,6 +101,17 @@ def cell_masses(verdicts: Verdicts) -> CellMasses:
     return CellMasses(Masses(counted.sets, mass, verdicts.n_stages), sizes)
 
 
+def obstacle(cells: CellMasses, at_least: int, judges: int) -> str:
+    """Return why judges cannot be compared on these cells; "" when they can."""
+    if cells.n_judges < judges:
+        return f"it compares {judges} judges, and there is {cells.n_judges}"
+    if (cells.sizes >= at_least).all(axis=1).any():
+        return ""
+    if at_least == 1:
+        return "no item was scored by every judge"
+    return f"no item has {at_least} scored replicates of every judge"
+
+
 def belief(masses: Masses, hypotheses: IntArray) -> FloatArray:
     """Return Bel(H) = Σ m(A) over A within H, (..., H), in [0, 1] (Shafer 1976)."""
     within = (masses.sets[:, None] & ~hypotheses) == 0
@@ -300,11 +311,56 @@ def linear_pool(sources: Sequence[Masses]) -> Combination:
 
     Always defined.
     """
+    return weighted_pool(sources, np.ones((len(sources[0].mass), len(sources))))
+
+
+def weighted_pool(sources: Sequence[Masses], weights: FloatArray) -> Combination:
+    """Return the mean mass with the `weights` (rows, sources), each at least 0 (Stone 1961).
+
+    k is that of the sources. Undefined where all weights of a row are 0.
+    """
     _check(sources)
-    sets = np.concatenate([source.sets for source in sources])
-    mass = np.concatenate([source.mass for source in sources], axis=-1) / len(sources)
+    if weights.shape != (len(sources[0].mass), len(sources)) or (weights < 0).any():
+        raise ValueError("a weight of at least 0 for every row and source")
+    total = weights.sum(axis=-1)
+    defined = np.asarray(total > 0)
     _, _, lost = _conjunctive(sources)
-    return _defined(gather(sets, mass, sources[0].n_stages), lost)
+    if not defined.any():
+        return Combination(None, lost, defined)
+    shares = weights[defined] / total[defined, None]
+    sets = np.concatenate([source.sets for source in sources])
+    mass = np.concatenate(
+        [source.mass[defined] * shares[:, [place]] for place, source in enumerate(sources)], axis=-1
+    )
+    return Combination(gather(sets, mass, sources[0].n_stages), lost, defined)
+
+
+def log_pool(sources: Sequence[Masses]) -> Combination:
+    """Return the normalised geometric mean of the pignistic probabilities (Genest, Zidek 1986).
+
+    Points only. Undefined where every stage is impossible to some source; k is that of the sources.
+    """
+    _check(sources)
+    product = np.prod([betp(source) for source in sources], axis=0) ** (1 / len(sources))
+    total = product.sum(axis=-1)
+    defined = np.asarray(total > 0)
+    _, _, lost = _conjunctive(sources)
+    if not defined.any():
+        return Combination(None, lost, defined)
+    n_stages = sources[0].n_stages
+    normal = product[defined] / total[defined, None]
+    return Combination(Masses(singletons(n_stages), normal, n_stages), lost, defined)
+
+
+def averaged(sources: Sequence[Masses]) -> Combination:
+    """Return the mean mass, combined with itself by Dempster's rule once for each further source.
+
+    k is that of these combinations. Undefined where it is 1. Source: Murphy 2000, Decision Support
+    Systems 29.
+    """
+    pooled = linear_pool(sources).masses
+    assert pooled is not None
+    return dempster([pooled] * len(sources))
 
 
 class Rule(StrEnum):
@@ -314,12 +370,14 @@ class Rule(StrEnum):
     YAGER = "yager"
     DUBOIS_PRADE = "dubois_prade"
     PCR6 = "pcr6"
+    AVERAGED = "averaged"
     LINEAR_POOL = "linear_pool"
+    LOG_POOL = "log_pool"
 
     @property
     def combine(self) -> Callable[[Sequence[Masses]], Combination]:
         """The function of this name."""
-        rules = (dempster, yager, dubois_prade, pcr6, linear_pool)
+        rules = (dempster, yager, dubois_prade, pcr6, averaged, linear_pool, log_pool)
         return dict(zip(Rule, rules, strict=True))[self]
 
 

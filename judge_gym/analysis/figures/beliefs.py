@@ -11,7 +11,6 @@ from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.belief import (
     PairFigures,
     belief_distance,
-    combination_record,
     conflict,
     item_conflicts,
     self_conflict,
@@ -19,6 +18,7 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import Verdicts, pignistic
+from judge_gym.metrics.combining import by_rule, conflict_of_all
 from judge_gym.metrics.estimate import (
     Estimate,
     not_estimable,
@@ -112,44 +112,66 @@ TABLES = (
         ),
     ),
     FigureTable(
-        "Combined by the classical rules",
+        "Conflict of all judges at once",
         (
-            "For the record: the conflict of all judges at once, and the share of items on which "
-            "it is total, so that Dempster's rule gives nothing."
+            "Diagnostic: how far the premises of the rules below hold. The share of items on which "
+            "conflict is total is that on which Dempster's rule gives nothing; in an open world an "
+            "abstention says that no stage fits."
         ),
         question="stand-apart",
         rank=80,
         figures=(
             Figure("dempster_conflict", "probability"),
             Figure("total_conflict", "share"),
+            Figure("open_world_conflict", "probability"),
         ),
         columns=(
             Column("conflict", "dempster_conflict"),
             Column("total", "total_conflict"),
+            Column("open world", "open_world_conflict"),
             Column("items", "dempster_conflict", "items"),
         ),
         across=True,
         in_terminal=False,
         formulas=(
-            "conflict = Σ Π mᵢ(Aᵢ) over sets Aᵢ with an empty intersection, a probability",
+            "conflict k = Σ Π mᵢ(Aᵢ) over sets Aᵢ with an empty intersection, a probability",
             "total = share of items with conflict 1",
+            "open world = 1 − (1 − k)·Π (1 − aᵢ), aᵢ the share of judge i that abstains",
         ),
-        needs=(NEEDS_FEW_MASSES,),
+        needs=(NEEDS_JUDGES,),
+        sources=("Source: Smets 1990, IEEE PAMI 12, of the open world.",),
     ),
     FigureTable(
-        "Uncertainty after combining",
-        "Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1.",
+        "What the judges say together, by rule",
+        (
+            "A conclusion that holds under one rule alone is a property of the rule. In the open "
+            "world the expected stage is Dempster's."
+        ),
         question="stand-apart",
         rank=90,
-        figures=(Figure("combined_gap", "probability"),),
-        columns=(Column("gap", "combined_gap"), Column("items", "combined_gap", "items")),
+        figures=(
+            Figure("combined_stage", "stage"),
+            Figure("combined_entropy", "bits"),
+            Figure("combined_top", "probability"),
+            Figure("combined_gap", "probability"),
+        ),
+        columns=(
+            Column("expected stage", "combined_stage"),
+            Column("entropy", "combined_entropy"),
+            Column("top stage", "combined_top"),
+            Column("gap", "combined_gap"),
+            Column("items", "combined_stage", "items"),
+        ),
         across=True,
         in_terminal=False,
-        formulas=("gap = (1/S)·Σ (Pl(s) − Bel(s)) of the combined mass; 0 to 1",),
+        formulas=(
+            "expected stage = Σ s·BetP(s), 1 to S; entropy of BetP, 0 to log₂ S bits",
+            "top stage = the largest BetP(s); gap = (1/S)·Σ (Pl(s) − Bel(s)); 0 to 1",
+        ),
         needs=(NEEDS_FEW_MASSES,),
         sources=(
-            "Source: Dubois and Prade 1988, Computational Intelligence 4.",
-            "Source: Martin and Osswald 2006, after Smarandache and Dezert.",
+            "Sources: Stone 1961 and Genest and Zidek 1986 for pools; Dempster 1967; Yager 1987; "
+            "Dubois and Prade 1988; Martin and Osswald 2006 (PCR6); Murphy 2000 (averaged).",
         ),
     ),
     FigureTable(
@@ -239,14 +261,20 @@ def beliefs(group: Group) -> Iterator[ResultRow]:
         yield from _by_pair(group, figures)
     if not group.is_subset:
         yield group.across(_excess_follows_polarization(verdicts))
-    for estimate in combination_record(cells):
-        rule = estimate.metric.removeprefix("combined_gap_")
-        if rule == estimate.metric:
-            yield group.across(estimate)
-        else:
-            yield group.across(replace(estimate, metric="combined_gap"), rule=rule)
+    yield from _combined(group, cells)
     for place, number in enumerate(group.present):
         yield from _judge_figures(group, number, cells.of_judges([place]))
+
+
+def _combined(group: Group, cells: CellMasses) -> Iterator[ResultRow]:
+    read = group.readable(group.own_arms).of_judges(group.present)
+    abstained = read.means((read.stages == 0).astype(np.float64)).value.T
+    for estimate in conflict_of_all(cells, abstained):
+        yield group.across(estimate)
+    stated = group.answered(group.own_arms).of_judges(group.present).confidence()
+    for rule, estimates in by_rule(cells, stated):
+        for estimate in estimates:
+            yield group.across(estimate, rule=rule)
 
 
 def _by_pair(group: Group, figures: PairFigures) -> Iterator[ResultRow]:

@@ -27,13 +27,13 @@ from judge_gym.metrics.accuracy import (
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
     belief_distance,
-    combination_record,
     conflict,
     self_conflict,
     stage_support,
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import mean_scores, scores
+from judge_gym.metrics.combining import conflict_of_all
 from judge_gym.metrics.consistency import (
     mean_score,
     replicate_icc,
@@ -154,7 +154,7 @@ def _beliefs(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
 
 
 def _combinations(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
-    return combination_record(cell_masses(data.own))[:2]
+    return conflict_of_all(cell_masses(data.own))[:2]
 
 
 def _swaps(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from judge_gym.metrics.belief import (
     belief_distance,
-    combination_record,
     conflict,
     item_distances,
     permutation_variances,
@@ -18,6 +17,7 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
+from judge_gym.metrics.combining import by_rule, conflict_of_all
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.masses import cell_masses
 
@@ -56,41 +56,6 @@ def test_gap_and_support_of_stages(two):
     assert second.stage == 2
     assert (second.belief.estimate, second.plausibility.estimate) == (0.5, 1)
     assert second.betp.estimate == 0.75
-
-
-def test_combination_of_judges_item_by_item(build_verdicts):
-    # item 0: {1} against {2}, total conflict; item 1: {1, 2} with {2} gives {2}
-    cells = cell_masses(build_verdicts([[[1], [(1, 2)]], [[2], [2]]]))
-    figures = {one.metric: one for one in combination_record(cells)}
-    assert {name: one.estimate for name, one in figures.items()} == {
-        "dempster_conflict": 0.5,
-        "total_conflict": 0.5,
-        "combined_gap_dempster": 0,
-        "combined_gap_yager": 0.5,
-        "combined_gap_dubois_prade": 0.25,
-        "combined_gap_pcr6": 0,
-        "combined_gap_linear_pool": 0.125,
-    }
-    assert figures["combined_gap_dempster"].n_items == 1
-
-
-def test_items_of_total_conflict_alone_give_no_dempster(build_verdicts):
-    figures = {
-        one.metric: one
-        for one in combination_record(cell_masses(build_verdicts([[[1]], [[2]], [[1]]])))
-    }
-    assert figures["dempster_conflict"].estimate == 1
-    assert figures["combined_gap_dempster"].estimate is None
-    assert "totally" in figures["combined_gap_dempster"].reason
-    assert figures["combined_gap_yager"].estimate == 1
-
-
-def test_too_many_judges_for_the_rules_that_list_products(build_verdicts):
-    spread = [[1, 2, 3, 4, (1, 2), (2, 3), (3, 4)]]
-    cells = cell_masses(build_verdicts([spread] * 9))
-    figures = {one.metric: one for one in combination_record(cells)}
-    assert "40353607 products" in figures["combined_gap_pcr6"].reason
-    assert figures["combined_gap_yager"].estimate is not None
 
 
 def enumerated(build_verdicts, first, second):
@@ -166,7 +131,8 @@ def test_without_shared_items_every_figure_says_so(build_verdicts, table):
         self_conflict(cells),
         uncertainty_gap(cells),
         stage_support(cells)[0].betp,
-        *combination_record(cells),
+        *conflict_of_all(cells),
+        *(one for _, figures in by_rule(cells) for one in figures),
     ]
     for figure in figures:
         assert figure.estimate is None
