@@ -15,6 +15,10 @@ export PYTHONDONTWRITEBYTECODE =
 PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
 	--dist loadfile --no-loadscope-reorder
 
+# The files with such tests, tier by tier: collecting all 9,000 tests takes each process most of a minute.
+LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
+	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo study up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
 
@@ -41,14 +45,14 @@ test: $(READY) ## Run the tests of every tier but slow and stress
 	@$(PYTEST) -m "not slow and not stress"
 
 slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo, AGENTS.md as typed
-	@$(PYTEST) -m slow
+	@$(PYTEST) -m slow $(LONG)
 
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
-	@$(PYTEST) -m stress
+	@$(PYTEST) -m stress $(LONG)
 
 # Most of the stress tests wait, so others use the cores meanwhile.
 long: $(READY) ## Run slow and stress tests together, in less time than one after the other
-	@$(PYTEST) -m "slow or stress"
+	@$(PYTEST) -m "slow or stress" $(LONG)
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
