@@ -79,6 +79,14 @@ class OutageError(StoreError):
     """Whether whoever raised it has waited for the server as long as anyone should."""
 
 
+class DatabaseUrlError(StoreError, ConfigError):
+    """The setting of a database cannot be used: no server of that name, login or database."""
+
+
+class DatabaseHostError(OutageError, DatabaseUrlError):
+    """No server has the name in the setting; it may be the name service that is away."""
+
+
 _MOST_LISTED = 12
 
 

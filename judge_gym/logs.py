@@ -16,6 +16,8 @@ from typing import Any, TextIO
 
 LONGEST = 300
 """Characters of a message that are kept."""
+OF_COMMANDS = "judge_gym.command"
+"""The logger of what commands print: it is written whole, as on a terminal."""
 ABOUT = (
     "run",
     "flow_run_id",
@@ -30,6 +32,8 @@ ABOUT = (
     "status",
     "failure",
     "attempts",
+    "remedy",
+    "exit_code",
 )
 """Fields that a line may have beside time, level, logger and message."""
 _run: ContextVar[str | None] = ContextVar("run", default=None)
@@ -39,11 +43,12 @@ class JsonLines(logging.Formatter):
     """Writes a record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
         line: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": brief(record.getMessage()),
+            "message": message if record.name == OF_COMMANDS else brief(message),
         }
         about = {"run": _run.get(), **{name: getattr(record, name, None) for name in ABOUT[1:]}}
         line |= {name: value for name, value in about.items() if value is not None}
@@ -70,6 +75,7 @@ def use_json_lines(stream: TextIO) -> None:
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("judge_gym").setLevel(logging.INFO)
+    logging.captureWarnings(True)
 
 
 @contextmanager

@@ -24,7 +24,8 @@ from judge_gym.errors import ConfigError
 from judge_gym.shipped import DEPLOYMENTS
 
 FILE = Path("judge-gym.toml")
-_NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+_QUOTABLE = re.compile(r"-?\d{1,9}(\.\d{1,9})?|[A-Za-z_-]{1,16}")
+"""Numbers and short words. Any other text of a setting may be a misplaced secret."""
 _URL = Legal("text such as postgresql://user:password@host:5432/name")
 
 
@@ -173,7 +174,7 @@ def settings_of_run(layers: Layers) -> Settings:
 def _unusable(name: str, layers: Layers) -> tuple[str, str]:
     """Return what is wrong with a setting, and the remedy.
 
-    Only numbers of settings are quoted: any other text may be a misplaced secret.
+    Only numbers and words are quoted: any other text may be a misplaced secret.
     """
     from judge_gym.errors import did_you_mean
 
@@ -200,8 +201,9 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
             f"{where}: {name} is not a setting",
             f"{did_you_mean(name, names)}Settings are {', '.join(names)}.",
         )
-    quoted = _NUMBER.fullmatch(str(value)) and not _is_secret(name)
-    problem = f"is {value}" if quoted else "has a value that cannot be used"
+    text = "" if isinstance(value, list | Mapping) else str(value)
+    quoted = _QUOTABLE.fullmatch(text) and not _is_secret(name)
+    problem = f"is {text}" if quoted else "has a value that cannot be used"
     return f"{where}: {name} {problem}", f"Set {name} to {legal_text(Settings.model_fields[name])}."
 
 

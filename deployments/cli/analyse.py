@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, prepare_environment
+from deployments.cli.json_output import json_output, print_json
 from deployments.cli.options import AsJson, Everything
-from deployments.cli.output import console, print_json, show_table
+from deployments.cli.output import console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.names import TaskType
@@ -114,7 +115,7 @@ def alt_test(
             sets = [stored_annotations(session, data)]
     found = [(given, list(of_data_set(given))) for given in sets]
     if as_json:
-        typer.echo(json.dumps([beside_people_json(*of) for of in found], indent=2))
+        json_output.give([beside_people_json(*of) for of in found])
         return
     for given, judges in found:
         console.print(TerminalTable(beside_people_table(given, judges)))

@@ -6,24 +6,23 @@ import signal
 import sys
 import threading
 import traceback
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from deployments.cli.groups import group
+from deployments.cli.json_output import json_output
 from deployments.cli.output import (
     BAD_INPUT,
     BUDGET_USED_UP,
     EXIT_CODES,
     TRY_AGAIN_LATER,
-    errors,
+    begin_output,
     fail,
     log_is_json,
-    stopping,
+    say_stopped,
 )
 from judge_gym.collecting import collect_rarely
-from judge_gym.logs import use_json_lines
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
@@ -157,7 +156,7 @@ def _version(*, wanted: bool) -> None:
 
 
 @app.callback()
-def _logs(
+def _options(
     version: Annotated[
         bool,
         typer.Option(
@@ -165,9 +164,7 @@ def _logs(
         ),
     ] = False,
 ) -> None:
-    # Before the embedded database starts, which logs too. Reading the settings takes a while.
-    if ("JUDGE_GYM_LOG_FORMAT" in os.environ or Path("judge-gym.toml").exists()) and log_is_json():
-        use_json_lines(sys.stderr)
+    """Take the options of the command itself."""
 
 
 def main() -> NoReturn:
@@ -179,13 +176,14 @@ def main() -> NoReturn:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if threading.current_thread() is threading.main_thread():  # no other may set a handler
         signal.signal(signal.SIGTERM, _terminated)
+    begin_output()
     try:
-        app()
+        _run()
     except JudgeGymError as error:
         fail(error.message, error.remedy, _exit_code(error))
     except SystemExit as exit_error:
         if exit_error.code in (_INTERRUPTED, _TERMINATED):
-            errors.print(stopping.sentence, soft_wrap=True)
+            say_stopped(exit_error.code)
         raise
     except Exception as error:
         from flows.outages import outage_of
@@ -198,9 +196,30 @@ def main() -> NoReturn:
         # Prefect's, which no command imports only to name it: a run got SIGTERM.
         if type(error).__name__ != "TerminationSignal":
             raise
-        errors.print(stopping.sentence, soft_wrap=True)
+        say_stopped(_TERMINATED)
         sys.exit(_TERMINATED)
+    finally:
+        json_output.end()
     sys.exit(0)
+
+
+def _run() -> None:
+    """Run the command that was typed; exits with its code unless that is 0."""
+    try:
+        if code := app(standalone_mode=False):
+            sys.exit(code)
+    except typer.Abort:
+        fail("Aborted.")
+    except Exception as error:
+        # The base of typer's errors of usage has no public name.
+        if not isinstance(error, typer.BadParameter.__mro__[2]):
+            raise
+        usage: Any = error
+        if log_is_json():
+            where = f"See `{usage.ctx.command_path} --help`." if usage.ctx else ""
+            fail(usage.format_message(), where, usage.exit_code)
+        usage.show()
+        sys.exit(usage.exit_code)
 
 
 def _terminated(*_: object) -> NoReturn:

@@ -12,13 +12,12 @@ from uuid import UUID
 import typer
 
 from deployments.cli.environment import check_api, database, database_engine, prepare_environment
+from deployments.cli.json_output import print_json
 from deployments.cli.options import AsJson, Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import (
     command,
     confirmed,
     console,
-    notes_on_stderr,
-    print_json,
     show_table,
 )
 from deployments.cli.status import name_of
@@ -168,7 +167,7 @@ def cancel(
     from judge_gym.store.cleaning import without_answer
     from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment(settings().data_dir, verbose=False, calls=False)
     with database_engine() as engine:
         with Session(engine) as session:
             chosen = choose(session, name)
@@ -188,8 +187,7 @@ def cancel(
                 raise typer.Exit
         will = to_do and (yes if as_json else confirmed("Cancel them?", yes=yes))
         if will:
-            with notes_on_stderr(as_json):
-                count = _cancel(engine, chosen, selection, deployed, batches)
+            count = _cancel(engine, chosen, selection, deployed, batches)
     if as_json:
         print_json(
             of=chosen.title,
@@ -413,7 +411,7 @@ def cancel_one_batch(
     """
     from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment(settings().data_dir, verbose=False, calls=False)
     from judge_gym.asking.engine import cancel_batch
     from tasks.runtime import runtime
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
+from deployments.cli.json_output import print_json
 from deployments.cli.options import (
     AllowUnreadable,
     AsJson,
@@ -18,7 +19,7 @@ from deployments.cli.options import (
     RecordedTruth,
     Yes,
 )
-from deployments.cli.output import command, confirmed, console, print_json, show_table
+from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError

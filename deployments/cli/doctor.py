@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,9 @@ from deployments.cli.environment import (
     prefect_api,
     prepare_environment,
 )
-from deployments.cli.output import console, fail
+from deployments.cli.json_output import print_json
+from deployments.cli.options import AsJson
+from deployments.cli.output import console, fail, say_progress, stopping
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError, first_line
 
@@ -61,16 +63,31 @@ def doctor(
     with_settings: Annotated[
         bool, typer.Option("--settings", help="Also list the settings and their sources.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the installation and list problems first, with their fixes."""
-    checks = (_python, *_possible_checks())
-    findings = [finding for check in checks for finding in _guarded(check)]
-    if broken := print_findings(findings, with_settings=with_settings):
+    findings: list[Finding] = []
+    for check in (_python, *_possible_checks()):
+        subject = _subject(check)
+        stopping.sentence = f"The doctor was stopped while it checked {subject}. Nothing was done."
+        say_progress(f"Checking {subject} ...")
+        findings += _guarded(check)
+    broken = sum(finding.state is State.BROKEN for finding in findings)
+    if as_json:
+        shown = [one for one in findings if with_settings or one.state is not State.SETTING]
+        print_json(findings=[asdict(one) | {"state": one.state.name.lower()} for one in shown])
+    else:
+        print_findings(findings, with_settings=with_settings)
+    if broken:
         fail(f"{counted(broken, 'problem')} to fix.")
 
 
-def print_findings(findings: Sequence[Finding], *, with_settings: bool) -> int:
-    """Print findings by state, problems first; return the number of problems."""
+def _subject(check: Check) -> str:
+    return check.__name__.strip("_")
+
+
+def print_findings(findings: Sequence[Finding], *, with_settings: bool) -> None:
+    """Print findings by state, problems first."""
     for state in State:
         if state is State.SETTING and not with_settings:
             console.print("List the settings with --settings.", style="dim")
@@ -81,7 +98,6 @@ def print_findings(findings: Sequence[Finding], *, with_settings: bool) -> int:
                 console.print(finding.detail, markup=False)
                 if finding.remedy:
                     console.print(f"    {finding.remedy}", markup=False)
-    return sum(finding.state is State.BROKEN for finding in findings)
 
 
 def _possible_checks() -> tuple[Check, ...]:
@@ -97,7 +113,7 @@ def _possible_checks() -> tuple[Check, ...]:
 
 def _guarded(check: Check) -> Iterator[Finding]:
     """Yield the findings of a check; a known error is a finding too."""
-    subject = check.__name__.strip("_")
+    subject = _subject(check)
     try:
         yield from check()
     except JudgeGymError as error:
@@ -151,7 +167,7 @@ def _prefect() -> Iterator[Finding]:
     from judge_gym.errors import masked
     from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment(settings().data_dir, verbose=False, calls=False)
     import prefect
 
     url, fault = _prefect_server()

@@ -12,9 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
-import typer
-
-from deployments.cli.output import TRY_AGAIN_LATER, console, errors, progress_lines, stopping
+from deployments.cli.output import errors, progress_lines, rerun_later, stopping, waiting_for
 from deployments.local.prefect_server import (
     api_url,
     copy_template,
@@ -26,7 +24,7 @@ from deployments.local.prefect_server import (
 )
 from deployments.local.processes import free_port
 from judge_gym.collecting import importing
-from judge_gym.errors import ConfigError, JudgeGymError, StoreError, first_line
+from judge_gym.errors import ConfigError, JudgeGymError, StoreError, first_line, masked
 from judge_gym.model_names import is_simulated_model
 from judge_gym.store.disk import full_disk
 
@@ -43,16 +41,17 @@ LEASES_IN_MEMORY = "prefect.server.concurrency.lease_storage.memory"
 LEASES_ON_DISK = "prefect.server.concurrency.lease_storage.filesystem"
 
 
-def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
+def prepare_environment(data_dir: Path, *, verbose: bool, calls: bool = True) -> None:
     """Set quiet, local defaults before Prefect and litellm are imported; keep the user's settings.
 
     With PREFECT_API_URL, PREFECT_HOME or a Prefect profile, flow runs use those. Otherwise Prefect
     stores its records in the data folder, and a temporary server runs while the command does. The
-    password of `judge-gym up` is sent to its own API only.
+    password of `judge-gym up` is sent to its own API only. Without `calls`, the command makes none.
     """
     from judge_gym.settings import settings
 
-    stopping.calls_begin()
+    if calls:
+        stopping.calls_begin()
     defaults = {
         **server_settings(),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
@@ -218,7 +217,8 @@ def prefect_api(
         with temporary_settings(connection):
             _import_all(modules)
             longest_s = get_current_settings().server.ephemeral.startup_timeout_seconds
-            wait_healthy(process, url, longest_s, _REMEDY.format(log))
+            with waiting_for("the temporary Prefect server to start", longest_s):
+                wait_healthy(process, url, longest_s, _REMEDY.format(log))
             if is_new:
                 keep_template(home)
             _free_slots_of_killed_runs(servers)
@@ -314,14 +314,24 @@ async def _free_all_slots() -> None:
                 await client.update_global_concurrency_limit(limit.name, free)
 
 
+ANSWER_S = 60.0
+"""Seconds within which a configured server must answer before a command begins."""
+
+
 async def check_api(url: str) -> None:
     """Raise `JudgeGymError` if the configured server at `url` does not answer or refuses."""
     import httpx
     from prefect.client.orchestration import get_client
 
     try:
-        async with get_client() as client:
-            await client.read_flows(limit=1)
+        with waiting_for(f"the Prefect server at {masked(url)} to answer", ANSWER_S):
+            async with asyncio.timeout(ANSWER_S), get_client() as client:
+                await client.read_flows(limit=1)
+    except TimeoutError:
+        raise JudgeGymError(
+            f"The Prefect server at {url} has not answered within {ANSWER_S:.0f} s.",
+            "Look at its log, or set PREFECT_API_URL to a running one, and rerun the command.",
+        ) from None
     except httpx.HTTPStatusError as error:
         if error.response.status_code == httpx.codes.UNAUTHORIZED:
             raise JudgeGymError(
@@ -400,8 +410,7 @@ def result_of(state: Any, again: str = "") -> Any:
         raise result
     if isinstance(result, Waiting):
         resume = f"{result.reason}. Rerun the command when the batches have ended"
-        console.print(f"{resume}: {again}" if again else f"{resume}.", markup=False, soft_wrap=True)
-        raise typer.Exit(TRY_AGAIN_LATER)
+        rerun_later(f"{resume}: {again}" if again else f"{resume}.")
     return result
 
 

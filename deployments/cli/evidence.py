@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
+from deployments.cli.json_output import print_json
 from deployments.cli.options import AsJson
-from deployments.cli.output import console, kept, marked, print_json, show_table
+from deployments.cli.output import console, kept, marked, show_table
 from judge_gym.counting import counted
 
 

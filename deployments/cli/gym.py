@@ -1,6 +1,5 @@
 """`judge-gym judge gym` and `judge injection`: compare pipeline steps; try prompt injections."""
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import command, console, marked, say_simulated, show_note, show_table
 from judge_gym.counting import counted
@@ -141,7 +141,7 @@ def _print_json(report: "GymReport") -> None:
         "figures": list(figure_rows(report)),
         "cases": list(case_rows(report)),
     }
-    console.print_json(json.dumps(values), ensure_ascii=True)
+    json_output.give(values)
 
 
 def _known(cost: float) -> float | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.json_output import json_output, report_judging
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -110,13 +111,14 @@ def score(
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.comparing import agreement
-    from judge_gym.judges.calibrating.judging import readable_of
+    from judge_gym.judges.calibrating.judging import Asked, readable_of
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
-    (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
+    console.print(read.said(judge), markup=False, soft_wrap=True)
+    report_judging([Asked(judge, read.items, repeats)])
     results = judged(
         judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
@@ -146,12 +148,12 @@ def score(
             },
             "results": [result.model_dump(mode="json") for result in results],
         }
-        console.print_json(json.dumps(scored), ensure_ascii=True)
+        json_output.give(scored)
     else:
         _show(judge, by, results, cost, critic, paid)
         if labelled.labels:
             console.print(str(labelled), markup=False, soft_wrap=True)
-    show_note(by, errors if as_json else console)
+    show_note(by)
     if stopped:
         raise stopped
     if error := too_few_readable([readable_of(judge, results)]):

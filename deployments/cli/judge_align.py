@@ -1,15 +1,15 @@
 """`judge-gym judge align`: bring a judge nearer to people's labels, and test whether it worked."""
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import console, errors, say_simulated
-from deployments.cli.thresholds import exit_by, tables_on_standard_error
+from deployments.cli.thresholds import exit_by
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
@@ -54,20 +54,17 @@ def align(
     loaded = load(file)
     target = out or aligned_path(loaded.design.judge)
     check_writable(target, loaded.design.judge, replace=replace)
-    (errors if as_json else console).print(
-        loaded.items.said(loaded.judge, file), markup=False, soft_wrap=True
-    )
+    console.print(loaded.items.said(loaded.judge, file), markup=False, soft_wrap=True)
     if plan:
         _plan(loaded)
         return
-    with tables_on_standard_error(when=as_json):
-        report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
-        written = _write(report, target, always=out is not None, replace=replace)
-        page = _show(report, written)
+    report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
+    written = _write(report, target, always=out is not None, replace=replace)
+    page = _show(report, written)
     if as_json:
         from judge_gym.report.alignment import alignment_json
 
-        typer.echo(json.dumps(alignment_json(report, written, page), ensure_ascii=False))
+        json_output.give(alignment_json(report, written, page))
     exit_by([report.result])
 
 

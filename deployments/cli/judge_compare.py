@@ -1,6 +1,5 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from deployments.cli.json_output import json_output, report_judging
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -35,7 +35,6 @@ from deployments.cli.thresholds import (
     exit_by,
     held,
     least_of,
-    tables_on_standard_error,
 )
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -85,17 +84,16 @@ def compare(
     and accuracy, against the labels.
     """
     least = least_of(fail_under, ("agreement", "accuracy"))
-    with tables_on_standard_error(when=as_json):
-        comparison, agreed = _compare(
-            _load(old, new, items, fields, labels_of(labels, label_fields)),
-            repeats=repeats,
-            margins=(bias, limits),
-            shown=shown,
-            retry_failed=retry_failed,
-        )
-        figures = {"agreement": agreed[1].concordance, "accuracy": agreed[1].met}
-        given = {name: figure for name, figure in figures.items() if figure is not None}
-        checks = held({"the new judge": given}, least)
+    comparison, agreed = _compare(
+        _load(old, new, items, fields, labels_of(labels, label_fields)),
+        repeats=repeats,
+        margins=(bias, limits),
+        shown=shown,
+        retry_failed=retry_failed,
+    )
+    figures = {"agreement": agreed[1].concordance, "accuracy": agreed[1].met}
+    given = {name: figure for name, figure in figures.items() if figure is not None}
+    checks = held({"the new judge": given}, least)
     if as_json:
         _print_comparison(comparison, agreed, checks)
     verdict = [comparison.replacement.result] if by_verdict else []
@@ -117,20 +115,17 @@ def _print_comparison(
         }
         for one in agreed
     ]
-    typer.echo(
-        json.dumps(
-            {
-                "result": str(replacement.result),
-                "sentence": replacement.sentence,
-                "items": len(comparison.items),
-                "verdicts": comparison.counts() if any(comparison.verdicts) else None,
-                "checks": [check_values(check) for check in replacement.checks],
-                "figures": [figures_of(figure) for figure in replacement.figures],
-                "labels": dict(zip(("old", "new"), sides, strict=True)),
-                "thresholds": [check_values(check) for check in checks],
-            },
-            ensure_ascii=False,
-        )
+    json_output.give(
+        {
+            "result": str(replacement.result),
+            "sentence": replacement.sentence,
+            "items": len(comparison.items),
+            "verdicts": comparison.counts() if any(comparison.verdicts) else None,
+            "checks": [check_values(check) for check in replacement.checks],
+            "figures": [figures_of(figure) for figure in replacement.figures],
+            "labels": dict(zip(("old", "new"), sides, strict=True)),
+            "thresholds": [check_values(check) for check in checks],
+        }
     )
 
 
@@ -199,7 +194,7 @@ def _judge(
 
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges.calibrating.judging import readable_of
+    from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.judging import judge_items
     from judge_gym.runtime import runtime
     from judge_gym.settings import settings
@@ -212,6 +207,7 @@ def _judge(
                 await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
             )
 
+    report_judging(Asked(judge, items, repeats) for judge in judges)
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(model for judge in judges for model in judge.answerers),
@@ -328,11 +324,11 @@ def review(
         _plan_review(loaded, of)
         return
     check_functions((judge, file) for judge in loaded.judges.values())
-    with tables_on_standard_error(when=as_json):
-        page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
-        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    report_judging(loaded.asked, of.isoformat())
+    page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, default=str))
+        json_output.give([asdict(row) for row in rows])
     if by_verdict:
         exit_by(map(_result_of, rows))
 

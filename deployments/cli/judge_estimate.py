@@ -1,12 +1,12 @@
 """`judge-gym judge estimate`: what people would say of all texts, from labels of a part of them."""
 
 import csv
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -16,7 +16,7 @@ from deployments.cli.options import (
     fields_of,
     labels_of,
 )
-from deployments.cli.output import console, errors, marked, say_simulated, show_table
+from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge
@@ -61,7 +61,7 @@ def estimate(
     read = read_item_file(items, fields_of(fields))
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
-    (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
+    console.print(read.said(judge), markup=False, soft_wrap=True)
     results = judged(judge, read.texts, retry_failed=retry_failed)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
@@ -70,7 +70,7 @@ def estimate(
         _write_next(next_to, found)
     simulated = any(one.simulated for one in results)
     if as_json:
-        typer.echo(json.dumps(_told(judge, found, simulated=simulated)))
+        json_output.give(_told(judge, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
     if next_to:

@@ -1,6 +1,5 @@
 """`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     LabelFields,
@@ -136,7 +136,7 @@ def _report(
             summary.write(gate_markdown(reports, stopped))
     if as_json:
         found = [*map(gate_json, reports), *map(stopped_json, stopped)]
-        console.print_json(json.dumps(found), ensure_ascii=True)
+        json_output.give(found)
     else:
         _show(reports)
 

@@ -1,7 +1,6 @@
 """`judge-gym judge label` and `judge agreement`: people label items, and how well they agree."""
 
 import asyncio
-import json
 import signal
 from collections.abc import Mapping
 from functools import partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -160,7 +160,7 @@ def agreement(
         figures = {name or "whole": _figures(bound.people, name, results, shown)
                    for name in bound.people.criteria}  # fmt: skip
         found = {"labels": bound.said(judge), "simulated": simulated, "criteria": figures}
-        console.print_json(json.dumps(found), ensure_ascii=True)
+        json_output.give(found)
         return
     console.print(bound.said(judge), markup=False, soft_wrap=True)
     for name in bound.people.criteria:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.json_output import report_calibration, report_judging
 from deployments.cli.options import AsJson, Everything, PlanOnly, RetryFailed
 from deployments.cli.output import (
     console,
-    errors,
     marked,
     say_simulated,
     show_checks,
@@ -24,7 +24,6 @@ from deployments.cli.thresholds import (
     held,
     least_of,
     result_of_verdict,
-    tables_on_standard_error,
     verdicts_json,
 )
 from judge_gym.counting import counted
@@ -61,23 +60,20 @@ def calibrate(
     design = load_calibration(file)
     judges = load_judges(design)
     originals = load_originals(design, judges)
-    (errors if as_json else console).print(
-        originals.said(judges[0], file), markup=False, soft_wrap=True
-    )
+    console.print(originals.said(judges[0], file), markup=False, soft_wrap=True)
     if plan:
         _plan_calibration(design, judges, originals.texts)
         return
     check_functions((judge, file) for judge in judges)
-    with tables_on_standard_error(when=as_json):
-        findings, error = _run_calibration(
-            file, design, judges, retry_failed=retry_failed, everything=everything
-        )
-        assessments = findings.assessments
-        figures = {
-            one.judge.name: {check.name: check.estimate for check in one.checks}
-            for one in assessments
-        }
-        thresholds = held(figures, least)
+    report_calibration(design, judges, originals)
+    findings, error = _run_calibration(
+        file, design, judges, retry_failed=retry_failed, everything=everything
+    )
+    assessments = findings.assessments
+    figures = {
+        one.judge.name: {check.name: check.estimate for check in one.checks} for one in assessments
+    }
+    thresholds = held(figures, least)
     decisions = [one.decision for one in assessments]
     if as_json:
         checks = [one.checks for one in assessments]
@@ -301,23 +297,24 @@ def benchmark(
     # Errors in files are raised before a server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
-    with tables_on_standard_error(when=as_json):
-        console.print(chosen.labels, markup=False, soft_wrap=True)
-        prepare_environment(settings().data_dir, verbose=False)
-        show_judging(
-            f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
-            [Asked(judge, chosen.items) for judge in loaded],
-        )
-        if plan:
-            return
-        parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
-        page, report = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
-        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
-        figures = {
-            judge.name: {estimate.metric: estimate for estimate in by_category[""]}
-            for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
-        }
-        thresholds = held(figures, least)
+    console.print(chosen.labels, markup=False, soft_wrap=True)
+    prepare_environment(settings().data_dir, verbose=False)
+    asked = [Asked(judge, chosen.items) for judge in loaded]
+    report_judging(asked)
+    show_judging(
+        f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
+        asked,
+    )
+    if plan:
+        return
+    parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
+    page, report = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    figures = {
+        judge.name: {estimate.metric: estimate for estimate in by_category[""]}
+        for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
+    }
+    thresholds = held(figures, least)
     if as_json:
         verdicts_json(
             report.judges,

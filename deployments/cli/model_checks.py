@@ -1,12 +1,12 @@
 """`judge-gym models check`: two small calls per model, and what they show."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, Yes
 from deployments.cli.output import confirmed, console, errors, marked
 from judge_gym.counting import counted
@@ -55,7 +55,7 @@ def check(
                 raise typer.Exit(1)
         checked = asyncio.run(_checked(calls))
     if as_json:
-        console.print_json(json.dumps([_checked_json(one) for one in checked]), ensure_ascii=True)
+        json_output.give([_checked_json(one) for one in checked])
     else:
         for one in checked:
             _show_checked(one)

@@ -1,6 +1,5 @@
 """`judge-gym models`: what models accept, small calls that check it, and a local model."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
@@ -41,7 +41,7 @@ def list_models(
     found = list(_matching(providers, pattern))
     if as_json:
         listed = [{"model": model, "values": _as_json(taken)} for model, taken in found]
-        console.print_json(json.dumps(listed), ensure_ascii=True)
+        json_output.give(listed)
         return
     columns = ("model", "context", "output", "temperature", "seed", "schema", "logprobs",
                "efforts", "retires")  # fmt: skip
@@ -66,9 +66,7 @@ def show(model: _Model, as_json: AsJson = False) -> None:
     taken = taken_by(providers, model)
     facts = [*_facts(taken), _price(providers, model)]
     if as_json:
-        console.print_json(
-            json.dumps({"model": model, "values": _as_json(taken)}), ensure_ascii=True
-        )
+        json_output.give({"model": model, "values": _as_json(taken)})
         return
     rows = [(fact.subject, fact.value, fact.source) for fact in facts]
     show_table(model, ("", "value", "source"), rows)
@@ -143,7 +141,7 @@ def _list_providers(providers: "Providers", *, as_json: bool) -> None:
         for provider in providers.by_name.values()
     ]
     if as_json:
-        console.print_json(json.dumps(facts), ensure_ascii=True)
+        json_output.give(facts)
         return
     columns = ("provider", "key or variable", "is set", "in flight", "a minute", "batch", "tested")
     rows: list[tuple[object, ...]] = []

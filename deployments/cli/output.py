@@ -1,10 +1,10 @@
 """Printing and confirmation for all commands: console, errors, tables."""
 
-import json
 import logging
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +22,14 @@ from rich.console import (
 )
 from rich.markup import escape
 from rich.measure import Measurement
+from rich.status import Status
+from rich.text import Text
 
+from deployments.cli.json_output import FORMAT, json_output
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import visible
+from judge_gym.logs import OF_COMMANDS, use_json_lines
 from judge_gym.shipped import documented
 
 if TYPE_CHECKING:
@@ -72,22 +76,41 @@ class _ShowVisibly(RenderHook):
         return [_Visible(one) for one in renderables]
 
 
-console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
+LOGGER = logging.getLogger(OF_COMMANDS)
 
 
-class _Errors(Console):
-    """Standard error; what is printed there is a line of the log where logs are JSON."""
+class _Output(Console):
+    """A console; what it prints to standard error is a line of the log where logs are JSON.
+
+    Such a log has sentences only: tables are in the JSON of the command.
+    """
+
+    level = logging.INFO
 
     def print(self, *objects: Any, **options: Any) -> None:
-        if not log_is_json():
+        if not (self.stderr and log_is_json()):
             super().print(*objects, **options)
+            return
+        if not all(isinstance(one, str | Text) for one in objects):
             return
         with self.capture() as written:
             super().print(*objects, **options)
         if line := " ".join(written.get().split()):
-            logging.getLogger("judge_gym.command").warning(line)
+            level = logging.WARNING if line.startswith("Warning: ") else self.level
+            LOGGER.log(level, line)
+
+    def status(self, status: RenderableType, **options: Any) -> Status:
+        if not (self.stderr and log_is_json()):
+            return super().status(status, **options)
+        LOGGER.info(str(status))
+        return Status(status, console=Console(quiet=True))
 
 
+class _Errors(_Output):
+    level = logging.WARNING
+
+
+console = _Output(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = _Errors(stderr=True, highlight=False)
 for _output in (console, errors):
     _output.push_render_hook(_ShowVisibly())
@@ -102,8 +125,25 @@ def command() -> str:
     return os.path.relpath(called)
 
 
+def begin_output() -> None:
+    """Decide by the command's words what standard output and standard error are for.
+
+    With `--json`, standard output is for one JSON value and standard error for JSON lines.
+    """
+    words = sys.argv[1:]
+    typed = words[: words.index("--")] if "--" in words else words
+    json_output.begin(wanted=FORMAT in typed)
+    console.stderr = json_output.wanted
+    # Before the embedded database starts, which logs too. Reading the settings takes a while.
+    may_be_set = "JUDGE_GYM_LOG_FORMAT" in os.environ or Path("judge-gym.toml").exists()
+    if json_output.wanted or (may_be_set and log_is_json()):
+        use_json_lines(sys.stderr)
+
+
 def log_is_json() -> bool:
     """Whether standard error is a log of JSON lines; not where the settings cannot be read."""
+    if json_output.wanted:
+        return True
     from judge_gym.settings import settings
 
     try:
@@ -122,6 +162,23 @@ def say_progress(line: str) -> None:
         logging.getLogger("judge_gym.progress").info(line)
     else:
         errors.print(line, markup=False, soft_wrap=True)
+
+
+SILENT_S = 5.0
+"""Seconds that a command waits without a word."""
+
+
+@contextmanager
+def waiting_for(what: str, longest_s: float) -> Iterator[None]:
+    """Say once what the block waits for, and how long at most, if it takes `SILENT_S` seconds."""
+    line = f"Waiting for {what}, at most {longest_s:.0f} s ..."
+    timer = threading.Timer(SILENT_S, say_progress, [line])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class _ProgressLines(logging.Handler):
@@ -168,10 +225,30 @@ def progress_lines(work: str = "") -> Iterator[None]:
 
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
     """Print an error and exit with `code`."""
-    errors.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
-    if remedy:
-        errors.print(escape(remedy), soft_wrap=True)
+    if log_is_json():
+        LOGGER.error(message, extra={"remedy": remedy or None, "exit_code": code})
+    else:
+        errors.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
+        if remedy:
+            errors.print(escape(remedy), soft_wrap=True)
+    json_output.failed(code, message, remedy)
     sys.exit(code)
+
+
+def say_stopped(code: int) -> None:
+    """Print what is true of a command that a signal stopped."""
+    if log_is_json():
+        LOGGER.error(stopping.sentence, extra={"exit_code": code})
+    else:
+        errors.print(stopping.sentence, soft_wrap=True)
+    json_output.failed(code, stopping.sentence)
+
+
+def rerun_later(sentence: str) -> NoReturn:
+    """Print why the command is to be run again later, and exit with `TRY_AGAIN_LATER`."""
+    console.print(sentence, markup=False, soft_wrap=True)
+    json_output.failed(TRY_AGAIN_LATER, sentence)
+    raise typer.Exit(TRY_AGAIN_LATER)
 
 
 def show_note(answered: "Answered", output: Console = console) -> None:
@@ -189,6 +266,8 @@ def show_table(
     """Print a table; cells are plain text, not markup. `unbroken` columns are never wrapped."""
     from judge_gym.report.table import TerminalTable, plain_table
 
+    columns, rows = list(columns), [list(row) for row in rows]
+    json_output.table(title, columns, rows)
     console.print(TerminalTable(plain_table(title, columns, rows), unbroken=unbroken))
 
 
@@ -229,21 +308,6 @@ def kept(window: "WindowLine") -> int | str:
 def marked(name: str, *, simulated: bool) -> str:
     """Return a name or title, marked if its data are simulated."""
     return f"{name} (SIMULATED)" if simulated else name
-
-
-@contextmanager
-def notes_on_stderr(wanted: bool) -> Iterator[None]:
-    """Print what the console prints to standard error, where standard output is for programs."""
-    console.stderr = wanted
-    try:
-        yield
-    finally:
-        console.stderr = False
-
-
-def print_json(**found: Any) -> None:
-    """Print an object as JSON, for programs."""
-    typer.echo(json.dumps(found, indent=2, default=str))
 
 
 def say_simulated() -> None:

@@ -1,6 +1,5 @@
 """`judge-gym panel evaluate`: a panel on documents with known scores."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly
-from deployments.cli.output import console, errors, marked, say_simulated, show_table
+from deployments.cli.output import (
+    console,
+    errors,
+    marked,
+    rerun_later,
+    say_simulated,
+    show_table,
+)
 from deployments.cli.panel import show_cost
 from judge_gym.counting import counted
 
@@ -95,7 +102,6 @@ async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> 
 async def _evaluated(
     panel: "Panel", labelled: "Sequence[LabelledDocument]", error_price: float
 ) -> "tuple[Evaluation, Path]":
-    from deployments.cli.output import TRY_AGAIN_LATER
     from judge_gym.panel.evaluating.evaluation import evaluate as evaluated
     from judge_gym.panel.evaluating.reviewing import prices_of, review_all
     from judge_gym.report.panel import save_panel_evaluation
@@ -112,8 +118,7 @@ async def _evaluated(
             )
         if reviewed.waiting:
             wait = f"{counted(reviewed.waiting, 'document')} of panel {panel.name} wait in batches"
-            console.print(f"{wait}. Rerun the command when the batches have ended.", markup=False)
-            raise typer.Exit(TRY_AGAIN_LATER)
+            rerun_later(f"{wait}. Rerun the command when the batches have ended.")
         calls = [call for state in reviewed.states if state for call in state.call_ids]
         evaluation = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
         folder = current.settings.reports_dir
@@ -308,4 +313,4 @@ def _print_json(evaluation: "Evaluation") -> None:
         "figures": list(figure_rows(evaluation)),
         "scores": list(score_rows(evaluation)),
     }
-    console.print_json(json.dumps(values), ensure_ascii=True)
+    json_output.give(values)

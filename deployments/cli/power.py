@@ -1,6 +1,5 @@
 """`judge-gym sweep power`: how often a sweep would support a claim that is true."""
 
-import json
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.progress import Progress
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, errors, show_table
 from judge_gym.counting import counted
@@ -81,7 +81,7 @@ def power(
 
     rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise, facet_sd)
     if as_json:
-        console.print_json(json.dumps([power_row(row, seeds) for row in rows]), ensure_ascii=True)
+        json_output.give([power_row(row, seeds) for row in rows])
         return
     for warning in replicate_warnings(sweep):
         console.print(f"Warning: {warning}\n", markup=False)

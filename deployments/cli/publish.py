@@ -1,6 +1,5 @@
 """`judge-gym data publish` and `data replicate`: replication packages of sweeps."""
 
-import json
 import os
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database_engine
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import command, console, say_progress
 from deployments.cli.status import is_sweep_file
@@ -111,7 +111,7 @@ def replicate(
 
     found = recompute(folder)
     if as_json:
-        console.print_json(json.dumps(_as_json(found)), ensure_ascii=True)
+        json_output.give(_as_json(found))
     else:
         for line in _lines(found):
             console.print(line, markup=False, soft_wrap=True)

@@ -1,16 +1,15 @@
 """Showing an analysis run: its headlines or all its tables, its report, and what to do next."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from deployments.cli.json_output import json_output
 from deployments.cli.output import command, console
 from judge_gym.shipped import DEPLOYMENTS, documented
 
@@ -135,7 +134,7 @@ def print_json(report: "Report", file: Path, *, everything: bool = False) -> Non
         "report": str(file.resolve()),
         **({"figures": [asdict(row) for row in report.figures]} if everything else {}),
     }
-    typer.echo(json.dumps(values, indent=2))
+    json_output.give(values)
 
 
 def _opening(report: "Report") -> Iterator[tuple[str, str]]:

@@ -1,6 +1,5 @@
 """`judge-gym analyse selftest`: do the estimators keep their promises where the truth is known?"""
 
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 from deployments.cli.power import on_every_core
@@ -68,7 +68,7 @@ def selftest(
     if page:
         page.write_text(_page(summaries, chosen, seeds), encoding="utf-8")
     if as_json:
-        console.print_json(json.dumps([_row(summary) for summary in summaries]), ensure_ascii=True)
+        json_output.give([_row(summary) for summary in summaries])
     else:
         _show(summaries)
         _explain(summaries, missed, chosen)

@@ -1,12 +1,11 @@
 """`judge-gym sweep status`: progress, cost, failures and expected end of sweeps."""
 
-import asyncio
 import json
 import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,23 +14,20 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from deployments.cli.environment import database, database_engine, prepare_environment
+from deployments.cli.environment import database, database_engine
+from deployments.cli.flow_runs import SweepFlowRun, lost_run, resumes, waiting_run
+from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, command, console, fail, kept
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from prefect.client.schemas.objects import FlowRun
-    from sqlalchemy.orm import Session
-
     from judge_gym.lab.status import Expected, Status, UnknownOutcomes
 
 WATCH_S = 2.0
 RESUMED_S = 5.0
 """How often a run that is being resumed is looked for."""
-RESUMED_WITHIN = timedelta(minutes=20)
-"""How long after its crash a run is resumed, at the latest."""
 _DASH = "—"
 
 
@@ -63,12 +59,53 @@ def status(
         _show_all(as_json=as_json)
     elif watch:
         _watch(name)
-    elif as_json:
-        with database() as session:
-            typer.echo(json.dumps(plain(_read(session, name)), indent=2))
     else:
-        with database() as session:
-            console.print(_view(_read(session, name)))
+        _show_one(name, as_json=as_json)
+
+
+def _show_one(name: str, *, as_json: bool) -> None:
+    """Print the status of one sweep; of one that is not stored yet, which run will store it."""
+    from judge_gym.lab.status import sweep_status
+
+    with database() as session:
+        try:
+            found = sweep_status(session, name)
+        except StoreError as error:
+            _show_waiting(name, _run_that_stores(name, error), as_json=as_json)
+            return
+    run = lost_run(name) if found.lost else None
+    if as_json:
+        json_output.give(plain(found) | {"flow_run": run and asdict(run)})
+    else:
+        console.print(_view(found, run))
+
+
+def _run_that_stores(name: str, error: StoreError) -> SweepFlowRun:
+    """Return the flow run that will store a sweep; raises the error of an unknown one."""
+    if run := waiting_run(name):
+        return run
+    just_now = "A run that has just started may not be stored yet: try again."
+    raise StoreError(error.message, (*error.remedies, just_now)) from None
+
+
+def _show_waiting(name: str, run: SweepFlowRun, *, as_json: bool) -> None:
+    if as_json:
+        json_output.give(
+            {
+                "sweep": name,
+                "at": datetime.now(UTC).isoformat(),
+                "state": "waiting to begin",
+                "finished": False,
+                "in_progress": False,
+                "flow_run": asdict(run),
+            }
+        )
+        return
+    console.print(
+        f"Sweep {name} is not stored yet. Its flow run {run.name} is {run.state}. {run.then}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def name_of(sweep: str) -> str:
@@ -90,16 +127,6 @@ def plain(status: "Status") -> dict[str, Any]:
     return values
 
 
-def _read(session: "Session", sweep: str) -> "Status":
-    from judge_gym.lab.status import sweep_status
-
-    try:
-        return sweep_status(session, sweep)
-    except StoreError as error:
-        remedy = f"{error.remedy} A run that has just started may not be stored yet: try again."
-        raise StoreError(error.message, remedy) from None
-
-
 def _show_all(*, as_json: bool) -> None:
     from judge_gym.lab.status import sweep_status
     from judge_gym.store.experiments import sweep_names
@@ -107,7 +134,7 @@ def _show_all(*, as_json: bool) -> None:
     with database() as session:
         statuses = [sweep_status(session, name) for name in sweep_names(session)]
     if as_json:
-        typer.echo(json.dumps([plain(status) for status in statuses], indent=2))
+        json_output.give([plain(status) for status in statuses])
         return
     columns = ("sweep", "experiments", "state", "left", "failed", "calls", "cost", "expected end")
     console.print(as_table("Sweeps", columns, map(_row, statuses)))
@@ -115,11 +142,13 @@ def _show_all(*, as_json: bool) -> None:
 
 def _print_metrics(sweep: str | None) -> None:
     from deployments.cli.metrics import metrics_text
+    from judge_gym.lab.status import sweep_status
     from judge_gym.store.experiments import sweep_names
 
     with database() as session:
         names = sweep_names(session) if sweep is None else [sweep]
-        typer.echo(metrics_text([_read(session, name) for name in names]), nl=False)
+        statuses = [sweep_status(session, name) for name in names]
+        typer.echo(metrics_text(statuses), nl=False)
 
 
 def _row(status: "Status") -> tuple[object, ...]:
@@ -148,19 +177,20 @@ def _watch(sweep: str) -> None:
 
     from deployments.cli.output import TRY_AGAIN_LATER
     from deployments.cli.sweep import check_failed_work
+    from judge_gym.lab.status import sweep_status
 
     with database_engine() as engine:
 
         def read() -> "Status":
             with Session(engine) as session:
-                return _read(session, sweep)
+                return sweep_status(session, sweep)
 
         try:
-            read()  # an unknown sweep is an error, not an empty screen
+            _wait_until_stored(sweep, read)
             while True:
                 with Live(console=console, auto_refresh=False) as live:
                     last = follow(read, lambda status: live.update(_view(status), refresh=True))
-                if last.state == "waiting for batches" or not _resumes(sweep):
+                if last.state == "waiting for batches" or not resumes(sweep):
                     break
                 time.sleep(RESUMED_S)
         except KeyboardInterrupt:
@@ -174,52 +204,20 @@ def _watch(sweep: str) -> None:
     check_failed_work(sweep)
 
 
-def _resumes(sweep: str) -> bool:
-    """Whether the last run of the sweep is one of a deployment that goes on or is resumed.
-
-    Such a run is lost for a minute or more before Prefect's server marks it and starts it again.
-    """
-    from judge_gym.settings import settings
-
-    prepare_environment(settings().data_dir, verbose=False)
-    from prefect.settings import get_current_settings
-
-    if not get_current_settings().api.url:
-        return False
-    run = asyncio.run(_last_flow_run(sweep))
-    if run is None or run.deployment_id is None or run.state is None:
-        return False
-    if run.state.is_crashed():
-        from flows.resume import ABANDONED
-
-        lost_for = datetime.now(UTC) - run.state.timestamp
-        return run.state.name != ABANDONED and lost_for < RESUMED_WITHIN
-    return not run.state.is_final()
-
-
-async def _last_flow_run(sweep: str) -> "FlowRun | None":
-    """Return the run that last showed the sweep's progress on Prefect's server, if that answers."""
-    import httpx
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        ArtifactCollectionFilter,
-        ArtifactCollectionFilterKey,
-    )
-    from prefect.exceptions import ObjectNotFound
-
-    from tasks.artifacts import artifact_key
-
-    key = ArtifactCollectionFilterKey(any_=[artifact_key("progress", f"sweep {sweep}")])
-    try:
-        async with get_client() as client:
-            found = await client.read_latest_artifacts(
-                artifact_filter=ArtifactCollectionFilter(key=key)
-            )
-            if not found or found[0].flow_run_id is None:
-                return None
-            return await client.read_flow_run(found[0].flow_run_id)
-    except (httpx.HTTPError, ObjectNotFound):
-        return None
+def _wait_until_stored(sweep: str, read: Callable[[], object]) -> None:
+    """Wait while a flow run is there that will store the sweep; raises for an unknown sweep."""
+    said = ""
+    while True:
+        try:
+            read()
+        except StoreError as error:
+            run = _run_that_stores(sweep, error)
+        else:
+            return
+        if run.state != said:
+            _show_waiting(sweep, run, as_json=False)
+            said = run.state
+        time.sleep(RESUMED_S)
 
 
 def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "Status":
@@ -232,8 +230,8 @@ def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "S
         time.sleep(WATCH_S)
 
 
-def _view(status: "Status") -> RenderableType:
-    return Group(*_parts(status))
+def _view(status: "Status", lost: SweepFlowRun | None = None) -> RenderableType:
+    return Group(*_parts(status, lost))
 
 
 def running_view(status: "Status") -> RenderableType:
@@ -261,7 +259,7 @@ def running_view(status: "Status") -> RenderableType:
     return Group(table, Text(line))
 
 
-def _parts(status: "Status") -> Iterator[RenderableType]:
+def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableType]:
     # A short screen shows the beginning only: the most important parts come first.
     yield as_table(
         f"Sweep {status.sweep}: {counted(status.experiments, 'experiment')}, {status.state}",
@@ -280,7 +278,7 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
     )
     yield Text(f"Calls: {status.spent.calls}. Cost so far: {status.cost_in_words}.")
     yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
-    if why := _why_it_ended(status):
+    if why := _why_it_ended(status, lost):
         yield Text(why, style="bold")
     if status.state == "analysis pending":
         sweep = shlex.quote(status.sweep)
@@ -327,16 +325,20 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
     )
 
 
-def _why_it_ended(status: "Status") -> str:
+def _why_it_ended(status: "Status", lost: SweepFlowRun | None = None) -> str:
     """Return why the last run of an unfinished sweep ended; empty while one runs."""
     run = status.last_run
     if run is None or status.in_progress or status.state == "finished":
         return ""
     if run.ended_at is None:
-        return (
-            f"The run that began at {run.began_at:%Y-%m-%d %H:%M} UTC ended without a message: its "
-            "process was killed, or its machine stopped."
+        why = (
+            f"The run that began at {run.began_at:%Y-%m-%d %H:%M} UTC is lost: it ended without a "
+            "message, so its process was killed, or its machine stopped."
         )
+        then = lost.then if lost else ""
+        if lost is None or then.startswith("Nothing"):
+            then = f"{then} Resume it with `{command()} sweep run FILE`.".strip()
+        return f"{why} {then}"
     return f"The last run ended at {run.ended_at:%Y-%m-%d %H:%M} UTC: {run.message or ''}"
 
 

@@ -25,13 +25,13 @@ from deployments.cli.environment import (
     simulator,
 )
 from deployments.cli.freeze import frozen_notes
+from deployments.cli.json_output import print_json, report_sweep
 from deployments.cli.options import AsJson, Everything, RetryFailed, Yes
 from deployments.cli.output import (
     command,
     confirmed,
     console,
-    notes_on_stderr,
-    print_json,
+    log_is_json,
     progress_lines,
     say_progress,
     show_table,
@@ -95,6 +95,7 @@ def run_sweep(
     from judge_gym.design.sweep import load_sweep
 
     sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
+    report_sweep(sweep.name)
     from judge_gym.lab.sweeps import unwritten_rivals
     from judge_gym.settings import settings
 
@@ -115,6 +116,8 @@ def run_sweep(
                 f"{title} Nothing was missing: no request was made{figures}.", soft_wrap=True
             )
             return done.run_id
+        if not retry_failed and (only is None or set(only) != {"analysis"}):
+            _check_budget(sweep)
     console.print(title)
     _warn((*changes, *_evidence(sweep, is_new=is_new), *unwritten_rivals(sweep)))
     if approved_by:
@@ -136,6 +139,31 @@ def run_sweep(
         if batched:
             _say_what_went_directly(sweep.name, batched, began)
         return _run_id(state, file)
+
+
+def _check_budget(sweep: "Sweep") -> None:
+    """Raise `BudgetExceededError` before servers are started, where calls are left to make.
+
+    A run makes the same check before each chunk. Calls in batches are paid for, and only a run
+    takes them in.
+    """
+    from judge_gym.asking.budgeting import SweepBudget, exceeded_error
+    from judge_gym.errors import StoreError
+    from judge_gym.lab.status import sweep_status
+
+    if sweep.budget is None:
+        return
+    budget = SweepBudget(sweep=sweep.name, file=sweep.path, limits=sweep.budget)
+    with database() as session:
+        try:
+            status = sweep_status(session, sweep.name)
+        except StoreError:  # it is not stored yet
+            return
+        waits = any(part.wait_in_batches for part in status.workflows)
+        if status.finished or waits or leaving_of(session, sweep) is not None:
+            return
+    if error := exceeded_error(budget.spender(), status.spent):
+        raise error
 
 
 def _warn(warnings: Iterable[str]) -> None:
@@ -251,7 +279,7 @@ async def _run(file: Path, sweep: "Sweep", options: dict[str, Any], processes: i
     try:
         with (
             _live_view(engine, sweep.name)
-            if console.is_terminal
+            if console.is_terminal and not log_is_json()
             else progress_lines(f"sweep {sweep.name}"),
             _first_answer(engine, sweep.name),
         ):
@@ -313,12 +341,11 @@ def _first_answer(engine: "Engine", sweep: str) -> Iterator[None]:
     from sqlalchemy.orm import Session
 
     from judge_gym.report.evidence import first_answer
-    from judge_gym.settings import settings
     from judge_gym.store.judgement_texts import newest_sample
 
     with Session(engine) as session:
         before = newest_sample(session)
-    said = settings().log_format == "json"
+    said = log_is_json()
 
     def look() -> None:
         nonlocal said
@@ -395,7 +422,7 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
     if left is None:
         return
     console.print(f"Warning: {left}", markup=False)
-    if settings().log_format != "json":
+    if not log_is_json():
         logging.getLogger(LEAVING_LOG).setLevel(logging.ERROR)  # it is printed already
     if left.loses_work and not confirmed("Replace the sweep's experiments?", yes=yes):
         console.print("Nothing was changed.")
@@ -503,22 +530,21 @@ def run(
             f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
     failure = None
-    with notes_on_stderr(as_json):
-        try:
-            run_id = run_sweep(
-                file,
-                retry_failed=retry_failed,
-                verbose=verbose,
-                only=only,
-                yes=yes,
-                keep_templates=keep_templates,
-                approved_by=approved_by,
-                processes=processes,
-            )
-        except JudgeGymError as error:
-            failure, run_id = error, getattr(error, "analysis_run", None)
-            if run_id is None:
-                raise
+    try:
+        run_id = run_sweep(
+            file,
+            retry_failed=retry_failed,
+            verbose=verbose,
+            only=only,
+            yes=yes,
+            keep_templates=keep_templates,
+            approved_by=approved_by,
+            processes=processes,
+        )
+    except JudgeGymError as error:
+        failure, run_id = error, getattr(error, "analysis_run", None)
+        if run_id is None:
+            raise
     if run_id is not None:
         from deployments.cli.results import show_results
 
@@ -558,7 +584,7 @@ def create(
     from judge_gym.settings import settings
 
     sweep = load_sweep(file)
-    with notes_on_stderr(as_json), database() as session:
+    with database() as session:
         _warn(frozen_notes(session, sweep))
         confirm_leaving(leaving_of(session, sweep), yes=yes)
         stored = register(session, settings(), sweep)

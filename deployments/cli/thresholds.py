@@ -1,13 +1,12 @@
 """Exit codes of verdicts and thresholds: 0 reached, 1 not reached, 3 the data cannot tell."""
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.output import CANNOT_TELL, console, show_checks
+from deployments.cli.json_output import json_output
+from deployments.cli.output import CANNOT_TELL, show_checks
 from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def verdicts_json(
         for judge, decision, own in zip(judges, decisions, checks, strict=True)
     ]
     reached = [_check_json(check) for check in thresholds]
-    typer.echo(json.dumps({**more, "judges": told, "thresholds": reached}, ensure_ascii=False))
+    json_output.give({**more, "judges": told, "thresholds": reached})
 
 
 def _check_json(check: "Check") -> dict[str, object]:
@@ -123,13 +122,3 @@ def result_of_verdict(decision: "Decision") -> "Result":
     if decision.verdict is CalibrationVerdict.DO_NOT_USE:
         return Result.FAILS
     return Result.PASSES if decision.recommends else Result.INCONCLUSIVE
-
-
-@contextmanager
-def tables_on_standard_error(*, when: bool) -> Iterator[None]:
-    """Print tables to standard error in the block, so that standard output has JSON alone."""
-    console.stderr = when
-    try:
-        yield
-    finally:
-        console.stderr = False

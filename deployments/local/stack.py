@@ -39,7 +39,7 @@ REPORTS_URL = "JUDGE_GYM_REPORTS_URL"
 WATCH_S = 1.0
 SERVER_START_S = 300.0
 WORKER_STOP_S = 30.0
-LOGGERS = "judge_gym.llm.breaker,judge_gym.lab.sweeps,judge_gym.panel.running"
+LOGGERS = "judge_gym.llm.breaker,judge_gym.outages,judge_gym.lab.sweeps,judge_gym.panel.running"
 """Loggers of judge-gym that the Logs of a run show beside Prefect's own; a line for each call would
 be too many."""
 _WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")

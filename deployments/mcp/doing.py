@@ -250,9 +250,14 @@ def _confirmed(
 
 def _result_of(*words: str) -> dict[str, Any]:
     ended = _run_command(*words)
+    found = json.loads(ended.stdout) if ended.stdout else {}
     if ended.returncode:
-        raise CommandError(ended.stderr.strip() or f"Exit code {ended.returncode}.")
-    result: dict[str, Any] = bounded(json.loads(ended.stdout))
+        error = found.get("error", {})
+        raise CommandError(
+            error.get("message") or ended.stderr.strip() or f"Exit code {ended.returncode}.",
+            error.get("remedy", ""),
+        )
+    result: dict[str, Any] = bounded(found)
     return result
 
 

@@ -139,6 +139,15 @@ def judged_so_far(
     return f"{judge.called}: {so_far}{items_judged}."
 
 
+def judgements_made(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
+) -> tuple[int, int]:
+    """Return how many judgements of these items exist, and how many there will be."""
+    texts = distinct(items)
+    times = store.judged_times(session, judge.record, texts, repeats, review_day)
+    return sum(times.values()), len(texts) * repeats
+
+
 async def judge_missing(
     runtime: Runtime,
     judge: Judge,

@@ -145,6 +145,12 @@ class Status:
         return all(_is_over(part.state) for part in self.workflows)
 
     @property
+    def lost(self) -> bool:
+        """Whether the process of the newest run ended without storing why."""
+        run = self.last_run
+        return run is not None and run.ended_at is None and not (self.in_progress or self.finished)
+
+    @property
     def state(self) -> str:
         """finished, in progress, analysis pending, waiting for batches, not started, cancelled.
 

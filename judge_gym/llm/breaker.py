@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from judge_gym.answers.readability import remedy_of, shortened
 from judge_gym.counting import counted
@@ -26,6 +27,23 @@ ENOUGH_ATTEMPTS = 8
 OF_AN_OUTAGE: frozenset[FailureKind] = frozenset({"server", "connection"})
 """Failures of an attempt that a provider's outage gives."""
 _log = logging.getLogger(__name__)
+_outages = logging.getLogger("judge_gym.outages")
+"""Shown by commands, too, which show no other line of calls."""
+
+
+def log_outage(provider: str, message: str, patience_s: float) -> None:
+    """Log, once an outage, that calls wait for a provider that fails every request."""
+    until = datetime.now(UTC) + timedelta(seconds=patience_s)
+    _outages.warning(
+        "%s fails every request: %s. Calls wait, and one at a time tries it, until about %s UTC "
+        "(outage_patience_s is %g).",
+        provider, shortened(message), f"{until:%H:%M:%S}", patience_s,
+    )  # fmt: skip
+
+
+def log_outage_over(provider: str) -> None:
+    """Log that a provider answers again after an outage."""
+    _outages.info("%s answers again.", provider)
 
 
 class ModelStoppedError(JudgeGymError):

@@ -132,9 +132,14 @@ class Gate:
     @property
     def bound(self) -> int:
         """How many requests this process may have in flight now; at least one."""
-        if self._failed_in_a_row >= DOWN_AFTER:
+        if self.is_down:
             return 1
         return max(1, int(self._provider.concurrency * self.share * self._factor))
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the provider has failed so many requests in a row that one at a time tries it."""
+        return self._failed_in_a_row >= DOWN_AFTER
 
     def succeeded(self) -> None:
         """A request went through: raise the bound by one a round trip, unless it is calm time."""
@@ -155,7 +160,7 @@ class Gate:
         """
         self._calm_until = _now() + CALM_S
         self._failed_in_a_row += 1
-        if self._failed_in_a_row >= DOWN_AFTER and _now() >= self._open_at:
+        if self.is_down and _now() >= self._open_at:
             self._open_at = _now() + pause_s * min(2**self._pauses, LONGEST_PAUSE)
             self._pauses += 1
 

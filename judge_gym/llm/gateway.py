@@ -21,7 +21,14 @@ from sqlalchemy import Engine
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.breaker import ENOUGH_ALIKE, OF_AN_OUTAGE, Breaker, ModelStoppedError
+from judge_gym.llm.breaker import (
+    ENOUGH_ALIKE,
+    OF_AN_OUTAGE,
+    Breaker,
+    ModelStoppedError,
+    log_outage,
+    log_outage_over,
+)
 from judge_gym.llm.call_log import log_end
 from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
 from judge_gym.llm.client import Client
@@ -318,6 +325,8 @@ class Gateway:
                 )  # fmt: skip
             answer = with_bound(self._providers, call, request.limit, answer)
             self._heard.add(provider.name)
+            if gate.is_down:
+                log_outage_over(provider.name)
             gate.succeeded()
             if nothing_but_thought(answer):
                 raise self._cut(call, request, answer, errors, answer.body)
@@ -346,7 +355,10 @@ class Gateway:
                 _log.warning("%s asks to wait %.0f s before more calls.", provider.name, pause)
             gate.rate_limited(pause)
         elif error.kind in OF_AN_OUTAGE:
+            was_down = gate.is_down
             gate.server_failed(FIRST_WAIT_S)
+            if gate.is_down and not was_down:
+                log_outage(provider.name, f"{error.kind}: {error}", self._patience_s)
             self._breaker.attempt_failed(call, error.kind, str(error))
 
     def _fitted(self, call: Call) -> Request:

@@ -1,5 +1,6 @@
 """The engine: the server named by JUDGE_GYM_DATABASE_URL, else the embedded one."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -10,7 +11,14 @@ import tenacity
 from alembic.util import CommandError
 from pydantic import SecretStr
 
-from judge_gym.errors import OutageError, StoreError, causes, first_line
+from judge_gym.errors import (
+    DatabaseHostError,
+    DatabaseUrlError,
+    OutageError,
+    StoreError,
+    causes,
+    first_line,
+)
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 
@@ -29,7 +37,7 @@ def database_url(settings: Settings) -> str:
 
 
 def parsed_url(secret: SecretStr, setting: str) -> sa.URL:
-    """Return a setting's URL; raises `StoreError`, without quoting it, when it is not one."""
+    """Return a setting's URL; raises `DatabaseUrlError`, with no password, when it is not one."""
     setting_name = f"The setting {setting} (JUDGE_GYM_{setting.upper()})"
     wrong, url = "is not a database URL", None
     text = secret.get_secret_value()
@@ -39,17 +47,29 @@ def parsed_url(secret: SecretStr, setting: str) -> sa.URL:
         with suppress(sa.exc.ArgumentError, ValueError):  # which quotes what stands for the port
             url = sa.make_url(text)
     if url is None:
-        raise StoreError(
-            f"{setting_name} {wrong}.",
+        raise DatabaseUrlError(
+            f"{setting_name} {wrong}{_without_password(text)}.",
             "Write it as postgresql://user:password@host:5432/name, with @, / and # in a password "
             "percent-encoded as %40, %2F and %23.",
         )
     if url.get_backend_name() != "postgresql":
-        raise StoreError(
-            f"{setting_name} begins with {url.drivername}://.",
+        raise DatabaseUrlError(
+            f"{setting_name} begins with {url.drivername}://: {shown(url)}.",
             "Use one that begins with postgresql://.",
         )
     return url
+
+
+def _without_password(text: str) -> str:
+    """Return ": " and what was given for a URL; empty where a password cannot be told apart."""
+    given = re.fullmatch(
+        r"([a-z0-9+]+://)([^\s:/@]*)(:[^@]*)?(.*@)?([^@]*)", text.partition("?")[0]
+    )
+    if given is None:
+        return ""
+    scheme, user, password, login, place = given.groups()
+    hidden = ":***" if password or (login or "").count("@") > 1 else ""
+    return f": {scheme}{user}{hidden}{f'@{place}' if login else ''}"
 
 
 def shown(url: sa.URL | str) -> str:
@@ -87,8 +107,9 @@ def connect(settings: Settings) -> sa.Engine:
         engine.dispose()
         reason = first_line(error.orig)
         remedy = _remedy_of(str(error.orig)) if settings.database_url else "Rerun the command."
-        kind = OutageError if _may_come_back(error.orig) else StoreError
-        raise kind(f"The database {shown(url)} cannot be used: {reason}.", remedy) from None
+        raise _kind_of(error.orig)(
+            f"The database {shown(url)} cannot be used: {reason}.", remedy
+        ) from None
     except StoreError:
         engine.dispose()
         raise
@@ -141,6 +162,15 @@ def _connect_patiently(engine: sa.Engine, settings: Settings) -> None:
             )
             away.waited = True
             raise away from None
+
+
+def _kind_of(error: BaseException | None) -> type[StoreError]:
+    """Return the kind of error for a first connection that failed."""
+    if "failed to resolve host" in str(error):
+        return DatabaseHostError
+    if _may_come_back(error):
+        return OutageError
+    return DatabaseUrlError if isinstance(error, psycopg.OperationalError) else StoreError
 
 
 def _may_come_back(error: BaseException | None) -> bool:

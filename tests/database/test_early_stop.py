@@ -1,6 +1,7 @@
 """After failures alike without a success, no more calls to a model begin in that run."""
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -94,11 +95,28 @@ def test_a_provider_that_fails_every_request_is_tried_by_one_at_a_time(database:
     assert "attempts in a row" in ends[0].message
 
 
-def test_an_outage_that_patience_outlasts_costs_no_call(database: str) -> None:
+def test_an_outage_that_patience_outlasts_costs_no_call_and_is_logged_once(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "judge_gym.outages")
     down = [answers(), *[OVERLOADED] * 70, answers()]
     ends, requests, statuses = ask_in_turn(database, down, 60, attempts=4, concurrency=20)
     assert set(statuses.values()) == {"succeeded"}, ends
     assert requests == 60 + 70
+    began, ended = (one for one in caplog.records if one.name == "judge_gym.outages")
+    assert (began.levelno, ended.levelno) == (logging.WARNING, logging.INFO)
+    assert "server: " in began.getMessage()
+    assert "outage_patience_s is 90" in began.getMessage()
+    assert ended.getMessage().endswith("answers again.")
+
+
+def test_a_fault_that_passes_at_once_is_no_outage(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "judge_gym.outages")
+    script = [answers(), OVERLOADED, OVERLOADED, answers(), OVERLOADED, answers()]
+    ask_in_turn(database, script, 20, attempts=4, concurrency=1)
+    assert not [one for one in caplog.records if one.name == "judge_gym.outages"]
 
 
 def test_a_success_begins_the_count_anew_and_faults_of_single_prompts_stop_nothing_after_it(

@@ -5,34 +5,58 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from pydantic import SecretStr
 
-from judge_gym.errors import OutageError, StoreError
+from judge_gym.errors import ConfigError, OutageError, StoreError
 from judge_gym.settings import Settings
-from judge_gym.store.engine import connect, database_failure
+from judge_gym.store.engine import connect, database_failure, parsed_url
 from support.postgres import temporary_database
 from support.prefect_server import free_port
 
 
 @pytest.mark.parametrize(
-    ("change", "remedy"),
+    ("change", "remedy", "bad_input"),
     [
-        ({"database": "no_such_database"}, "Create the database, or correct its name"),
-        ({"username": "no_such_user"}, "Correct the user"),
+        ({"database": "no_such_database"}, "Create the database, or correct its name", True),
+        ({"username": "no_such_user"}, "Correct the user", True),
         (
             {"host": "127.0.0.1", "port": free_port(), "query": {}},
             "Start the server, or correct host and port",
+            False,
         ),
-        ({"host": "no-such-host.invalid", "query": {}}, "Correct the host"),
+        ({"host": "no-such-host.invalid", "query": {}}, "Correct the host", True),
     ],
     ids=["database", "user", "port", "host"],
 )
-def test_the_remedy_fits_the_cause(database: str, change: dict[str, Any], remedy: str) -> None:
+def test_the_remedy_fits_the_cause_and_a_wrong_setting_is_bad_input(
+    database: str, change: dict[str, Any], remedy: str, bad_input: bool
+) -> None:
     url = sa.make_url(database).set(drivername="postgresql", **change)
     given = url.render_as_string(hide_password=False)
     with pytest.raises(StoreError) as refused:
         connect(Settings.model_validate({"database_url": given}))
     assert refused.value.remedy.startswith(remedy)
     assert "unset JUDGE_GYM_DATABASE_URL" in refused.value.remedy
+    assert isinstance(refused.value, ConfigError) is bad_input
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ("postgresql://judge:hunter2", "postgresql://judge:***."),
+        ("postgresql://judge:hunter2@localhost:abc/lab", "postgresql://judge:***@localhost:abc/"),
+        ("postgresql://judge:p@hunter2/x@localhost/lab", "postgresql://judge:***@localhost/lab."),
+        ("postgresql://judge@a@localhost/lab?password=hunter2", "judge:***@localhost/lab."),
+        ("postgresql://judge@localhost/lab?password=p@hunter2", "postgresql://judge@localhost"),
+        ("mysql://judge:hunter2@localhost/lab", "mysql://judge:***@localhost/lab."),
+        ("hunter2", "is not a database URL."),
+    ],
+)
+def test_a_wrong_url_is_bad_input_and_shown_without_its_password(given: str, named: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parsed_url(SecretStr(given), "database_url")
+    assert named in refused.value.message
+    assert "hunter2" not in str(refused.value)
 
 
 def failed(database: str, *statements: str) -> StoreError | None:

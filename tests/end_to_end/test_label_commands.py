@@ -45,25 +45,25 @@ def test_labels_come_in_rounds_and_buy_nothing_again(
              "--label-fields", "annotator=rater", "--json")  # fmt: skip
     first = command(*asked).fine()
     assert json.loads(first.output)["labels"]["annotators"] == {"ann": 4}
-    assert "not known (" in first.errors
+    assert "not known (" in first.messages
     calls = simulator.answered()
 
     with labels.open("a") as file:
         file.write("\n" + "\n".join(f"{row}," for row in given[4:]))
     second = command(*asked).fine()
     assert json.loads(second.output)["labels"]["annotators"] == {"ann": 4, "bo": 4}
-    assert "Krippendorff's α 1.00" in second.errors
+    assert "Krippendorff's α 1.00" in second.messages
 
     with labels.open("a") as file:
         file.write(f"\n{names[0]},bo,90,2025-03-31")
     told = command(*asked)
     assert told.code == 2
-    assert "line 10: label is '90', and line 6 has '40' by 'bo'" in told.errors.replace("\n", " ")
+    assert "line 10: label is '90', and line 6 has '40' by 'bo'" in told.messages
     labels.write_text(
         labels.read_text().replace(f"{names[0]},bo,40,", f"{names[0]},bo,40,2025-03-30")
     )
     third = command(*asked).fine()
-    assert "1 earlier label replaced" in third.errors
+    assert "1 earlier label replaced" in third.messages
     assert simulator.answered() == calls
 
     shown = command(

@@ -10,13 +10,14 @@ from uuid import UUID, uuid4
 import pytest
 from prefect import flow
 from prefect.client.orchestration import PrefectClient, get_client
-from prefect.client.schemas.actions import ArtifactCreate
+from prefect.client.schemas.actions import ArtifactCreate, DeploymentScheduleCreate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.flow_engine import run_flow_async
-from prefect.states import Crashed, Failed, Running, Scheduled
+from prefect.states import Crashed, Failed, Pending, Running, Scheduled
 
-from deployments.cli import status
+from deployments.cli import flow_runs
 from flows import resume as resuming
 from flows.resume import ABANDONED, OF_RESUMING, resume, resume_crashed
 from tasks.artifacts import artifact_key
@@ -167,8 +168,72 @@ def test_who_watches_a_sweep_waits_for_a_run_that_is_resumed(
             await client.set_flow_run_state(run, state, force=True)
 
     asyncio.run(go())
-    monkeypatch.setattr(status, "prepare_environment", lambda *_, **__: None)
-    assert status._resumes(sweep) == goes_on
+    monkeypatch.setattr(flow_runs, "prepare_environment", lambda *_, **__: None)
+    assert flow_runs.resumes(sweep) == goes_on
+    lost = flow_runs.lost_run(sweep)
+    assert (lost is not None) == deployed
+    if lost is not None:
+        assert lost.state == state.name
+        assert lost.then.startswith("Nothing") == (not goes_on or not state.is_scheduled())
+
+
+def test_the_schedule_that_resumes_a_lost_run_is_named_while_it_is_active(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(flow_runs, "prepare_environment", lambda *_, **__: None)
+    monkeypatch.setattr(flow_runs, "LOOKS_FOR_CRASHED", f"resume-crashed/{uuid4().hex}")
+    sweep = uuid4().hex
+
+    async def go(*, active: bool) -> None:
+        async with get_client() as client:
+            run = await deployed_run(client)
+            key = artifact_key("progress", f"sweep {sweep}")
+            shown = ArtifactCreate(type="progress", key=key, data=50.0, flow_run_id=run)
+            await client.create_artifact(shown)
+            await client.set_flow_run_state(run, Crashed(), force=True)
+            schedule = DeploymentScheduleCreate(
+                schedule=CronSchedule(cron="*/5 * * * *"), active=active
+            )
+            name = flow_runs.LOOKS_FOR_CRASHED.partition("/")[2]
+            flow_id = await client.create_flow(resume_crashed)
+            await client.create_deployment(flow_id, name, schedules=[schedule])
+
+    asyncio.run(go(active=True))
+    lost = flow_runs.lost_run(sweep)
+    assert lost is not None
+    assert "within 5 minutes" in lost.then
+    asyncio.run(go(active=False))
+    lost = flow_runs.lost_run(sweep)
+    assert lost is not None
+    assert lost.then.startswith("Nothing resumes it")
+
+
+@pytest.mark.parametrize(
+    ("state", "waits"),
+    [(Scheduled(), True), (Pending(), True), (Running(), False), (Failed(), None)],
+)
+def test_a_run_that_has_not_stored_its_sweep_yet_is_found(
+    state: State[None], waits: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow_runs, "prepare_environment", lambda *_, **__: None)
+    sweep = uuid4().hex
+
+    async def go() -> None:
+        async with get_client() as client:
+            flow_id = await client.create_flow_from_name("sweep")
+            deployment = await client.create_deployment(flow_id, "waiting")
+            made = await client.create_flow_run_from_deployment(
+                deployment, parameters={"definition": {"name": sweep}}
+            )
+            await client.set_flow_run_state(made.id, state, force=True)
+
+    asyncio.run(go())
+    found = flow_runs.waiting_run(sweep)
+    assert (found is None) == (waits is None)
+    if found is not None:
+        assert found.state == state.name
+        assert ("waits to begin" in found.then) == waits
+    assert flow_runs.waiting_run("of no run") is None
 
 
 def test_what_ran_inside_a_lost_process_is_ended_and_what_did_not_is_not() -> None:

@@ -1,5 +1,6 @@
 """`judge-gym` as a person runs it: the console script, or in this process, which spares imports."""
 
+import json
 import os
 import subprocess
 import sys
@@ -24,6 +25,11 @@ class Ended:
     code: int
     output: str
     errors: str
+
+    @property
+    def messages(self) -> str:
+        """What was said on standard error, where that is JSON lines."""
+        return " ".join(json.loads(line)["message"] for line in self.errors.splitlines())
 
     def fine(self) -> "Ended":
         """This, when the command succeeded; fails the test with all it said otherwise."""

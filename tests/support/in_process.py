@@ -53,7 +53,7 @@ def _process_state(
     folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> Iterator[None]:
     """What a process of its own would have; undone on leaving."""
-    levels = _log_levels()
+    levels, handlers = _log_levels(), list(logging.root.handlers)
     modules = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
         patch.chdir(folder)
@@ -79,13 +79,15 @@ def _process_state(
                     del sys.modules[name]
     for logger, level in levels.items():
         logger.setLevel(level)
+    logging.root.handlers[:] = handlers  # with `--json`, its own
+    logging.captureWarnings(False)
     settings.cache_clear()
 
 
 def _log_levels() -> dict[logging.Logger, int]:
     """The level of each logger that a command changes."""
     names = ("judge_gym.llm", LEAVING_LOG, "EventsWorker", "judge_gym")
-    loggers = [logging.getLogger(name) for name in names]
+    loggers = [logging.root, *map(logging.getLogger, names)]
     return {logger: logger.level for logger in loggers}
 
 

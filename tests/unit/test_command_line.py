@@ -1,5 +1,6 @@
 """The commands of the program: how many, how deep, and what their help says."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from deployments.cli.doctor import Finding, State, print_findings
 from deployments.cli.schemas import KINDS
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.errors import ConfigError, JudgeGymError, StoreError
-from support.command_line import REPOSITORY
+from support.command_line import REPOSITORY, CommandLine
 
 MOST_AT_THE_TOP = 14
 LONGEST_HELP = 80
@@ -67,7 +68,7 @@ def test_the_doctor_prints_problems_first_and_settings_when_asked(
         Finding("key of vault", "not set, used by a.yaml", "Set VAULT_API_KEY.", State.MISSING),
         Finding("database", "does not answer", "Start it.", State.BROKEN),
     ]
-    assert print_findings(findings, with_settings=False) == 1
+    print_findings(findings, with_settings=False)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:4] == [
         "✗ database: does not answer",
@@ -77,8 +78,34 @@ def test_the_doctor_prints_problems_first_and_settings_when_asked(
     ]
     assert lines[4:6] == ["✓ python: 3.11.9", "- key of spare: not set"]
     assert not any("workers" in line for line in lines)
-    assert print_findings(findings[:2], with_settings=True) == 0
+    print_findings(findings[:2], with_settings=True)
     assert "setting workers: 4, from default" in capsys.readouterr().out
+
+
+def test_the_doctor_names_each_check_as_it_is_made_and_prints_json(tmp_path: Path) -> None:
+    ended = CommandLine(tmp_path, in_process=True)("doctor", "--json", JUDGE_GYM_WORKERS="0")
+    assert ended.code == 1
+    assert ended.messages.startswith("Checking python ... Checking settings ...")
+    told = json.loads(ended.output)
+    assert [(one["subject"], one["state"]) for one in told["findings"]] == [
+        ("python", "fine"),
+        ("settings", "broken"),
+    ]
+    assert told["error"]["message"] == "1 problem to fix."
+
+
+def test_a_stopped_doctor_says_what_it_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settings() -> Iterator[Finding]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deployments.cli.doctor._settings", settings)
+    ended = CommandLine(tmp_path, in_process=True)("doctor")
+    assert ended.code == 130
+    assert ended.errors.endswith(
+        "The doctor was stopped while it checked settings. Nothing was done.\n"
+    )
 
 
 def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
@@ -105,7 +132,7 @@ def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
 def test_bad_input_and_a_used_up_budget_have_exit_codes_of_their_own(
     monkeypatch: pytest.MonkeyPatch, error: JudgeGymError, code: int
 ) -> None:
-    def raising() -> None:
+    def raising(**_: object) -> None:
         raise error
 
     monkeypatch.setattr("deployments.cli.app.app", raising)

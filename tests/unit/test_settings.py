@@ -70,6 +70,23 @@ def test_a_wrong_value_names_its_place_and_what_is_allowed(
     assert error.value.remedy == "Set workers to a whole number from 1 to 64."
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('log_format = "jsn"', "log_format is jsn"),
+        ('workers = "many"', "workers is many"),
+        ("panel_parallel = 7", "panel_parallel is 7"),
+        ('workers = "hunter2-Zq81xyz"', "workers has a value that cannot be used"),
+        ('panel_token = ["word"]', "panel_token has a value that cannot be used"),
+    ],
+)
+def test_a_wrong_value_is_shown_unless_it_may_be_a_secret(line: str, said: str) -> None:
+    Path("judge-gym.toml").write_text(line)
+    with pytest.raises(ConfigError) as error:
+        settings_of_run(())
+    assert said in error.value.message
+
+
 def test_several_wrong_settings_are_told_at_once() -> None:
     Path("judge-gym.toml").write_text("workers = 65\nchunk_sise = 5\n")
     with pytest.raises(ConfigError) as error:

@@ -1,0 +1,160 @@
+"""What `--json` prints: one JSON value on standard output, when the command has ended.
+
+A command gives its value with `give`. One that fails adds an `error` to it, so that a program
+reads what happened from the same place, whichever command it was.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from judge_gym.calibration.design import CalibrationDesign
+    from judge_gym.judges import Judge
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.item_files import ItemFile
+
+FORMAT = "--json"
+"""The option of every command that can print JSON."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """How far one part of a command's work is, in calls or judgements."""
+
+    name: str
+    done: int
+    left: int | None
+    """None where it cannot be told yet."""
+
+
+class JsonOutput:
+    """The value of one command; it is printed at once where no command runs to its end."""
+
+    def __init__(self) -> None:
+        self.begin(wanted=False)
+
+    def begin(self, *, wanted: bool) -> None:
+        """Note whether the command that begins prints JSON; forget what was given before."""
+        self.wanted = wanted
+        self.parts: Callable[[], Iterable[Part]] | None = None
+        """Reads how far the work of the command is; used when it fails."""
+        self._value: Any = None
+        self._tables: list[dict[str, Any]] = []
+        self._error: dict[str, Any] | None = None
+
+    def give(self, value: Any) -> None:
+        """Print a value at the end of the command."""
+        if self.wanted:
+            self._value = value
+        else:
+            _print(value)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
+        """Note a table that is shown; a command that gives no value prints its tables."""
+        if self.wanted:
+            cells = [dict(zip(columns, row, strict=True)) for row in rows]
+            self._tables.append({"title": title, "rows": cells})
+
+    def failed(self, code: int, message: str, remedy: str = "") -> None:
+        """Note how the command failed."""
+        if self.wanted:
+            self._error = {"code": code, "message": message, "remedy": remedy, **self._progress()}
+
+    def end(self) -> None:
+        """Print the value of the command that ends, with its error if it failed."""
+        value = self._value
+        if value is None and self._tables:
+            value = {"tables": self._tables}
+        if self._error is not None and (value is None or isinstance(value, dict)):
+            value = {**(value or {}), "error": self._error}
+        if value is not None:
+            _print(value)
+        self.begin(wanted=False)
+
+    def _progress(self) -> dict[str, Any]:
+        """Return what is done and left; nothing where the database does not answer."""
+        if self.parts is None:
+            return {}
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from judge_gym.errors import JudgeGymError
+
+        parts: list[Part] = []
+        with suppress(JudgeGymError, SQLAlchemyError):
+            parts = list(self.parts())
+        if not parts:
+            return {}
+        left = [part.left for part in parts]
+        return {
+            "done": sum(part.done for part in parts),
+            "left": None if None in left else sum(one or 0 for one in left),
+            "parts": [asdict(part) for part in parts],
+        }
+
+
+json_output = JsonOutput()
+
+
+def print_json(**found: Any) -> None:
+    """Print an object as JSON, for programs."""
+    json_output.give(found)
+
+
+def _print(value: Mapping[str, Any] | Sequence[Any]) -> None:
+    typer.echo(json.dumps(value, indent=2, default=str))
+
+
+def report_sweep(name: str) -> None:
+    """Have a failure of this command say how far a sweep is, by workflow."""
+
+    def read() -> Iterable[Part]:
+        from deployments.cli.environment import database
+        from judge_gym.lab.status import sweep_status
+
+        with database() as session:
+            status = sweep_status(session, name)
+        return [
+            Part(part.workflow, part.done, None if part.total is None else part.total - part.done)
+            for part in status.workflows
+        ]
+
+    json_output.parts = read
+
+
+def report_judging(asked: "Iterable[Asked]", review_day: str = "") -> None:
+    """Have a failure of this command say how many judgements each judge has made."""
+    requests = list(asked)
+    json_output.parts = lambda: _judged(requests, review_day)
+
+
+def report_calibration(
+    design: "CalibrationDesign", judges: "Sequence[Judge]", originals: "ItemFile"
+) -> None:
+    """Have a failure of this command say how far a calibration is; changed texts are judged too."""
+
+    def read() -> Iterable[Part]:
+        from deployments.cli.environment import database
+        from judge_gym.judges.calibrating.judging import Asked, load_texts
+
+        with database() as session:
+            items = load_texts(session, design, originals).items
+        return _judged([Asked(judge, items, design.repeats) for judge in judges], "")
+
+    json_output.parts = read
+
+
+def _judged(asked: "Iterable[Asked]", review_day: str) -> list[Part]:
+    from deployments.cli.environment import database
+    from judge_gym.judges.judging import judgements_made
+
+    with database() as session:
+        counts = [
+            (one, *judgements_made(session, one.judge, one.items, one.repeats, review_day))
+            for one in asked
+        ]
+    return [Part(one.judge.name, made, wanted - made) for one, made, wanted in counts]
