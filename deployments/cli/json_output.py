@@ -80,12 +80,12 @@ class JsonOutput:
         """Return what is done and left; nothing where the database does not answer."""
         if self.parts is None:
             return {}
-        from sqlalchemy.exc import SQLAlchemyError
+        from sqlalchemy.exc import OperationalError
 
         from judge_gym.errors import JudgeGymError
 
         parts: list[Part] = []
-        with suppress(JudgeGymError, SQLAlchemyError):
+        with suppress(JudgeGymError, OperationalError):
             parts = list(self.parts())
         if not parts:
             return {}
