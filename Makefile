@@ -4,6 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 KILLS ?= 40
+PILOT := deployments/sweeps/pilot-v3.yaml
 LLMBAR := deployments/studies/llmbar
 # Labels of people and of models on eight tasks, which are not shipped: see deployments/studies/alttest.
 ALTTEST ?= ../shared/data/alttest
@@ -20,7 +21,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -34,6 +35,10 @@ study: $(READY) ## Audit six recorded judges of LLMBar beside the paper: table, 
 	@$(BIN)/judge-gym audit $(LLMBAR) --mapping $(LLMBAR)/mapping.yaml --picture docs/pictures/llmbar.svg
 	@if [ -d $(ALTTEST) ]; then $(BIN)/judge-gym analyse alt-test $(ALTTEST)/wax.csv.gz \
 		--mapping deployments/annotations/alttest.yaml; fi
+
+pilot: $(READY) ## Run the pilot on stand-ins: published, planted and recovered beside each other (3 minutes)
+	@$(BIN)/judge-gym sweep run $(PILOT) --yes
+	@$(BIN)/judge-gym analyse published $(PILOT) deployments/sweeps/published/pilot-v3.yaml
 
 up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until Ctrl-C
 	@$(BIN)/judge-gym up

@@ -59,6 +59,34 @@ def figures(
     show_results(run_id, everything=everything, as_json=as_json)
 
 
+def published(
+    file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
+    given: Annotated[
+        Path,
+        typer.Argument(metavar="PUBLISHED", help="The published figures.", show_default=False),
+    ],
+) -> None:
+    """Print published figures beside those of a sweep's last analysis.
+
+    On simulated judges, what is planted in them stands between. Makes no calls.
+    """
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.report.published import load_published, read_published
+    from judge_gym.report.table import TerminalTable
+    from judge_gym.store.results import latest_run
+
+    sweep, figures = load_sweep(file), load_published(given)
+    with database() as session:
+        run = latest_run(session, sweep.name)
+        if run is None:
+            raise StoreError(
+                f"Sweep {sweep.name} has no figures yet.", f"Run judge-gym sweep run {file}."
+            )
+        stand_ins = sweep.definition.get("stand_ins", {})
+        table = read_published(session, figures, sweep.name, run.id, stand_ins)
+    console.print(TerminalTable(table))
+
+
 def _list_figures(*, as_json: bool) -> None:
     from judge_gym.analysis import registry
 

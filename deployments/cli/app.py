@@ -64,6 +64,7 @@ app = group(
         "analyse": group(
             {
                 "figures": "analyse:figures",
+                "published": "analyse:published",
                 "alt-test": "analyse:alt_test",
                 "notebooks": "analyse:notebooks",
                 "selftest": "selftest:selftest",

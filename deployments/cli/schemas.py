@@ -70,6 +70,7 @@ def _sweep() -> type[BaseModel]:
         "name": Annotated[str, Field(pattern=r"^[a-z0-9-]{1,80}$")],
         "description": str,
         "utility_model": str,
+        "stand_ins": dict[str, str],
         "windows": Annotated[dict[str, Window], Field(min_length=1)],
         "families": dict[str, str],
         "concepts": dict[str, Expertise],
@@ -112,6 +113,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "panel-rubric": ("the rubric of a panel", "panel.rubric:PanelRubric"),
     "panel-document": ("a document for a panel", "panel.document:PanelDocument"),
     "recorded": ("the columns of recorded judgements", "recorded.mapping:Recorded"),
+    "published": ("published figures of a sweep", "report.published:PublishedFigures"),
     "annotations": ("the columns of people's labels", "annotations:AnnotationMapping"),
 }
 """Kind of file → what it describes, and the type below `judge_gym` that reads it, as module:name.

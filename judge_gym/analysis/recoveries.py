@@ -5,6 +5,7 @@ The expected value is of the same quantity as the figure's, on the same items, f
 without a closed form are left out.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,9 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.analysis.facets import pooled
 from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups
+from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import View
@@ -126,16 +129,21 @@ def read_planted(session: Session, sweep: str, data: SweepData) -> PlantedSweep:
     Groups with a judge whose draws the closed forms do not describe (another temperature or
     top_p than 1; pairs of answers) are left out.
     """
+    every = {
+        _key(group.scope): group
+        for of in (data, _over_draws(data))
+        for group in comparison_groups(of)
+    }
     groups = [
         group
-        for group in comparison_groups(data)
+        for group in every.values()
         if all(
             (judge.experiment.temperature, judge.experiment.top_p) == (1, 1)
             and not judge.experiment.judges_pairs
             for judge in group.judges
         )
     ]
-    arms = [arm.id for group in groups for judge in group.judges for arm in judge.arms]
+    arms = sorted({arm.id for group in groups for judge in group.judges for arm in judge.arms})
     samples = _Samples(scored_by_arm(session, arms, sweep), items_of_arms(session, arms))
     texts = _Texts(session)
     planted_groups: dict[str, PlantedGroup] = {}
@@ -147,6 +155,12 @@ def read_planted(session: Session, sweep: str, data: SweepData) -> PlantedSweep:
             )
             planted_groups[_key(group.scope)] = PlantedGroup(group.scope, members)
     return PlantedSweep(planted_groups)
+
+
+def _over_draws(data: SweepData) -> SweepData:
+    """Return the data with draws of rubrics as one; a wording is a parameter, so not over those."""
+    varying = facets_of(judge.experiment for judge in data.judges)
+    return pooled(data) if list(varying) == ["rubric_draw"] else data
 
 
 class _Texts:
@@ -185,22 +199,35 @@ def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | Non
     if name is None or not own:
         return None
     shown = texts.of(samples.items.get(own[0].id, ()), experiment)
+    own_arm = _arm(name, own, samples)
     return PlantedJudge(
         experiment=experiment,
         family_name=name,
-        family=worded(name, instructions(experiment)),
+        family=_at(worded(name, instructions(experiment)), experiment, own_arm),
         cases={
             item: case_of(documents, experiment.concept, experiment.scale_size)
             for item, documents in shown.items()
         },
-        own=_arm(name, own[0], samples),
-        others=tuple(_arm(name, arm, samples) for arm in judge.arms if arm.kind != "own"),
+        own=own_arm,
+        others=tuple(_arm(name, [arm], samples) for arm in judge.arms if arm.kind != "own"),
     )
 
 
-def _arm(family: str, arm: Arm, samples: _Samples) -> PlantedArm:
-    own_words = bool(arm.rubric_owner) and family_named(arm.rubric_owner) == family
-    return PlantedArm(arm.kind, arm.rubric_owner, own_words, samples.scored.get(arm.id, {}))
+def _at(family: Family, experiment: Experiment, arm: PlantedArm) -> Family:
+    """Return a family's parameters with the reserve that it has under an arm's rubric."""
+    added = family.own_rubric_reserve if arm.own_words else 0.0
+    reserve = min(1.0, family.reserve + added) if experiment.abstain else 0.0
+    return family.model_copy(update={"reserve": reserve})
+
+
+def _arm(family: str, arms: Sequence[Arm], samples: _Samples) -> PlantedArm:
+    """Return arms that differ in the draw of their rubric alone as one."""
+    kind, owner = arms[0].kind, arms[0].rubric_owner
+    own_words = bool(owner) and family_named(owner) == family
+    scored = Counter[int]()
+    for arm in arms:
+        scored.update(samples.scored.get(arm.id, {}))
+    return PlantedArm(kind, owner, own_words, scored)
 
 
 def _key(scope: Scope) -> str:
@@ -224,7 +251,7 @@ Expect = Callable[[PlantedSweep, ResultRow], Expectation | None]
 def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return the mean P of as many verdicts as were scored, drawn from the planted model."""
     group = sweep.group(row.scope)
-    if group is None or any(judge.is_subset for judge in group.judges):
+    if group is None:
         return None
     families = sorted({judge.experiment.family for judge in group.present})
     for pair in combinations(families, 2):
@@ -244,9 +271,10 @@ def _drawn_polarization(
     """Return mean P over items and draws; each judge draws its number of scored verdicts."""
 
     def drawn(judge: PlantedJudge, item: int) -> Any:
-        p = model.stage_distribution(judge.family, judge.cases[item], judge.display)
-        n = judge.own.scored[item]
-        return rng.multinomial(n, p, size=_DRAWS) / n
+        sets = sets_of(judge, item)
+        n, stages = judge.own.scored[item], judge.experiment.scale_size
+        mass = np.array([np.isin(np.arange(stages), one) / len(one) for one in sets])
+        return rng.multinomial(n, list(sets.values()), size=_DRAWS) / n @ mass
 
     return fmean(
         float(
@@ -260,8 +288,7 @@ def _drawn_polarization(
 
 def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return the mean difference of expected scores over the items scored both ways."""
-    ends = [_end_of_contrast(sweep, row.scope, end) for end in ("from", "to")]
-    before, after = ends
+    before, after = ends_of_contrast(sweep, row.scope)
     if before is None or after is None:
         return None
     items = before.own.scored.keys() & after.own.scored.keys()
@@ -272,6 +299,13 @@ def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
         "presentation": f"first {number(family.first_bias)}, A {number(family.label_a_bias)}",
     }
     return Expectation(value, planted.get(str(row.scope["axis"]), "none"))
+
+
+def ends_of_contrast(
+    sweep: PlantedSweep, scope: Scope
+) -> tuple[PlantedJudge | None, PlantedJudge | None]:
+    """Return the judge of a contrast at the first and at the second value of the axis."""
+    return _end_of_contrast(sweep, scope, "from"), _end_of_contrast(sweep, scope, "to")
 
 
 def _end_of_contrast(
@@ -285,10 +319,16 @@ def _end_of_contrast(
 
 
 def _score(judge: PlantedJudge, item: int) -> float:
+    return model.set_score(sets_of(judge, item), judge.experiment.scale_size)
+
+
+def sets_of(judge: PlantedJudge, item: int) -> dict[tuple[int, ...], float]:
+    """Return the probability of each verdict of a judge on an item, as sets of 0-based stages."""
     case = judge.cases[item]
-    if not judge.is_subset:
-        return model.mean_score(model.stage_distribution(judge.family, case, judge.display))
-    return model.set_score(model.set_distribution(judge.family, case), case.stages)
+    if judge.is_subset:
+        return model.set_distribution(judge.family, case)
+    single = model.stage_distribution(judge.family, case, judge.display)
+    return {(stage,): float(share) for stage, share in enumerate(single)}
 
 
 def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
@@ -391,8 +431,20 @@ def abstention_rate(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     judge = sweep.judge(row.scope)
     if judge is None or not judge.experiment.abstain or row.scope["arm"] != "own":
         return None
-    value = model.abstention(judge.family, judge.cases.values())
-    return Expectation(value, number(judge.family.abstention))
+    return Expectation(abstention_of(judge, judge.cases), _abstains(judge))
+
+
+def abstention_of(judge: PlantedJudge, items: Iterable[int]) -> float:
+    """Return the mean probability of abstaining under the own rubric."""
+    cases = [judge.cases[item] for item in items]
+    if not judge.experiment.abstain:
+        return 0.0
+    return model.abstention(judge.family, cases, judge.display, subset=judge.is_subset)
+
+
+def _abstains(judge: PlantedJudge) -> str:
+    reserved = f", reserve {number(judge.family.reserve)}" if judge.family.reserve else ""
+    return f"{number(judge.family.abstention)}{reserved}"
 
 
 def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:

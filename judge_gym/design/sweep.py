@@ -41,6 +41,7 @@ from judge_gym.design.sweep_blocks import (
 from judge_gym.design.window import Window
 from judge_gym.design.window_files import read_windows
 from judge_gym.errors import ConfigError, did_you_mean
+from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import generator
 
 OnUnsupported = Literal["error", "mark"]
@@ -54,6 +55,7 @@ KEYS = {
     "name": "The sweep's name: 1 to 80 small letters, digits and hyphens. Required.",
     "description": "A sentence for people.",
     "utility_model": "The model that edits evidence and rates rubrics; not one of the judges.",
+    "stand_ins": "Model → the simulated model that takes its place wherever the file names it.",
     "windows": "Name → the evidence: a query, a country, dates and a source. Required.",
     "families": "Model → family, where the model's name does not give the family.",
     "concepts": "Concept → the persona and domain that prompts address.",
@@ -257,7 +259,7 @@ def given_sweep(definition: Mapping[str, Any]) -> Sweep:
 
 def read_sweep(tree: Node) -> Sweep:
     """Return the sweep of a tree; raises as `load_sweep`."""
-    items = tree.known_items(KEYS)
+    items = _with_stand_ins(tree.known_items(KEYS))
     for name, legal in (
         ("name", _NAME),
         ("windows", "one window or more"),
@@ -314,6 +316,38 @@ def read_sweep(tree: Node) -> Sweep:
     if sweep.swap and isinstance(sweep.swap.pairs, tuple):
         _check_pairs(items["swap"].items["pairs"], sweep.swap.pairs, sweep)
     return sweep
+
+
+def _with_stand_ins(items: Mapping[str, Node]) -> Mapping[str, Node]:
+    """Return the keys of a sweep with simulated models in place of those that have a stand-in."""
+    if "stand_ins" not in items:
+        return items
+    given, used = items["stand_ins"], set[str]()
+    stand_ins: dict[str, str] = {}
+    for model, child in given.items.items():
+        name = read_field(Experiment, "model", child)
+        if not is_simulated_model(name):
+            raise child.place.problem(f"is {shown(name)}", "Name a simulated model: sim/MODEL.")
+        stand_ins[model] = name
+
+    def named(text: str) -> str:
+        if text in stand_ins:
+            used.add(text)
+        return stand_ins.get(text, text)
+
+    def replaced(node: Node) -> Node:
+        if isinstance(node.value, Mapping):
+            children = {named(key): replaced(child) for key, child in node.value.items()}
+            return Node(children, node.place)
+        if isinstance(node.value, tuple):
+            return Node(tuple(map(replaced, node.value)), node.place)
+        return Node(named(node.value) if isinstance(node.value, str) else node.value, node.place)
+
+    found = {name: replaced(node) for name, node in items.items() if name != "stand_ins"}
+    for model, child in given.items.items():
+        if model not in used:
+            raise child.place.problem("is a model that the file does not name", "Leave it out.")
+    return found
 
 
 def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:

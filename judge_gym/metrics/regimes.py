@@ -97,6 +97,14 @@ def regime_chances(use: UsePerItem, rng: np.random.Generator) -> RegimeChances:
     return RegimeChances(chances, len(read), because)
 
 
+def regime_of(use: UsePerItem) -> Regime | None:
+    """Return the regime of these items as they are; None where the curve tells none."""
+    read = np.isfinite(use.abstained)
+    once = np.ones((1, int(read.sum())))
+    found = _regimes(once, use.distribution[read], use.abstained[read], use.reference[read])
+    return None if found[0] < 0 else list(Regime)[found[0]]
+
+
 def _regimes(
     weights: FloatArray, distribution: FloatArray, abstained: FloatArray, reference: FloatArray
 ) -> np.ndarray:

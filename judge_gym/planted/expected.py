@@ -4,7 +4,7 @@ Computed from the model of `judging` in closed form (set verdicts and the noise 
 numerical integration), never through prompts, HTTP or the estimators that they are compared with.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -20,6 +20,7 @@ from judge_gym.planted.judging import (
     disturbance,
     margin,
     perceive,
+    reserve,
     stage_probabilities,
     stated_level,
     supported,
@@ -29,16 +30,29 @@ from judge_gym.planted.reading import NOTHING_READ
 from judge_gym.planted.wordings import worded
 
 _QUANTILES = 2000
+LOWEST_ALONE = (0,)
+"""The set verdict that a reserved judge withholds."""
 
 
 def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED) -> FloatArray:
     """Return the probability of each stage as a single verdict, weakest first, at temperature 1.
 
     The graded-response probabilities, mixed with π on the stage shown first and λ on the one
-    lettered A; either is spread evenly where the presentation is random.
+    lettered A; either is spread evenly where the presentation is random. Of the lowest stage, what
+    `family.reserve` makes abstentions of is left out.
     """
+    p = _before_reserve(family, case, display)
+    kept = p * np.where(np.arange(len(p)) == 0, 1 - _reserve(family, case), 1.0)
+    return np.asarray(kept / kept.sum())
+
+
+def _before_reserve(family: Family, case: Case, display: Display) -> FloatArray:
     p = stage_probabilities(family, case)
     return with_display_bias(p, family.first_bias, family.label_a_bias, display)
+
+
+def _reserve(family: Family, case: Case) -> float:
+    return reserve(family, case, own_rubric=False)
 
 
 def letter_calibration(family: Family, case: Case, display: Display) -> tuple[float, float]:
@@ -68,10 +82,20 @@ def letter_calibration(family: Family, case: Case, display: Display) -> tuple[fl
 def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]:
     """Return the probability of each set verdict under a random presentation.
 
-    Integrates over the noise of the reading at evenly spaced quantiles.
+    Integrates over the noise of the reading at evenly spaced quantiles. Leaves out what
+    `family.reserve` makes abstentions of.
     """
+    shares = _sets_before_reserve(family, case)
+    kept = {
+        chosen: share * (1 - _reserve(family, case) * (chosen == LOWEST_ALONE))
+        for chosen, share in shares.items()
+    }
+    return {chosen: share / sum(kept.values()) for chosen, share in kept.items()}
+
+
+def _sets_before_reserve(family: Family, case: Case) -> dict[tuple[int, ...], float]:
     if case.truth is not None:
-        single = stage_distribution(family, case)
+        single = _before_reserve(family, case, RANDOMIZED)
         return {(stage,): float(share) for stage, share in enumerate(single) if share}
     quantiles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     theta = perceive(family, case) + disturbance(family, Sampling(), quantiles)
@@ -159,15 +183,26 @@ def display_excess(bias: float, stages: int) -> float:
     return bias * (1 - 1 / stages)
 
 
-def stated_probability(family: Family, case: Case, *, own_rubric: bool) -> float:
-    """Return the mean probability stated for the family's own single verdicts, in [0, 1]."""
+def stated_probability(
+    family: Family,
+    case: Case,
+    *,
+    own_rubric: bool,
+    sets: Mapping[tuple[int, ...], float] | None = None,
+) -> float:
+    """Return the mean probability stated for the family's own verdicts, in [0, 1].
+
+    Verdicts are single stages, or `sets` with their probabilities.
+    """
+    if sets is None:
+        sets = {(stage,): float(p) for stage, p in enumerate(stage_distribution(family, case))}
     levels = np.array(
         [
-            stated_level(family, margin(family, case, (stage,)), own_rubric=own_rubric)
-            for stage in range(case.stages)
+            stated_level(family, margin(family, case, chosen), own_rubric=own_rubric)
+            for chosen in sets
         ]
     )
-    return float(stage_distribution(family, case) @ _clipped_mean(levels, family.probe_noise))
+    return float(np.array(list(sets.values())) @ _clipped_mean(levels, family.probe_noise))
 
 
 def swap_effect(family: Family, cases: Iterable[Case]) -> float:
@@ -201,9 +236,30 @@ def accuracy(family: Family, stages: int = 2, share_true: float = 0.5) -> float:
     )
 
 
-def abstention(family: Family, cases: Iterable[Case]) -> float:
-    """Return the mean probability of abstaining where that is offered: a·(1 - information)."""
-    return fmean(abstention_probability(family, case) for case in cases)
+def abstention(
+    family: Family,
+    cases: Iterable[Case],
+    display: Display = RANDOMIZED,
+    *,
+    subset: bool = False,
+) -> float:
+    """Return the mean probability of abstaining where that is offered.
+
+    a·(1 - information), and of the rest the reserve times the probability of the lowest stage
+    alone, as a single verdict or a `subset`.
+    """
+
+    def lowest(case: Case) -> float:
+        if subset:
+            return _sets_before_reserve(family, case).get(LOWEST_ALONE, 0.0)
+        return float(_before_reserve(family, case, display)[0])
+
+    rates = []
+    for case in cases:
+        silent = abstention_probability(family, case)
+        withheld = _reserve(family, case) and _reserve(family, case) * lowest(case)
+        rates.append(silent + (1 - silent) * withheld)
+    return fmean(rates)
 
 
 def _divergence(first: FloatArray, second: FloatArray) -> float:

@@ -1,7 +1,8 @@
 """Parameters planted in the simulated judges: families, which score stages, and graders.
 
-The parameters are in `families.toml` and `graders.toml`; the report prints them beside the
-recovered figures. `judging` draws verdicts from a family, `expected` computes what follows.
+The parameters are in `families.toml`, `stand_ins.toml` and `graders.toml`; the report prints them
+beside the recovered figures. `judging` draws verdicts from a family, `expected` computes what
+follows.
 """
 
 import re
@@ -73,6 +74,8 @@ class Family(_Frozen):
     """What the wording at hand adds to the reading (see `wordings.worded`); none at `standard`."""
     threshold_shift: float = Field(default=0.0, ge=-0.5, le=0.5)
     """Added to every threshold between stages: above zero is a stricter judge."""
+    gain: float = Field(default=1.0, gt=0, le=20)
+    """g: multiplies the distance of a reading from the middle; far above 1, verdicts jump."""
     first_bias: float = Field(default=0.0, ge=0, le=0.5)
     """π: probability of taking the stage displayed first, whatever the evidence says."""
     label_a_bias: float = Field(default=0.0, ge=0, le=0.5)
@@ -81,6 +84,10 @@ class Family(_Frozen):
     """w: a set verdict names every stage at least this likely, relative to the likeliest."""
     abstention: float = Field(default=0.5, ge=0, le=1)
     """a: probability of abstaining, where offered, on a text with nothing to judge by."""
+    reserve: float = Field(default=0.0, ge=0, le=1)
+    """Probability of abstaining, where offered, instead of naming the lowest stage alone."""
+    own_rubric_reserve: float = Field(default=0.0, ge=0, le=1)
+    """What a rubric in the family's own words adds to that."""
     probe_level: float = Field(default=0.4, ge=-1, le=2)
     """κ0: stated probability for a verdict no likelier than its best rival."""
     probe_slope: float = Field(default=0.4, ge=-1, le=2)
@@ -171,6 +178,17 @@ def planted() -> dict[str, Family]:
 
 
 @cache
+def stand_ins() -> dict[str, Family]:
+    """Return the planted parameters of stand-ins for real models, by their names."""
+    return {name: Family.model_validate(data) for name, data in _read("stand_ins.toml").items()}
+
+
+def parameters_of(name: str) -> Family:
+    """Return the parameters of a family or stand-in; raises `KeyError` for another name."""
+    return planted().get(name) or stand_ins()[name]
+
+
+@cache
 def grader_file() -> GraderFile:
     """Return the graders' parameters and the words by which they read a text."""
     return GraderFile.model_validate(_read("graders.toml"))
@@ -196,7 +214,8 @@ def grader_of(model: str) -> Grader:
 
 def served_models() -> tuple[str, ...]:
     """Return the names of the models of families and graders, as `/v1/models` lists them."""
-    of_families = (model for family in planted().values() for model in family.models)
+    families = (*planted().values(), *stand_ins().values())
+    of_families = (model for family in families for model in family.models)
     return tuple(f"{SIMULATED}{model}" for model in (*of_families, *grader_models()))
 
 
@@ -216,7 +235,7 @@ def family_named(model: str) -> str | None:
     among those that read their evidence and do not obey it.
     """
     name = planted_name(model)
-    for family, parameters in planted().items():
+    for family, parameters in (planted() | stand_ins()).items():
         if name in parameters.models:
             return family
     if name in grader_models():
@@ -245,7 +264,7 @@ def is_own_rubric(family: str, texts: Iterable[str]) -> bool:
 
 @cache
 def _vocabulary(family: str) -> frozenset[str]:
-    voice = planted()[family].voice
+    voice = parameters_of(family).voice
     return _words(" ".join((*voice.labels, *voice.criteria)))
 
 

@@ -106,7 +106,7 @@ def with_display_bias(
 
 
 def perceive(family: Family, case: Case) -> float:
-    """Return θ_f = clip(θ + δ·c + t·τ + w, 0, 1), where w is the shift of the prompt's wording.
+    """Return θ_f = clip(1/2 + g·(θ + δ·c + t·τ + w - 1/2), 0, 1), w the shift of the wording.
 
     A judge that never looks has one fixed reading.
     """
@@ -114,7 +114,8 @@ def perceive(family: Family, case: Case) -> float:
         return family.fixed_reading
     reading = case.reading
     shift = family.leaning * case.contested + family.tone_bias * reading.tau
-    return min(1.0, max(0.0, reading.theta + shift + family.wording_shift))
+    seen = reading.theta + shift + family.wording_shift
+    return min(1.0, max(0.0, 0.5 + family.gain * (seen - 0.5)))
 
 
 def stage_probabilities(family: Family, case: Case) -> FloatArray:
@@ -177,6 +178,13 @@ def occurs(probability: float, sampling: Sampling, rng: Random) -> bool:
 def abstention_probability(family: Family, case: Case) -> float:
     """Return a·(1 - information); a claim that can be checked is never declined."""
     return 0.0 if case.truth is not None else family.abstention * (1 - case.reading.information)
+
+
+def reserve(family: Family, case: Case, *, own_rubric: bool) -> float:
+    """Return the probability of abstaining instead of naming the lowest stage alone."""
+    if case.truth is not None:
+        return 0.0
+    return min(1.0, family.reserve + own_rubric * family.own_rubric_reserve)
 
 
 def margin(family: Family, case: Case, chosen: tuple[int, ...]) -> float:

@@ -5,7 +5,7 @@ the family and the text of the instructions, from a normal distribution around 0
 deviation is planted (`Family.wording_sd`). The standard wording shifts nothing.
 """
 
-from judge_gym.planted.families import Family, planted
+from judge_gym.planted.families import Family, parameters_of
 from judge_gym.seeds import digest, generator
 
 _STANDARD = frozenset(
@@ -20,7 +20,7 @@ def worded(family: str, instructions: str) -> Family:
     `instructions` are the steps of a judging prompt, without the form of the answer. Without any
     there is no shift.
     """
-    parameters, text = planted()[family], " ".join(instructions.split())
+    parameters, text = parameters_of(family), " ".join(instructions.split())
     if not text or digest("instructions", text) in _STANDARD:
         return parameters
     shift = generator("wording", family, text).gauss(0.0, parameters.wording_sd)

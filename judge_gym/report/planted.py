@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.recoveries import Comparison, recovered
 from judge_gym.formats import ABSENT, figure, number
-from judge_gym.planted.families import Family, planted
+from judge_gym.planted.families import Family, parameters_of
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow
@@ -165,7 +165,7 @@ def compare_planted(
 
 def parameter_table(families: Sequence[str]) -> Table:
     """Return the planted parameters of these families of the simulator."""
-    about = [f"{name}: {planted()[name].about}" for name in families]
+    about = [f"{name}: {parameters_of(name).about}" for name in families]
     fields = Family.model_fields
     meanings = [
         f"{heading}: {' '.join((fields[name].description or '').split())}"
@@ -176,7 +176,7 @@ def parameter_table(families: Sequence[str]) -> Table:
         "What is built into each simulated family, from judge_gym/planted/families.toml. "
         "Parameters that no table below mentions are listed only.",
         ("family", *_PARAMETERS.values()),
-        tuple(Row((name, *_values(planted()[name]))) for name in families),
+        tuple(Row((name, *_values(parameters_of(name)))) for name in families),
         notes=tuple(about),
         methods=tuple(meanings),
         simulated=True,

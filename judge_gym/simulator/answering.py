@@ -17,7 +17,7 @@ from judge_gym.planted.families import (
     family_named,
     grader_of,
     is_own_rubric,
-    planted,
+    parameters_of,
 )
 from judge_gym.planted.judging import Case, Display, Sampling, occurs
 from judge_gym.planted.reading import concept_named
@@ -28,6 +28,7 @@ from judge_gym.simulator.prompts import (
     Message,
     Role,
     Rubric,
+    Scoring,
     documents_in,
     outside_fences,
     read_choosing,
@@ -124,7 +125,7 @@ def answer(request: Request, worths: Known = NOTHING) -> Answer:
     if name is None:
         raise KeyError(request.model)
     role = role_of(request.messages)
-    now = _Answering(request, name, planted()[name], generator(*request.identity), worths)
+    now = _Answering(request, name, parameters_of(name), generator(*request.identity), worths)
     return Answer(_ROLES[role](now), role)
 
 
@@ -142,7 +143,9 @@ def _score(now: _Answering) -> str:
         shown = _display(rubric, order)
         subset = task.form == "subset"
         ranks = judging.choose(family, case, shown, now.sampling, now.rng, subset=subset)
-        letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
+        withheld = _reserve(now.family_name, family, case, task) if ranks == (0,) else 0.0
+        if not (withheld and now.occurs(withheld)):
+            letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
     conclusion = Conclusion(rubric, letters, case.reading.cues, task.form)
     return write_verdict(family, conclusion, now.rng)
 
@@ -165,14 +168,25 @@ def _probe(now: _Answering) -> str:
         return "The message does not say which stage of which rubric is meant."
     order, case = _order_and_case(rubric, task.documents)
     ranks = tuple(order.index(rubric.letters.index(letter)) for letter in task.chosen)
-    texts = (text for label, criteria in rubric.stages for text in (label, *criteria))
     level = judging.stated_level(
         family,
         judging.margin(family, case, ranks),
-        own_rubric=is_own_rubric(now.family_name, texts),
+        own_rubric=_is_own(now.family_name, rubric),
     )
     stated = judging.state_probability(family, level, now.sampling, now.rng)
     return write_probability(family, stated, now.rng)
+
+
+def _is_own(family_name: str, rubric: Rubric) -> bool:
+    texts = (text for label, criteria in rubric.stages for text in (label, *criteria))
+    return is_own_rubric(family_name, texts)
+
+
+def _reserve(family_name: str, family: Family, case: Case, task: Scoring) -> float:
+    """Return how likely a verdict of the lowest stage alone becomes an abstention."""
+    if not task.may_abstain:
+        return 0.0
+    return judging.reserve(family, case, own_rubric=_is_own(family_name, task.rubric))
 
 
 def letter_chances(request: Request) -> dict[str, float]:
@@ -193,10 +207,13 @@ def letter_chances(request: Request) -> dict[str, float]:
         _display(rubric, order),
     )
     abstains = judging.abstention_probability(family, case) if task.may_abstain else 0.0
+    withheld = float(likely[0]) * _reserve(name, family, case, task)
+    likely[0] -= withheld
     chances = {
         rubric.letters[order[rank]]: (1 - abstains) * float(chance)
         for rank, chance in enumerate(likely)
     }
+    abstains += (1 - abstains) * withheld
     return chances | ({ABSTAIN: abstains} if task.may_abstain else {})
 
 

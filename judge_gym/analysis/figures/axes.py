@@ -303,11 +303,11 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
 def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, list[AxisPair]]]:
     """Yield each axis with the pairs of experiments that differ in it and nothing else.
 
-    Without facets, whose levels are draws to be averaged over.
+    Without facets, whose levels are draws to be averaged over. The concept's name counts as one.
     """
     scopes = scopes_of(groups)
     identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
-    for axis in (*(spec.name for spec in axes() if not spec.facet), "presentation"):
+    for axis in (*(spec.name for spec in axes() if not spec.facet), "presentation", "concept"):
         yield axis, list(_pairs(data.judges, identities, scopes, axis))
 
 

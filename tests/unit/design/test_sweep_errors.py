@@ -127,11 +127,21 @@ BLOCKS = [
         "sweep.yaml, line 8: blocks[0].model is given twice, first on line 7.",
     ),
     (
+        "stand_ins: {openai/gpt-4.1: openai/gpt-5.2}\nblocks:\n  - model: openai/gpt-4.1\n",
+        "sweep.yaml, line 6: stand_ins.openai/gpt-4.1 is 'openai/gpt-5.2'. "
+        "Name a simulated model: sim/MODEL.",
+    ),
+    (
+        "stand_ins: {openai/gpt-4: sim/gpt-4.1}\nblocks:\n  - model: openai/gpt-4.1\n",
+        "sweep.yaml, line 6: stand_ins.openai/gpt-4 is a model that the file does not name. "
+        "Leave it out.",
+    ),
+    (
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
-        "Use name, description, utility_model, windows, families, concepts, rubric_draws, "
-        "defaults, blocks, on_unsupported, swap, score_critic, draw, budget, approve_over_usd, "
-        "plan.",
+        "Use name, description, utility_model, stand_ins, windows, families, concepts, "
+        "rubric_draws, defaults, blocks, on_unsupported, swap, score_critic, draw, budget, "
+        "approve_over_usd, plan.",
     ),
     (
         "blocks: [{}]\non_unsupported: ignore\n",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from judge_gym.analysis import recoveries
+from judge_gym.analysis.planted_shapes import planted_regime, planted_value
 from judge_gym.analysis.recoveries import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
@@ -16,6 +17,7 @@ from judge_gym.seeds import canonical_json
 
 WINDOW = Window(name="w", query="q", country="X", source=CorpusSource(path="c.jsonl"))
 SCOPE = {"concept": "order", "rubric": "own"}
+SETS = {"scoring_method": "subset"}
 
 
 def planted_judge(
@@ -226,3 +228,44 @@ def test_planted_parameters_are_listed_as_they_are_planted() -> None:
     assert cells[1]["fixed"] == "0.60"
     assert [cell["obeys"] for cell in cells] == ["0.00", "0.00", "0.60"]
     assert table.simulated
+
+
+def test_shapes_follow_from_what_is_planted(make_row) -> None:
+    # θ 0.1 is stage 1, withheld in half of the verdicts; θ 0.6 and 0.9 are stages 3 and 4.
+    thetas = (0.1, 0.6, 0.9)
+    forced = planted_judge(thetas=thetas, experiment={**SETS, "abstain": False})
+    free = planted_judge(thetas=thetas, experiment=SETS, reserve=0.5)
+    groups = (({**SCOPE, "abstain": False}, (forced,)), ({**SCOPE, "abstain": True}, (free,)))
+    sweep = sweep_of(*groups)
+
+    def value(metric: str, **scope: object) -> float | None:
+        row = make_row(metric, 0.5, scope={**SCOPE, "judge": "sim/calm-1", **scope})
+        return planted_value(sweep, row)
+
+    assert value("abstain_share", abstain=True) == pytest.approx(0.5 / 3)
+    assert value("expected_stage", abstain=True) == pytest.approx((1 + 3 + 4) / 3)
+    assert value("middle_mass", abstain=True) == pytest.approx(1 / 3)
+    assert value("singleton_share", abstain=True) == pytest.approx(1)
+    # Three stages in equal shares, of four: log2 3 / log2 4.
+    assert value("stage_entropy", abstain=True) == pytest.approx(0.792, abs=0.001)
+    change = {"axis": "abstain", "from": False, "to": True}
+    assert value("contrast_abstain_share", **change) == pytest.approx(0.5 / 3)
+    assert value("contrast", **change) == pytest.approx(0)
+    assert value("tau", abstain=True) is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "regime"),
+    [
+        ({}, "graded"),
+        ({"gain": 20.0}, "thresholded"),
+        ({"leaning": -1.0}, "compressed"),
+        ({"gain": 0.3}, "interior"),
+    ],
+)
+def test_each_regime_is_planted_by_one_parameter(make_row, parameters, regime) -> None:
+    thetas = tuple((item + 0.5) / 24 for item in range(24))
+    judge = planted_judge("sim/calm-1", thetas=thetas, experiment=SETS, noise=0.02, **parameters)
+    other = planted_judge("sim/high-1", thetas=thetas, experiment=SETS, noise=0.2)
+    row = make_row("regime", 1.0, scope={**SCOPE, "judge": "sim/calm-1", "regime": regime})
+    assert planted_regime(sweep_of((SCOPE, (judge, other))), row) == regime

@@ -112,3 +112,24 @@ def test_what_judges_answer_is_what_is_expected(bench, family, method) -> None:
         wanted = expected.set_distribution(planted()[family], case)
     for verdict in {*seen, *wanted}:
         assert seen[verdict] / 400 == pytest.approx(wanted.get(verdict, 0.0), abs=0.1)
+
+
+def test_a_reserved_judge_withholds_the_lowest_stage_and_no_other() -> None:
+    """Without noise θ = 0.1 is stage 1, withheld in 0.6; θ = 0.9 is stage 4, never withheld."""
+    family = _family(noise=0.0, reserve=0.6)
+    low, high = _case(0.1), _case(0.9)
+    assert expected.abstention(family, [low, high]) == pytest.approx(0.3)
+    assert expected.abstention(family, [low, high], subset=True) == pytest.approx(0.3)
+    # π = 0.5 over four stages: 0.5 + 0.125 of stage 1, of which 0.4 stay: 0.25 of 0.625.
+    biased = _family(noise=0.0, reserve=0.6, first_bias=0.5)
+    assert expected.stage_distribution(biased, low) == pytest.approx([0.4, 0.2, 0.2, 0.2])
+    assert expected.abstention(biased, [low]) == pytest.approx(0.375)
+
+
+def test_gain_turns_a_slope_into_a_jump() -> None:
+    """θ = 0.45 is the second of four stages; six times as far from the middle it is the first."""
+    assert expected.stage_distribution(_family(noise=0.0), _case(0.45)) == pytest.approx(
+        [0, 1, 0, 0]
+    )
+    steep = _family(noise=0.0, gain=6)
+    assert expected.stage_distribution(steep, _case(0.45)) == pytest.approx([1, 0, 0, 0])

@@ -8,7 +8,7 @@ import pytest
 from judge_gym.answers.probability import Probability, parse_probability
 from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.metrics.estimate import wilson
-from judge_gym.planted.families import family_named, planted
+from judge_gym.planted.families import family_named, planted, stand_ins
 from judge_gym.planted.judging import case_of
 from judge_gym.simulator.verdicts import write_probability
 
@@ -248,3 +248,18 @@ def test_stated_probability_follows_margin_and_loyalty(bench, window):
     # A reading far inside the last stage has a margin of about 1.
     expected = family.probe_level + family.probe_slope - family.own_rubric_loyalty
     assert best == pytest.approx(expected, abs=0.06)
+
+
+def test_a_stand_in_withholds_the_lowest_stage_as_often_as_is_planted(bench):
+    text = "The court upheld the constitution and reinstated the audit; both sides agreed."
+    free, forced = (
+        bench.ask(
+            text, model="sim/like-gpt-5.2-chat", temperature=1.0, axes=(("abstain", offered),)
+        )
+        for offered in (True, False)
+    )
+    withheld = sum(bench.judge(free, seed).abstained for seed in range(120))
+    # It always means the lowest stage here: the standard error of the share is 0.045.
+    reserve = stand_ins()["like-gpt-5.2-chat"].reserve
+    assert withheld / 120 == pytest.approx(reserve, abs=0.15)
+    assert {bench.stages_chosen(forced, seed) for seed in range(20)} == {(1,)}
