@@ -144,6 +144,8 @@ class ItemTruth:
     outlet: tuple[str, ...]
     system: tuple[str, ...] = ()
     """What was compared, such as the model that wrote each item; empty where that is not known."""
+    question: tuple[str, ...] = ()
+    """What each item answers, which several items may share; empty where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)

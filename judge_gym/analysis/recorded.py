@@ -29,6 +29,7 @@ from judge_gym.analysis.figures.multiverse import specification_curves
 from judge_gym.analysis.figures.outcomes import single_judges
 from judge_gym.analysis.figures.pairs import over_wordings
 from judge_gym.analysis.figures.people import people_figures
+from judge_gym.analysis.figures.systems import systems_ranked
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
 from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError
@@ -86,7 +87,10 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows = [
         row
         for group in groups
-        for figures in (single_judges, accuracies, agreements, people_figures, votes)
+        for figures in (
+            *(single_judges, accuracies, agreements, people_figures, votes),
+            systems_ranked,
+        )
         for row in figures(group)
     ]
     for group in groups:
@@ -365,4 +369,5 @@ def _truth(items: list[RecordedItem], labels: tuple[str, ...]) -> ItemTruth:
         category=tuple(item.category for item in items),
         outlet=("",) * len(items),
         system=tuple(item.system for item in items),
+        question=tuple(item.question for item in items),
     )

@@ -82,6 +82,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
         system=normal_line(record.text(columns.system), 500),
+        question=normal_line(record.text(columns.question), 500) or key,
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),
     )

@@ -26,6 +26,8 @@ class RecordedItem:
     """The stage that each person gave it; None without a label."""
     system: str = ""
     """What was compared, such as the model that wrote it."""
+    question: str = field(default="", compare=False)
+    """What it answers, which several items may share."""
     longest: int | None = field(default=None, compare=False)
     """The stage that chooses the longest of its texts; None where several are, or are not named."""
     number: float | None = field(default=None, compare=False)

@@ -118,7 +118,10 @@ class ItemColumns(_Columns):
     """The part of a benchmark; accuracy is given for each."""
     system: str = _added()
     """What was compared, such as the model that wrote the text: an audit gives the figures of each
-    system first."""
+    system first, and says how rightly each judge ranks them."""
+    question: str = _added()
+    """What the item answers, where several do: such items are no independent evidence. Without it,
+    the key, which several systems may have."""
     truth: str = ""
     """The known answer; `truths` says which stage each value stands for."""
     people: tuple[str, ...] = _added(())
@@ -236,7 +239,8 @@ class Recorded(_Columns):
     """A regular expression for the part of a file's name that `{file}` is: its first group. A
     named group `(?P<x>...)` is `{file.x}`."""
     judge: str = ""
-    """The judge, when it is one; `{file}` where the file's name tells."""
+    """The judge, when it is one; `{file}` where the file's name tells, and `{column}` where each
+    column of `verdicts` or `answers` is of a judge that it names."""
     judge_column: str = ""
     """The column that names the judge."""
     wording_column: str = _added()
@@ -300,6 +304,8 @@ class Recorded(_Columns):
                 "give one of judge_column and judge, such as judge_column: model for the column "
                 "that names the judge, or judge: gpt-4.1 for the only judge"
             )
+        if self.judges_in_columns and self.counts:
+            raise ValueError("judge: '{column}' is of verdicts or answers, not of counts")
         self._check_stages()
         if self.people and not (self.verdicts and self.judge_column):
             raise ValueError("people comes with verdicts and judge_column, which names the person")
@@ -425,9 +431,9 @@ class Recorded(_Columns):
         """The columns and paths of a row that the mapping names."""
         described = self.item
         item = [described.key, described.title, described.text, described.category]
-        item += [described.system, described.truth]
+        item += [described.system, described.question, described.truth]
         columns = [
-            self.judge if "{" in self.judge else "",
+            self.judge if "{" in self.judge and not self.judges_in_columns else "",
             *(self.judge_column, self.wording_column, self.swapped_column, self.window_column),
             *(
                 (described.key, described.system)
@@ -441,6 +447,11 @@ class Recorded(_Columns):
             *self.people,
         ]
         return [name for column in columns for name in names_in(column)]
+
+    @property
+    def judges_in_columns(self) -> bool:
+        """Whether each column of verdicts or answers is of the judge that it names."""
+        return self.judge == "{column}"
 
     @property
     def pairwise(self) -> bool:

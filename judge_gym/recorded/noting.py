@@ -42,33 +42,39 @@ class Noting:
         }
 
     def note(
-        self, record: Record, window: str, judging: Judging, item: str, given: Sequence[Given]
+        self, record: Record, window: str, item: str, by_judge: Mapping[Judging, Sequence[Given]]
     ) -> None:
         """Note what a row's judgements leave open, of an item of a window."""
         recorded, unread = self._recorded, self._unread
         place = f"{item} ({record.row.where})"
+        for judging, given in by_judge.items():
+            self._note_given(place, judging, given)
+        if recorded.format == "inspect":
+            unread.unfinished += record.row.values["status"] != FINISHED
+        if recorded.format != "rows":
+            return
+        self._note_columns(record.row.values)
+        for judging, given in by_judge.items():
+            self._note_again(window, f"{judging} on {place}", judging, item)
+            for one in given:
+                self._note_range(judging.judge, one.verdict)
+        for column in recorded.verdicts:
+            self._note_highest(column.column, record)
+        if recorded.item.known and not recorded.item.file:
+            self._note_range(KNOWN, record.verdict(recorded.item.known))
+
+    def _note_given(self, place: str, judging: Judging, given: Sequence[Given]) -> None:
+        """Note verdicts that are empty, none of the mapping's, or between two scores."""
+        unread, scale = self._unread, self._recorded.scale
         unread.judges[judging.judge] += len(given)
         for one in given:
             if one.choice is None and one.answer is None and one.verdict:
                 places = unread.unlisted.setdefault(one.verdict[:80], [])
                 places.append(f"{judging} on {place}")
+            if scale and scale.is_whole and one.number is not None and one.number % 1:
+                unread.between[one.verdict] = None
         if any(one.choice is None and one.answer is None and not one.verdict for one in given):
             unread.empty.setdefault(judging, []).append(place)
-        if recorded.format == "inspect":
-            unread.unfinished += record.row.values["status"] != FINISHED
-        if recorded.format != "rows":
-            return
-        is_whole = recorded.scale is not None and recorded.scale.is_whole
-        self._note_columns(record.row.values)
-        self._note_again(window, f"{judging} on {place}", judging, item)
-        for column in recorded.verdicts:
-            self._note_highest(column.column, record)
-        for one in given:
-            self._note_range(judging.judge, one.verdict)
-            if is_whole and one.number is not None and one.number % 1:
-                unread.between[one.verdict] = None
-        if recorded.item.known and not recorded.item.file:
-            self._note_range(KNOWN, record.verdict(recorded.item.known))
 
     def _note_again(self, window: str, place: str, judging: Judging, item: str) -> None:
         cell = (window, judging, item)

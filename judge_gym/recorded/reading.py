@@ -11,7 +11,14 @@ from judge_gym.recorded.columns import file_parts
 from judge_gym.recorded.decisions import Decisions
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.items import Described, described_items, item_of
-from judge_gym.recorded.judged import Judging, RecordedItem, RecordedWindow, Recordings, Unread
+from judge_gym.recorded.judged import (
+    Given,
+    Judging,
+    RecordedItem,
+    RecordedWindow,
+    Recordings,
+    Unread,
+)
 from judge_gym.recorded.mapping import Recorded, values_of
 from judge_gym.recorded.noting import Noting
 from judge_gym.recorded.record import Record, Refusals
@@ -113,12 +120,8 @@ class _Reading:
             raise record.refused(self._difference(first, item), "Give an item one description.")
         if len(window.items) > MAX_ITEMS:
             raise record.fault(f"more than {MAX_ITEMS} items")
-        judge = recorded.judge
-        if recorded.judge_column or "{" in judge:
-            judge = record.named(recorded.judge_column or judge)
-        judge = recorded.names.get(judge, judge)
         if self._is_of_a_person(record):
-            window.add_label(item.key, judge, self._label(record))
+            window.add_label(item.key, self._judge(record), self._label(record))
             return
         wording = record.named(recorded.wording_column) if recorded.wording_column else ""
         if len(wording) > LONGEST_WORDING:
@@ -126,9 +129,23 @@ class _Reading:
                 f"{recorded.wording_column} has {len(wording)} characters",
                 f"Use at most {LONGEST_WORDING}: the name of a wording, not the prompt.",
             )
-        judging, given = Judging(judge, wording), list(self._decisions.given(record, item.key))
-        window.judgements.setdefault(judging, []).extend(given)
-        self._noting.note(record, name, judging, item.key, given)
+        given = list(self._decisions.given(record, item.key))
+        by_judge: dict[Judging, list[Given]] = {}
+        if recorded.judges_in_columns:
+            for column, one in zip((*recorded.verdicts, *recorded.answers), given, strict=True):
+                judge = recorded.names.get(column.column, column.column)
+                by_judge.setdefault(Judging(judge, wording), []).append(one)
+        else:
+            by_judge[Judging(self._judge(record), wording)] = given
+        for judging, own in by_judge.items():
+            window.judgements.setdefault(judging, []).extend(own)
+        self._noting.note(record, name, item.key, by_judge)
+
+    def _judge(self, record: Record) -> str:
+        judge = self._recorded.judge
+        if self._recorded.judge_column or "{" in judge:
+            judge = record.named(self._recorded.judge_column or judge)
+        return self._recorded.names.get(judge, judge)
 
     def check_copy(self, record: Record) -> None:
         """Raise for a row that another one equals, where equal rows are no repeats.

@@ -30,6 +30,7 @@ from judge_gym.report.audit_findings import (
     wordings_of,
 )
 from judge_gym.report.audit_pairs import RIGHT, audit_of_pairs
+from judge_gym.report.audit_systems import RANKING, audit_of_systems
 from judge_gym.report.plots.plot import Plot, Rows
 from judge_gym.report.table import Table, plain_table
 from judge_gym.store.results import ResultRow
@@ -39,6 +40,8 @@ WRITTEN_MEAN = "written_mean"
 _COLUMNS = {
     "accuracy": "accuracy",
     "kappa": "cohens_kappa",
+    "majority": "majority_accuracy",
+    "its kappa": "majority_kappa",
     "off by": "stage_error",
     "weighted kappa": "cohens_kappa_quadratic",
     "mean as written": WRITTEN_MEAN,
@@ -55,11 +58,14 @@ _COLUMNS = {
 def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit | None:
     """Return the audit of a sweep whose judgements were all recorded; None for other sweeps.
 
-    Pairs with known answers have their accuracy by order; other judgements the figures they allow.
+    Judgements of several systems with known answers have their ranking, pairs with known answers
+    their accuracy by order; other judgements the figures they allow.
     `person` is who gave the known answers, where that was one person.
     """
     if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
         return None
+    if (ranked := audit_of_systems(data, rows)) is not None:
+        return ranked
     found = audit_of_pairs(data, rows) or _others(data, rows, person)
     return replace(found, parts=tuple(_parts(data, rows)))
 
@@ -75,6 +81,7 @@ _SAID = {
         "answered and whose answer is known (column items)."
     ),
     "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
+    "majority": "Majority: share of readable answers that are the label most people gave.",
     "off by": "Off by: mean distance of these answers from the known ones, in steps.",
     "mean as written": "Mean as written: of the scores of the file, averaged by item.",
     "distance": (
@@ -304,7 +311,11 @@ def picture(plot: Plot, name: str) -> tuple[str, Sequence[str], Rows]:
 
     `name` is that of the data.
     """
-    rows = [{**row, "link": ""} for row in plot.panels[0].rows]
+    panel = plot.panels[0]
+    rows = [{**row, "link": ""} for row in panel.rows]
+    if plot.title == RANKING:
+        said = "Point: people's mean, with its 95% interval over all systems; circle: as judged"
+        return f"{panel.heading} {panel.says}", (name, said), rows
     whole = [row for row in rows if row["whole"]]
     chance = whole[0]["reference"]
     title = f"Accuracy of {counted(len(whole), 'judge')}"

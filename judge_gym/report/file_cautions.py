@@ -96,11 +96,10 @@ def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
     if unread.unlisted:
         count = counted(sum(map(len, unread.unlisted.values())), "answer")
         named = [f"{value!r} ({len(of):,})" for value, of in unread.unlisted.items()]
-        first = next(iter(unread.unlisted.values()))[0]
-        yield (
-            f"{count} of no verdict, unreadable here: {first_of(named, _MOST_PLACES)}. "
-            f"The first: {first}."
-        )
+        places = [place for of in unread.unlisted.values() for place in of]
+        few = len(places) <= _MOST_PLACES
+        shown = f"They are {first_of(places, _MOST_PLACES)}" if few else f"The first: {places[0]}"
+        yield (f"{count} of no verdict, unreadable here: {first_of(named, _MOST_PLACES)}. {shown}.")
     if unread.between:
         yield (
             f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)}) count as "

@@ -150,6 +150,14 @@ def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
     ]
 
 
+def audit_headlines(findings: Sequence[FindingRow]) -> list[Headline]:
+    """Return the headlines without the claim that judges are right more often than by chance.
+
+    Every judge in use is. The claim is among the findings.
+    """
+    return headlines([finding for finding in findings if finding.hypothesis != "V3.chance"])
+
+
 def _tested(findings: Sequence[FindingRow]) -> list[FindingRow]:
     return [finding for finding in findings if finding.conclusion != NOT_TESTABLE]
 

@@ -28,7 +28,7 @@ from judge_gym.report.facts import Facts
 from judge_gym.report.file_cautions import against_decisions, file_cautions
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
-from judge_gym.report.headlines import Summary, headlines
+from judge_gym.report.headlines import Summary, audit_headlines
 from judge_gym.report.multiverse import RECORDED, sign_change_cautions, specification_plot
 from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
@@ -55,7 +55,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
     judges = tuple(sorted({judge.model.removeprefix(RECORDED) for judge in found.data.judges}))
     described = recorded.description or recorded.source
     facts = Facts(run, described, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
-    claims = headlines(decided)
+    claims = audit_headlines(decided)
     summary = Summary(
         ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
         progress="",

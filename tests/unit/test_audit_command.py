@@ -1,15 +1,18 @@
 """`judge-gym audit` as typed: no database, pairs and grades, unreadable answers, people."""
 
+import csv
 import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judge_gym.recorded.mapping import ItemColumns, Recorded
 from support.command_line import REPOSITORY, CommandLine
 from support.documents import blocks
+from support.references import SHARED
 
 RUBRICS = REPOSITORY / "deployments" / "recorded"
 PAIRS = f"""\
@@ -454,12 +457,172 @@ def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
         assert "together. If" not in " ".join(shown.split())
 
 
-def test_accuracy_of_systems_comes_before_that_of_all(command: CommandLine) -> None:
-    lines = [f"q{n},{system},j,{int(n % every > 0)},1" for n in range(12)
-             for system, every in (("x", 4), ("y", 2))]  # fmt: skip
+def test_systems_with_known_answers_are_ranked_before_anything_else(
+    command: CommandLine,
+) -> None:
+    # People pass x always and y half the time; the judge passes 3/4 of x and all of y.
+    lines = [
+        f"q{n},{system},j,{judged},{people}"
+        for n in range(24)
+        for system, judged, people in (("x", int(n % 4 > 0), 1), ("y", 1, n % 2))
+    ]
     (command.folder / "table.csv").write_text("\n".join(["item,system,judge,score,label", *lines]))
     shown = command("audit", "table.csv").fine().output
     assert shown.count("The known answers are the column label") == 1
-    apart, pooled = shown.split("Audit of recorded judgements")
-    assert re.search(r"x +j +0\.75 \[.*\n *y +j +0\.50 \[", apart)
-    assert "0.62 [" in pooled
+    ranking, by_system = shown.split("Judges by system")
+    line = re.search(r"j +ranks 2 systems: 1 of 1 pair decided, 1 expected inversion \[", ranking)
+    assert line
+    assert "-1.00 [" in ranking
+    assert re.search(r"j +x +1\.00 \[[^]]*\] +0\.75 +0\.75 +– ", by_system)
+    assert re.search(r"j +y +0\.50 \[[^]]*\] +1\.00 +1\.00 +0\.00 +0\.00 \[", by_system)
+    assert "by guessing" not in shown
+    page = page_of(command, "table").read_text()
+    assert page.index("ranks 2 systems") < page.index("Judges by system")
+    figures = json.loads(command("audit", "table.csv", "--json").fine().output)["figures"]
+    pair = next(row for row in figures if row["metric"] == "system_difference")
+    assert (pair["scope"]["system"], pair["scope"]["rival"]) == ("x", "y")
+
+
+def test_judges_in_columns_rank_systems_by_the_labels_of_some_items(command: CommandLine) -> None:
+    lines = ["id,question,bot,good,poor,person"]
+    for n in range(60):
+        for bot, rate in (("a", 10), ("b", 9), ("c", 2)):
+            truth = int(n % 10 < rate)
+            label = truth if n < 20 else ""
+            poor = "" if n == 59 else int(n % 3 > 0)
+            lines.append(f"{bot}{n},q{n},{bot},{truth},{poor},{label}")
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(
+        "name: wide\nconcept: right answer\nsource: our log\njudge: '{column}'\n"
+        "stages: ['0', '1']\nverdicts: [good, poor]\n"
+        "item: {key: id, question: question, system: bot, truth: person}\n"
+    )
+    shown = " ".join(
+        command("audit", "wide.csv", "--mapping", "mapping.yaml").fine().output.split()
+    )
+    assert shown.index("good ranks 3 systems") < shown.index("poor ranks 3 systems")
+    assert "180 items, 60 with a known answer" in shown
+    # poor passes as many of each: all three pairs are ties.
+    assert "poor ranks 3 systems: 2 of 3 pairs decided, 2 expected inversions [2, 2]" in shown
+    assert "3 empty answers, unreadable for the judge" in shown
+    assert re.search(r"Label next, by (good|poor): \d+ of ", shown)
+    for wrong, said in (("counts: {good: 1}", "not of counts"), ("judge_column: x", "give one of")):
+        text = (command.folder / "mapping.yaml").read_text()
+        text = text.replace("verdicts: [good, poor]", wrong) if "counts" in wrong else text + wrong
+        (command.folder / "wrong.yaml").write_text(text)
+        refused = command("audit", "wide.csv", "--mapping", "wrong.yaml")
+        assert refused.code == 2
+        assert said in " ".join(refused.errors.split())
+
+
+PUBLISHED_MAPPING = """\
+name: published
+concept: published
+source: published
+judge: "{column}"
+"""
+
+
+def figures_of(
+    command: CommandLine, data: str, mapping: str
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Audit published judgements; return (judge, metric) → its figure over all items."""
+    (command.folder / "mapping.yaml").write_text(PUBLISHED_MAPPING + mapping)
+    typed = ("audit", str(SHARED / "data" / data), "--mapping", "mapping.yaml", "--json")
+    rows = json.loads(command(*typed).fine().output)["figures"]
+    return {
+        (row["scope"]["judge"], row["metric"]): row
+        for row in rows
+        if "judge" in row["scope"] and not {"system", "category"} & row["scope"].keys()
+    }
+
+
+def reference(data: str) -> dict[str, dict[str, str]]:
+    with (SHARED / "data" / data / "reference.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {next(iter(row.values())): row for row in rows}
+
+
+def assert_reference(found, judge: str, of: dict[str, str], metrics: dict[str, str]) -> None:
+    for column, metric in metrics.items():
+        value = found[judge, metric]["estimate"]
+        assert value == pytest.approx(float(of[column]), abs=1e-6), (judge, column)
+        if metric in ("accuracy", "majority_accuracy"):
+            assert found[judge, metric]["n"] == int(of["n"])
+
+
+needs_shared = pytest.mark.skipif(
+    not (SHARED / "data/llmjudge").exists(), reason="needs ../shared/data"
+)
+
+
+@needs_shared
+@pytest.mark.slow
+def test_published_judges_of_nine_systems_are_audited(command: CommandLine) -> None:
+    known = reference("judging_judges")
+    found = figures_of(
+        command,
+        "judging_judges/answers.csv.gz",
+        "stages: ['False', 'True']\n"
+        "item: {key: item, question: question_id, system: system, truth: HumanJudgement}\n"
+        f"verdicts: {json.dumps(list(known))}\n",
+    )
+    for judge, of in known.items():
+        assert_reference(found, judge, of, {
+            "accuracy": "accuracy", "kappa": "cohens_kappa", "scott_pi": "scott_pi",
+            "tpr": "pooled_sensitivity", "tnr": "pooled_specificity", "pass_rate": "pooled_judged",
+            "human_pass_rate": "pooled_people", "system_error_raw": "system_error",
+            "system_error_shared_correction": "system_error_shared_correction",
+            "order_inversions_raw": "order_inversions",
+        })  # fmt: skip
+
+
+@needs_shared
+@pytest.mark.slow
+def test_published_grades_are_audited_and_those_off_the_scale_are_named(
+    command: CommandLine,
+) -> None:
+    known = reference("llmjudge")
+    chosen = ("h2oloo-zeroshot2", "Olz-exp", "TREMA-4prompts")
+    item = "item: {key: '{query} {passage}', truth: human}\n"
+    verdicts = f"verdicts: {json.dumps([*chosen, 'RMITIR-llama70B'])}\n"
+    data = "llmjudge/labels.csv.gz"
+    (command.folder / "strict.yaml").write_text(
+        f"{PUBLISHED_MAPPING}scale: {{lowest: 0, highest: 3}}\n{item}{verdicts}"
+    )
+    refused = command("audit", str(SHARED / "data" / data), "--mapping", "strict.yaml")
+    for named in ("RMITIR-llama70B is '5'", "h2oloo-zeroshot2 is '10'"):
+        assert named in " ".join(refused.errors.split())
+    whole = "unlisted: unreadable\nscale: {lowest: 0, highest: 3}\n"
+    two = (
+        'unlisted: unreadable\nstages: ["below 2", "2 and above"]\n'
+        + "\n".join(f'{key}: {{"0": 1, "1": 1, "2": 2, "3": 2}}' for key in ("truths", "decisions"))
+        + "\n"
+    )
+    graded, above = (figures_of(command, data, one + item + verdicts) for one in (whole, two))
+    for judge in chosen:
+        metrics = {"exact_agreement": "accuracy", "cohen_kappa": "cohens_kappa"}
+        assert_reference(graded, judge, known[judge], metrics)
+        assert_reference(above, judge, known[judge], {"binary_kappa_2up": "cohens_kappa"})
+        mean = 3 * graded[judge, "mean_score"]["estimate"]
+        assert mean == pytest.approx(float(known[judge]["mean_grade"]), abs=1e-6)
+
+
+@needs_shared
+@pytest.mark.slow
+def test_published_pairs_are_held_against_the_majority_of_three_people(
+    command: CommandLine,
+) -> None:
+    mapping = (
+        "stages: [one, even, two]\nunlisted: unreadable\n"
+        "item: {key: idx, system: pair, people: [annotator1, annotator2, annotator3]}\n"
+        'truths: {"1": 1, "0": 2, "2": 3}\nverdicts: [gpt-3.5-turbo, pandalm-7b]\n'
+        'decisions: {"1": 1, "0": 2, "2": 3%s}\n'
+    )
+    found = figures_of(command, "pandalm/pairs.csv.gz", mapping % "")
+    for judge, of in reference("pandalm").items():
+        metrics = {"accuracy_of_majority": "majority_accuracy", "kappa": "majority_kappa"}
+        assert_reference(found, judge, of, metrics)
+    # The published figure leaves out 38 answers "Tie"; 25 are "garbage".
+    ties = figures_of(command, "pandalm/pairs.csv.gz", mapping % ', "Tie": 2')
+    assert ties["gpt-3.5-turbo", "majority_accuracy"]["n"] == 936 + 38 == 999 - 25

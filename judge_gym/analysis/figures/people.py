@@ -1,6 +1,6 @@
 """Judges beside people: the alternative annotator test and the distance to people's labels."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,9 +9,10 @@ from judge_gym.analysis.data import Arm, PeopleLabels
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.annotations import Annotation, Annotations, as_number
+from judge_gym.metrics.accuracy import cohens_kappa, share_correct
 from judge_gym.metrics.agreement import krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance
-from judge_gym.metrics.cells import FloatArray, Verdicts
+from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.masses import cell_masses
 from judge_gym.metrics.people import (
@@ -104,6 +105,29 @@ TABLES = (
             "Needs an item with two people and a judgement; distance of sets two replicates. 30 "
             "items advised: at 16 an excess of nothing is significant in 7% of data sets.",
         ),
+    ),
+    FigureTable(
+        "Agreement with the majority",
+        (
+            "Verdicts against the label that most people gave an item, of three people or more: "
+            "the share that is it, and Cohen's kappa. Items without a most frequent label are left "
+            "out."
+        ),
+        question="right",
+        rank=75,
+        figures=(
+            Figure("majority_accuracy", "share", _LABELS),
+            Figure("majority_kappa", "kappa", _LABELS),
+        ),
+        columns=(
+            Column("majority", "majority_accuracy"),
+            Column("kappa", "majority_kappa"),
+            Column("items", "majority_accuracy", "items"),
+        ),
+        formulas=(
+            "majority = share of verdicts at the label that more people gave than any other",
+        ),
+        needs=("Needs three people, point verdicts and point labels.",),
     ),
     FigureTable(
         "Agreement of people",
@@ -249,8 +273,31 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
             scope = {"judge": group.judges[number].model, "people": given.name}
             rng = group.rng("beside_people", **scope)
             beside = beside_people(people, group.own.of_judges([number]), how, rng)
-            for estimate in beside.figures:
+            for estimate in (*beside.figures, *_with_majority(group, number, people, scope)):
                 yield group.row(estimate, [group.own_arms[number]], p_adjusted=None, **scope)
+
+
+def _with_majority(
+    group: Group, number: int, people: Verdicts, scope: Mapping[str, str]
+) -> Iterator[Estimate]:
+    """Yield a judge's agreement with the most frequent label; nothing of two people, or sets."""
+    votes = stage_counts(people)
+    if people.n_judges < 3 or group.is_subset or np.bitwise_count(people.stages).max(initial=0) > 1:
+        return
+    ordered = np.sort(votes, axis=1)
+    decided = (votes.sum(axis=1) > 2) & (ordered[:, -1] > ordered[:, -2])
+    own = group.own.of_judges([number])
+    own, most = own.rows(decided[own.item]), votes.argmax(axis=1) + 1
+    yield replace(share_correct(own, most), metric="majority_accuracy")
+    kappa = cohens_kappa(own, most, group.rng("majority_kappa", **scope))
+    yield replace(kappa, metric="majority_kappa")
+
+
+def stage_counts(verdicts: Verdicts) -> IntArray:
+    """Return how many point verdicts each item has at each stage, items x stages."""
+    place = verdicts.item * verdicts.n_stages + np.bitwise_count(verdicts.stages - 1)
+    counts = np.bincount(place, minlength=verdicts.n_items * verdicts.n_stages)
+    return counts.reshape(verdicts.n_items, verdicts.n_stages)
 
 
 def uses(arms: Sequence[Arm], given: PeopleLabels) -> bool:

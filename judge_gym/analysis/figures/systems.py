@@ -1,0 +1,302 @@
+"""How rightly each judge ranks systems, by known answers or labels of a part of its items."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from judge_gym.analysis.figures.people import labels_of_arms, uses, verdicts_of_people
+from judge_gym.analysis.groups import Group
+from judge_gym.analysis.registry import Column, Figure, FigureTable
+from judge_gym.analysis.truths import truth_of_single
+from judge_gym.design.rubric import FIRST, SECOND
+from judge_gym.metrics.cells import FloatArray, item_means, mean_scores
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.expert_labels import NEXT_LABELS
+from judge_gym.metrics.system_ranking import (
+    APART,
+    MIN_LABELS,
+    Judged,
+    OneCorrection,
+    Ranking,
+    figures_of_all,
+    figures_of_system,
+    labels_to_buy,
+    one_correction,
+    ranking,
+    shared_correction,
+)
+from judge_gym.store.results import ResultRow
+
+HALF = 0.5
+_SYSTEMS = "recorded judgements of several systems with known answers of a part of each"
+_PARTLY = f"{_SYSTEMS}, others without a label and pairs that are not decided"
+_OF_TWO = f"{_SYSTEMS}, on two stages"
+
+TABLES = (
+    FigureTable(
+        "Ranking of systems",
+        (
+            "Whether each judge orders systems as people do. Decided: pairs of systems whose order "
+            "is shown, with 95% over all pairs. Inverted: pairs that the judge's own means order "
+            "the other way, as expected where labels leave the order open, and as means stand. τ: "
+            "of the judge's means with people's. One correction: the p of equal error rates on all "
+            f"systems, and the power to find rates {APART:g} apart from their mean."
+        ),
+        question="right",
+        rank=2,
+        figures=(
+            Figure("pairs_decided", "share", _SYSTEMS),
+            Figure("expected_inversions", "pairs", _SYSTEMS),
+            Figure("order_inversions", "pairs", _SYSTEMS),
+            Figure("ranking_tau", "tau", _SYSTEMS),
+            Figure("one_correction", "probability", _SYSTEMS),
+            Figure("system_error", "0-1 scale", _SYSTEMS),
+            Figure("system_error_shared_correction", "0-1 scale", _SYSTEMS),
+            Figure("pairs_decided_next", "pairs", _PARTLY),
+        ),
+        columns=(
+            Column("decided", "pairs_decided"),
+            Column("inverted", "expected_inversions"),
+            Column("as it stands", "order_inversions", digits=0),
+            Column("τ", "ranking_tau"),
+            Column("p of one correction", "one_correction", "p"),
+            Column("power", "one_correction"),
+            Column("error by system", "system_error"),
+            Column("with one correction", "system_error_shared_correction"),
+            Column("decided next", "pairs_decided_next"),
+            Column("if spread evenly", "pairs_decided_next", "floor"),
+        ),
+        formulas=(
+            "people's mean of a system = mean of labels + λ·(mean score − mean score of labelled)",
+            "decided: |difference| > c·error, c the 95% quantile of the largest |t| of all pairs",
+            "error by system = mean over systems of |judge's mean − people's mean|",
+            "decided next = Σ over pairs of Φ(|difference| / error − c), 50 labels later",
+        ),
+        needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
+        sources=(
+            "Prediction-powered means: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453.",
+            "Simultaneous intervals: Hothorn, Bretz and Westfall 2008, Biometrical Journal 50.",
+        ),
+    ),
+    FigureTable(
+        "Judges by system",
+        (
+            "A judge's errors on each system: sensitivity, the share of passes among what people "
+            "passed, specificity, the share of fails among what people failed, and Youden's J, "
+            "their sum less 1. Bias: judge less people. Corrected: people's mean by the judge's "
+            "scores and the labels; intervals hold for all systems at once."
+        ),
+        question="right",
+        rank=3,
+        figures=(
+            Figure("system_corrected", "share", _SYSTEMS),
+            Figure("system_judged", "share", _SYSTEMS),
+            Figure("system_people", "share", _SYSTEMS),
+            Figure("system_bias", "share", _SYSTEMS),
+            Figure("system_sensitivity", "share", _OF_TWO),
+            Figure("system_specificity", "share", _OF_TWO),
+            Figure("system_youden", "share", _OF_TWO),
+            Figure("system_readable", "share", _SYSTEMS),
+            Figure("system_labels_next", "labels", _PARTLY),
+        ),
+        columns=(
+            Column("people, corrected", "system_corrected"),
+            Column("labelled", "system_people"),
+            Column("judge", "system_judged"),
+            Column("bias", "system_bias"),
+            Column("sensitivity", "system_sensitivity"),
+            Column("specificity", "system_specificity"),
+            Column("J", "system_youden"),
+            Column("readable", "system_readable"),
+            Column("labels", "system_bias", "n"),
+            Column("label next", "system_labels_next", digits=0),
+        ),
+        formulas=("J = sensitivity + specificity − 1", "bias = mean of judge − people"),
+        needs=("Needs a label of each class for J.",),
+        in_terminal=False,
+    ),
+    FigureTable(
+        "All systems together",
+        (
+            "Figures of all systems together, over items with a judgement and a known answer. They "
+            "hide how a judge's errors differ between systems."
+        ),
+        question="right",
+        rank=5,
+        figures=(
+            Figure("scott_pi", "kappa", _OF_TWO),
+            Figure("pooled_sensitivity", "share", _OF_TWO),
+            Figure("pooled_specificity", "share", _OF_TWO),
+            Figure("pooled_judged", "share", _SYSTEMS),
+            Figure("pooled_people", "share", _SYSTEMS),
+        ),
+        columns=(
+            Column("π", "scott_pi"),
+            Column("sensitivity", "pooled_sensitivity"),
+            Column("specificity", "pooled_specificity"),
+            Column("judge", "pooled_judged"),
+            Column("people", "pooled_people"),
+            Column("labels", "pooled_people", "n"),
+        ),
+        formulas=("π = (observed − expected) / (1 − expected), expected of the mean rate",),
+        needs=("Needs a label of each class.",),
+        sources=("Source of π: Scott 1955, Public Opinion Quarterly 19.",),
+        in_terminal=False,
+    ),
+    FigureTable(
+        "Pairs of systems",
+        (
+            "People's mean of one system less that of the other, as scores and labels tell, with "
+            "95% intervals that hold for all pairs of a judge at once. An interval around 0: "
+            "labels cannot tell which is better."
+        ),
+        question="right",
+        rank=4,
+        figures=(Figure("system_difference", "share", _SYSTEMS),),
+        columns=(Column("better by", "system_difference"),),
+        formulas=("interval = difference ± c·error, c of all pairs",),
+        needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
+        in_terminal=False,
+    ),
+)
+
+
+def systems_ranked(group: Group) -> Iterator[ResultRow]:
+    """Yield how each judge ranks systems; nothing of pairs, one system or without known answers."""
+    named, labels = group.data.truth.system, labels_of_arms(group.own_arms[0])
+    of_two = group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels)
+    if not named or of_two or group.is_subset:
+        return
+    of_items = np.array([named[item] for item in group.items], dtype=np.str_)
+    names = sorted({*of_items.tolist()} - {""})
+    people = _people(group)
+    if len(names) < 2 or not np.isfinite(people).any():
+        return
+    for number, judge in enumerate(group.judges):
+        arms = group.own_arms[number]
+        judged = _judged(group, number, people, of_items, names)
+        found = ranking(judged, group.rng("system_ranking", judge=judge.model))
+        test = one_correction(judged, group.rng("one_correction", judge=judge.model))
+        for estimate in (*_of_judge(judged, found, test), *figures_of_all(judged)):
+            yield group.row(estimate, [arms], judge=judge.model)
+        for estimate, about in _next_labels(found, names):
+            yield group.row(estimate, [arms], p_adjusted=None, judge=judge.model, **about)
+        for system, name in enumerate(names):
+            for estimate in (_corrected(found, system), *figures_of_system(judged, system)):
+                yield group.row(estimate, [arms], judge=judge.model, system=name)
+        for estimate, first, second in _pairs(found, names):
+            yield group.row(estimate, [arms], judge=judge.model, system=first, rival=second)
+
+
+def _people(group: Group) -> FloatArray:
+    """Return what people say of each item, on 0 to 1, NaN without a label.
+
+    The known answer; without any, the mean of people's labels, or of two stages their majority.
+    """
+    truth = truth_of_single(group)
+    if truth is not None and truth.any():
+        return np.where(truth > 0, (truth - 1) / (group.n_stages - 1), np.nan)
+    people = np.full(len(group.items), np.nan)
+    for given in group.data.people:
+        if uses(group.own_arms[0], given):
+            labels = labels_of_arms(group.own_arms[0])
+            means = mean_scores(verdicts_of_people(group, given, labels))
+            people[means.present.any(axis=0)] = item_means(means.value, means.present)[0]
+    if group.n_stages == 2:
+        people = np.where(people == HALF, np.nan, np.round(people))
+    return people
+
+
+def _judged(
+    group: Group, number: int, people: FloatArray, of_items: np.ndarray, names: list[str]
+) -> Judged:
+    """Return a judge's mean score of each item of a system beside what people say of it."""
+    own = mean_scores(group.own.of_judges([number]))
+    chosen = of_items != ""
+    score = np.where(own.present[0], own.value[0], np.nan)
+    questions = group.data.truth.question or tuple(map(str, range(len(group.data.truth.label))))
+    asked = np.array([questions[item] for item in group.items[chosen]], dtype=np.str_)
+    return Judged(
+        system=np.searchsorted(names, of_items[chosen]).astype(np.int64),
+        cluster=np.unique(asked, return_inverse=True)[1],
+        judge=score[chosen],
+        people=people[chosen],
+        n_systems=len(names),
+        binary=group.n_stages == 2,
+    )
+
+
+def _of_judge(judged: Judged, found: Ranking, test: OneCorrection | None) -> Iterator[Estimate]:
+    n, pairs = int(found.labels.sum()), len(found.outcomes)
+    ranked = int(found.ranked.sum())
+    if pairs:
+        decided = int(np.count_nonzero(found.outcomes))
+        method = f"{decided} of {pairs} pairs, simultaneous 95%"
+        yield Estimate("pairs_decided", decided / pairs, None, None, pairs, ranked, method=method)
+        yield Estimate("order_inversions", found.inversions, None, None, pairs, ranked)
+    else:
+        because = f"it needs two systems with {MIN_LABELS} labels each"
+        yield not_estimable("pairs_decided", because, n=n, unit="share")
+    yield found.expected_inversions()
+    yield found.tau()
+    if test is not None:
+        yield Estimate(
+            "one_correction", test.power, None, None, n, judged.n_systems, p=test.p,
+            method=f"power of the test of equal error rates; {test.why_not or 'one serves'}",
+        )  # fmt: skip
+    people = judged.means(judged.people, judged.both)
+    for metric, values in (
+        ("system_error", found.judged),
+        ("system_error_shared_correction", shared_correction(judged)),
+    ):
+        apart = np.abs(values - people)
+        apart = apart[np.isfinite(apart)]
+        if len(apart):
+            yield Estimate(metric, float(apart.mean()), None, None, n, len(apart))
+
+
+def _next_labels(found: Ranking, names: list[str]) -> Iterator[tuple[Estimate, dict[str, str]]]:
+    """Yield what the next labels are forecast to decide, and how many of each system they are."""
+    if not found.left.any() or found.outcomes.all():
+        return
+    plan, n = labels_to_buy(found, NEXT_LABELS), int(found.labels.sum())
+    forecast = Estimate(
+        "pairs_decided_next", plan.planned, None, None, int(plan.counts.sum()), len(names),
+        floor=plan.evenly, unit="pairs", method=f"forecast; {plan.now:.1f} now",
+    )  # fmt: skip
+    yield forecast, {}
+    for name, count in zip(names, plan.counts.tolist(), strict=True):
+        yield (
+            Estimate("system_labels_next", count, None, None, n, n, unit="labels"),
+            {"system": name},
+        )
+
+
+def _corrected(found: Ranking, system: int) -> Estimate:
+    metric, labels = "system_corrected", int(found.labels[system])
+    if not found.ranked[system]:
+        missing = MIN_LABELS - labels
+        because = f"it needs {missing} more labels of the system"
+        return not_estimable(metric, because, n=labels, n_items=labels, unit="share")
+    value, lower, upper = (float(of[system]) for of in (found.corrected, found.lower, found.upper))
+    method = "labels and scores, prediction-powered; simultaneous over systems, by question"
+    return Estimate(metric, value, lower, upper, labels, labels, method=method, unit="share")
+
+
+def _pairs(found: Ranking, names: list[str]) -> Iterator[tuple[Estimate, str, str]]:
+    """Yield the difference of every pair, the better system first."""
+    half = found.critical * found.errors
+    for first, second, apart, wide in zip(
+        *found.pairs, found.differences.tolist(), half.tolist(), strict=True
+    ):
+        n = int(found.labels[first] + found.labels[second])
+        better, worse = (first, second) if apart >= 0 else (second, first)
+        value = abs(apart)
+        estimate = Estimate(
+            "system_difference", value, value - wide, value + wide, n, n,
+            method="simultaneous over pairs, by question",
+        )  # fmt: skip
+        yield estimate, names[better], names[worse]
+
+
+OF_GROUP = (systems_ranked,)

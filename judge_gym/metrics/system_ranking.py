@@ -1,0 +1,505 @@
+"""How rightly a judge ranks systems: its errors by system, one correction for all, the ranking.
+
+A judge that agrees with people per item may still rank systems wrongly, because it errs more on
+some systems than on others. Everything here is by system; answers to one question are a cluster.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    LEVEL,
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    clustered_wilson,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.inference import kendall_tau_b, permutation_p
+
+MIN_LABELS = 5
+"""Fewest labels of a system that is ranked."""
+APART = 0.1
+"""How far a system's rates are from the mean of systems in the power of the test of equal rates."""
+POWER = 0.8
+"""The least power with which a test that finds no difference says that there is none."""
+_DRAWS = 4000
+_PRIOR = 2
+"""Labels with the residual variance of all systems that each system's own variance is shrunk by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A judge's scores of answers of `n_systems` systems, and people's labels of a part of them.
+
+    Parallel arrays, one entry per answer: `system` in [0, n_systems), `cluster` numbered from 0
+    (answers to one question share it), `judge` and `people` in [0, 1], NaN where unreadable and
+    where without a label. `binary` says that labels are 0 or 1; a judge's score is then its share
+    of passes.
+    """
+
+    system: IntArray
+    cluster: IntArray
+    judge: FloatArray
+    people: FloatArray
+    n_systems: int
+    binary: bool
+
+    @cached_property
+    def readable(self) -> BoolArray:
+        """Which answers the judge scored."""
+        return np.isfinite(self.judge)
+
+    @cached_property
+    def both(self) -> BoolArray:
+        """Which answers have a score and a label."""
+        return np.asarray(self.readable & np.isfinite(self.people))
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """The number of answers with a score and a label, by system."""
+        return np.bincount(self.system[self.both], minlength=self.n_systems)
+
+    def means(self, values: FloatArray, chosen: BoolArray) -> FloatArray:
+        """Return the mean of the chosen entries by system; NaN without any."""
+        n = np.bincount(self.system[chosen], minlength=self.n_systems)
+        sums = np.bincount(self.system[chosen], values[chosen], minlength=self.n_systems)
+        return np.asarray(np.divide(sums, n, where=n > 0, out=np.full(self.n_systems, np.nan)))
+
+
+def figures_of_system(judged: Judged, system: int) -> Iterator[Estimate]:
+    """Yield a system's readable share, pass rates and, with labels, the judge's errors on it.
+
+    Binary: sensitivity (share of passes among what people passed), specificity (share of fails
+    among what people failed), each with Wilson's interval clustered by question, and Youden's J,
+    their sum less 1, in [-1, 1], with the square-and-add interval of Newcombe 1998, Statistics in
+    Medicine 17. Of any labels the bias, the mean of judge less people over answers with both, in
+    [-1, 1].
+    """
+    own = judged.system == system
+    yield _share("system_readable", judged, own, judged.readable.astype(np.float64))
+    for metric, values, chosen in (
+        ("system_judged", judged.judge, own & judged.readable),
+        ("system_people", judged.people, own & judged.both),
+        ("system_bias", judged.judge - judged.people, own & judged.both),
+    ):
+        bounds = SIGNED_UNIT if metric == "system_bias" else UNIT_INTERVAL
+        n = int(chosen.sum())
+        yield mean_over_items(metric, values[chosen], n=n, unit="share", bounds=bounds)
+    if judged.binary:
+        true = own & judged.both & (judged.people == 1)
+        false = own & judged.both & (judged.people == 0)
+        found = _share("system_sensitivity", judged, true, judged.judge)
+        cleared = _share("system_specificity", judged, false, 1 - judged.judge)
+        yield from (found, cleared, _youden(found, cleared))
+
+
+def figures_of_all(judged: Judged) -> Iterator[Estimate]:
+    """Yield what is usually given of all systems together, which hides how they differ.
+
+    Pass rates of judge and people over answers with both, and of binary labels sensitivity,
+    specificity and Scott's π, (observed - expected) / (1 - expected) agreement, the expected one of
+    the mean of both pass rates, in [-1, 1] (Scott 1955, Public Opinion Quarterly 19).
+    """
+    both, people = judged.both, np.nan_to_num(judged.people)
+    yield _share("pooled_judged", judged, both, judged.judge)
+    yield _share("pooled_people", judged, both, people)
+    if not judged.binary or not both.any():
+        return
+    yield _share("pooled_sensitivity", judged, both & (people == 1), judged.judge)
+    yield _share("pooled_specificity", judged, both & (people == 0), 1 - judged.judge)
+    given, known, n = judged.judge[both], people[both], int(both.sum())
+    agreed = float((given * known + (1 - given) * (1 - known)).mean())
+    rate = float((given.mean() + known.mean()) / 2)
+    expected = rate**2 + (1 - rate) ** 2
+    if expected < 1 - EPSILON:
+        pi = (agreed - expected) / (1 - expected)
+        yield Estimate("scott_pi", pi, None, None, n, n, method="Scott's π", unit="kappa")
+
+
+def _share(metric: str, judged: Judged, chosen: BoolArray, values: FloatArray) -> Estimate:
+    """Return the mean of the chosen entries with Wilson's interval clustered by question."""
+    n = int(chosen.sum())
+    if not n:
+        return not_estimable(metric, "no answer of that class has a label", unit="share")
+    cluster = judged.cluster[chosen]
+    sums = np.bincount(cluster, values[chosen])
+    trials = np.bincount(cluster)
+    method = "share, Wilson interval clustered by question"
+    share = float(values[chosen].sum()) / n
+    questions = int((trials > 0).sum())
+    estimate = Estimate(metric, share, None, None, n, questions, method=method, unit="share")
+    return with_interval(estimate, clustered_wilson(sums, trials), UNIT_INTERVAL)
+
+
+def _youden(found: Estimate, cleared: Estimate) -> Estimate:
+    metric = "system_youden"
+    if found.estimate is None or cleared.estimate is None:
+        return not_estimable(metric, "one class of answers has no label", n=found.n + cleared.n)
+    at = found.estimate + cleared.estimate - 1
+    ends = [(one.lower or 0.0, one.estimate or 0.0, one.upper or 0.0) for one in (found, cleared)]
+    below = sum((value - lower) ** 2 for lower, value, _ in ends) ** 0.5
+    above = sum((upper - value) ** 2 for _, value, upper in ends) ** 0.5
+    n, method = found.n + cleared.n, "sensitivity + specificity - 1, square-and-add interval"
+    estimate = Estimate(metric, at, None, None, n, n, method=method)
+    return with_interval(estimate, (at - below, at + above), SIGNED_UNIT)
+
+
+@dataclass(frozen=True)
+class OneCorrection:
+    """Whether the judge errs alike on all systems, so that one correction serves them all.
+
+    `p` is of the test of equal rates, `power` its chance to find systems whose rates lie `APART`
+    above and below their mean; both in [0, 1].
+    """
+
+    p: float
+    power: float
+
+    @property
+    def serves(self) -> bool:
+        """Whether equal rates are shown: the test finds no difference, and would have found one."""
+        return self.p >= 1 - LEVEL and self.power >= POWER
+
+    @property
+    def why_not(self) -> str:
+        """Why one correction is refused, as the end of a sentence; "" where it serves."""
+        if self.p < 1 - LEVEL:
+            return f"the judge's error rates differ between systems (p {self.p:.2g})"
+        if not self.serves:
+            return f"too few labels tell whether its rates differ (power {self.power:.2f})"
+        return ""
+
+
+def one_correction(judged: Judged, rng: np.random.Generator) -> OneCorrection | None:
+    """Test that the judge errs alike on all systems; None without labels of two systems.
+
+    Binary: Σ n·(rate - common rate)² / variance over systems, of sensitivity and of specificity,
+    summed; graded: the same of the bias. Its null distribution turns the signs of whole questions
+    about the common rate (wild cluster bootstrap under the null; Cameron, Gelbach and Miller 2008,
+    Review of Economics and Statistics 90). Power by the noncentral χ², its scale that of the draws.
+    """
+    from scipy.special import chdtri, chndtr
+
+    clusters = int(judged.cluster.max(initial=0)) + 1
+    signs = np.where(rng.random((_DRAWS // 2, clusters)) < 0.5, -1.0, 1.0)
+    observed, drawn, freedom, apart = 0.0, np.zeros(len(signs)), 0, 0.0
+    for chosen, values in _classes(judged):
+        n = np.bincount(judged.system[chosen], minlength=judged.n_systems)
+        kept = n > 0
+        if kept.sum() < 2:
+            continue
+        common = values[chosen].mean()
+        variance = float(values[chosen].var())
+        freedom += int(kept.sum()) - 1
+        # Without a single error there is no variance: as if one more label were one.
+        apart += float((n * APART**2).sum()) / max(variance, 1 / (n.sum() + 2))
+        if variance <= EPSILON:
+            continue
+        sums = np.zeros((clusters, judged.n_systems))
+        place = (judged.cluster[chosen], judged.system[chosen])
+        np.add.at(sums, place, values[chosen] - common)
+        sums, n = sums[:, kept], n[kept]
+        observed += float(_between(sums.sum(axis=0)[None], n)[0]) / variance
+        drawn += _between(signs @ sums, n) / variance
+    if not freedom:
+        return None
+    scale = max(float(drawn.mean()) / freedom, EPSILON) if drawn.any() else 1.0
+    power = 1 - float(chndtr(chdtri(freedom, 1 - LEVEL), freedom, apart / scale))
+    return OneCorrection(permutation_p(observed, drawn), power)
+
+
+def _classes(judged: Judged) -> Iterator[tuple[BoolArray, FloatArray]]:
+    if not judged.binary:
+        yield judged.both, judged.judge - judged.people
+        return
+    for truth in (1, 0):
+        yield judged.both & (judged.people == truth), judged.judge
+
+
+def _between(sums: FloatArray, n: IntArray) -> FloatArray:
+    """Return Σ n·(mean - common mean)² of sums by system (draws x systems)."""
+    return np.asarray((sums**2 / n).sum(axis=1) - sums.sum(axis=1) ** 2 / n.sum())
+
+
+def shared_correction(judged: Judged) -> FloatArray:
+    """Return each system's figure corrected by the errors on all systems together, in [0, 1].
+
+    Binary: (pass rate + Sp - 1) / (Se + Sp - 1), cut to [0, 1] (Rogan and Gladen 1978); graded:
+    the judge's mean less its bias. NaN where Se + Sp - 1 is not above 0. Right only where
+    `one_correction` serves.
+    """
+    raw = judged.means(judged.judge, judged.readable)
+    if not judged.binary:
+        return np.asarray(raw - (judged.judge - judged.people)[judged.both].mean())
+    rates = []
+    for chosen, values in _classes(judged):
+        rates.append(float(values[chosen].mean()) if chosen.any() else np.nan)
+    youden = rates[0] - rates[1]
+    if not youden > 0:
+        return np.full(judged.n_systems, np.nan)
+    return np.clip((raw - rates[1]) / youden, *UNIT_INTERVAL)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Systems by what people say of them, as far as scores and labels tell.
+
+    Arrays by system; `ranked` says which have enough labels, the others are NaN. `judged` is the
+    judge's own mean, `corrected` people's mean by the judge's scores and the labels; `lower` and
+    `upper` hold for all systems at once, with 95%.
+    `covariance` is of `corrected`, `critical` the quantile of the largest |difference| / error of
+    any pair, and `freedom` the degrees of freedom of errors. `draws` (draws x systems) are
+    of where people's means may lie. `residual` is the variance of a label about what the judge
+    says of it, `left` the number of answers without a label.
+    """
+
+    judged: FloatArray
+    corrected: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    ranked: BoolArray
+    covariance: FloatArray
+    critical: float
+    draws: FloatArray
+    labels: IntArray
+    residual: FloatArray
+    left: IntArray
+
+    @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """The two systems of every pair of ranked ones."""
+        number = np.flatnonzero(self.ranked)
+        first, second = np.triu_indices(len(number), 1)
+        return number[first], number[second]
+
+    @cached_property
+    def differences(self) -> FloatArray:
+        """The first system's corrected mean less the second's, by pair."""
+        first, second = self.pairs
+        return np.asarray(self.corrected[first] - self.corrected[second])
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """The standard error of each difference."""
+        return np.sqrt(_pair_variance(self.covariance, *self.pairs))
+
+    @cached_property
+    def outcomes(self) -> IntArray:
+        """1 where the first system of a pair is better, -1 where worse, 0 where labels cannot tell.
+
+        Over all pairs together at most 5% of rankings have one that is wrong.
+        """
+        shown = np.abs(self.differences) > self.critical * np.maximum(self.errors, EPSILON)
+        return np.where(shown, np.sign(self.differences), 0).astype(np.int64)
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The ranked systems, best first."""
+        number = np.flatnonzero(self.ranked)
+        return number[np.argsort(-self.corrected[number], kind="stable")]
+
+    @property
+    def inversions(self) -> int:
+        """Pairs that the judge's own means order against the corrected ones; ties are none."""
+        first, second = self.pairs
+        raw = self.judged[first] - self.judged[second]
+        return int((raw * self.differences < 0).sum())
+
+    def expected_inversions(self) -> Estimate:
+        """Return the mean number of pairs that the judge orders against people, with 95% of draws.
+
+        From 0 to the number of pairs. A pair counts a half where the judge's means are equal, and
+        about a half where people's may be: whoever ties all systems inverts half of the pairs.
+        """
+        metric, unit = "expected_inversions", "pairs"
+        first, second = self.pairs
+        if not len(first):
+            return not_estimable(metric, "it needs two systems with labels", unit=unit)
+        raw = np.sign(self.judged[first] - self.judged[second])
+        apart = self.draws[:, first] - self.draws[:, second]
+        wrong = np.where(raw == 0, 0.5, raw * apart < 0).sum(axis=1)
+        low, high = np.quantile(wrong, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        n, method = int(self.labels.sum()), "draws of people's means, clustered by question"
+        estimate = Estimate(
+            metric, float(wrong.mean()), None, None, n, int(self.ranked.sum()), method=method,
+            unit=unit,
+        )  # fmt: skip
+        return with_interval(estimate, (float(low), float(high)))
+
+    def tau(self) -> Estimate:
+        """Return Kendall's τ-b of the judge's means with the corrected ones, in [-1, 1]."""
+        metric, number = "ranking_tau", np.flatnonzero(self.ranked)
+        n = len(number)
+        test = kendall_tau_b(self.judged[number], self.corrected[number]) if n > 1 else None
+        if test is None:
+            return not_estimable(metric, "systems do not differ", n=n, n_items=n)
+        first, second = self.pairs
+        raw = np.sign(self.judged[first] - self.judged[second])
+        drawn = (raw * np.sign(self.draws[:, first] - self.draws[:, second])).mean(axis=1)
+        low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        method = "Kendall's τ-b; interval: draws of people's means"
+        estimate = Estimate(metric, test[0], None, None, n, n, method=method)
+        return with_interval(estimate, (float(low), float(high)), SIGNED_UNIT)
+
+
+def ranking(judged: Judged, rng: np.random.Generator) -> Ranking:
+    """Rank systems by people's mean, estimated from all the judge's scores and people's labels.
+
+    mean(labels) + λ·(mean score of all answers - mean score of labelled ones), by system, with one
+    λ for all (prediction-powered inference with a tuned weight; Angelopoulos, Duchi and Zrnic 2023,
+    arXiv 2311.01453). Labels of a system must be a random part of its answers; where every
+    answer has one, it is their mean. Unreadable answers are left out. Errors: the covariance of
+    influences summed by question, a system's label variance at least that shrunk towards all
+    systems', and that of half a label that disagrees with the others. Simultaneous: quantile of the
+    largest |t| of draws from that covariance, with the degrees of freedom of the least labelled
+    system, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
+    """
+    labels, both, system = judged.labels, judged.both, judged.system
+    answers = np.bincount(system[judged.readable], minlength=judged.n_systems)
+    ranked = labels >= MIN_LABELS
+    raw = judged.means(judged.judge, judged.readable)
+    of_labels = judged.means(judged.judge, both)
+    people = judged.means(judged.people, both)
+    weight = _tuned(judged, of_labels, people)
+    corrected = np.where(ranked, people + weight * (raw - of_labels), np.nan)
+    residual = judged.people - weight * judged.judge
+    apart = residual - judged.means(residual, both)[system]
+    influence = np.zeros((int(judged.cluster.max(initial=0)) + 1, judged.n_systems))
+    score = weight * (judged.judge - raw[system])
+    for chosen, part, n in ((judged.readable, score, answers), (both, apart, labels)):
+        of = chosen & ranked[system]
+        np.add.at(influence, (judged.cluster[of], system[of]), part[of] / n[system[of]])
+    squares = np.bincount(system[both], apart[both] ** 2, minlength=judged.n_systems)
+    freedom = np.maximum(labels - 1, 0)
+    pooled = max(squares.sum() / max(1, freedom.sum()), 1 / (labels.sum() + 2) ** 2)
+    own = squares / np.maximum(freedom, 1)
+    # Labels that all agree say little of how many do not: as if half a label more did not.
+    missed = 0.5 / (labels + 1)
+    shrunk = np.maximum(own, (squares + _PRIOR * pooled) / (freedom + _PRIOR))
+    shrunk = np.maximum(shrunk, missed * (1 - missed))
+    covariance = influence.T @ influence * _unbiased(len(influence))
+    covariance += np.diag((shrunk - own) / np.maximum(labels, 1))
+    least = int(labels[ranked].min()) if ranked.any() else MIN_LABELS
+    of_systems = _t_draws(covariance, least - 1, rng)
+    # A difference has the errors of two systems.
+    draws = _t_draws(covariance, 2 * (least - 1), rng)
+    number = np.flatnonzero(ranked)
+    first, second = np.triu_indices(len(number), 1)
+    of_pairs = np.abs(draws[:, number[first]] - draws[:, number[second]]) / np.sqrt(
+        np.maximum(_pair_variance(covariance, number[first], number[second]), EPSILON)
+    )
+    spread = np.sqrt(np.diag(covariance))
+    largest = (np.abs(of_systems[:, number]) / np.maximum(spread[number], EPSILON)).max(
+        axis=1, initial=0
+    )
+    half = float(np.quantile(largest, LEVEL)) * spread
+    return Ranking(
+        judged=raw,
+        corrected=np.clip(corrected, *UNIT_INTERVAL),
+        lower=np.clip(corrected - half, *UNIT_INTERVAL),
+        upper=np.clip(corrected + half, *UNIT_INTERVAL),
+        ranked=ranked,
+        covariance=covariance,
+        critical=float(np.quantile(of_pairs.max(axis=1, initial=0), LEVEL)),
+        draws=corrected + draws,
+        labels=labels,
+        residual=shrunk,
+        left=answers - labels,
+    )
+
+
+def _tuned(judged: Judged, of_labels: FloatArray, people: FloatArray) -> float:
+    """Return λ in [0, 1]: cov(label, score) / var(score) within systems, less for many labels."""
+    system, both = judged.system[judged.both], judged.both
+    score = judged.judge[both] - of_labels[system]
+    squares = float((score**2).sum())
+    if squares <= EPSILON:
+        return 0.0
+    slope = float((score * (judged.people[both] - people[system])).sum()) / squares
+    share = float(both.sum()) / max(1, int(judged.readable.sum()))
+    return float(np.clip(slope / (1 + share), *UNIT_INTERVAL))
+
+
+def _unbiased(clusters: int) -> float:
+    return clusters / (clusters - 1) if clusters > 1 else 1.0
+
+
+def _pair_variance(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    own = np.diag(covariance)
+    return np.maximum(own[first] + own[second] - 2 * covariance[first, second], 0.0)
+
+
+def _t_draws(covariance: FloatArray, freedom: int, rng: np.random.Generator) -> FloatArray:
+    """Return draws of a multivariate t about 0 (draws x systems)."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    normal = rng.standard_normal((_DRAWS, len(covariance))) @ root.T
+    return np.asarray(normal / np.sqrt(rng.chisquare(freedom, (_DRAWS, 1)) / freedom))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlan:
+    """How many of the next labels to draw at random from each system's unlabelled answers.
+
+    The forecasts are numbers of pairs decided: now, with as many labels spread evenly, and with
+    `counts`.
+    """
+
+    counts: IntArray
+    now: float
+    evenly: float
+    planned: float
+
+
+_STEPS = 25
+"""Portions that labels are planned in."""
+
+
+def labels_to_buy(found: Ranking, more: int) -> LabelPlan:
+    """Return which systems' answers to label next to decide the most open pairs.
+
+    Each portion goes to the system that raises the forecast Σ Φ(|difference| / error - critical)
+    over pairs most, the differences taken as they stand now and a label of a system lowering its
+    variance as 1/n. Pairs that hardly differ get few labels: no number of labels decides them.
+    """
+    from scipy.special import ndtr
+
+    first, second = found.pairs
+    base = found.errors**2
+    n = np.maximum(found.labels, 1)
+
+    def forecast(counts: IntArray) -> float:
+        less = found.residual * (1 / n - 1 / (n + counts))
+        variance = np.maximum(base - less[first] - less[second], EPSILON)
+        return float(ndtr(np.abs(found.differences) / np.sqrt(variance) - found.critical).sum())
+
+    room = np.where(found.ranked, found.left, 0)
+    counts = np.zeros(len(n), dtype=np.int64)
+    portion, total = max(1, more // _STEPS), min(more, int(room.sum()))
+    while counts.sum() < total:
+        step = min(portion, total - int(counts.sum()))
+        tried = [
+            (forecast(np.minimum(counts + step * one, room)), number)
+            for number, one in enumerate(np.eye(len(n), dtype=np.int64))
+            if counts[number] < room[number]
+        ]
+        number = max(tried, key=lambda one: one[0])[1]
+        counts[number] = min(counts[number] + step, room[number])
+    even = spread_evenly(room, total)
+    return LabelPlan(counts, forecast(np.zeros_like(counts)), forecast(even), forecast(counts))
+
+
+def spread_evenly(room: IntArray, total: int) -> IntArray:
+    """Return counts, at most `room` each and `total` together, that differ as little as can be."""
+    counts = np.zeros(len(room), dtype=np.int64)
+    for _ in range(min(total, int(room.sum()))):
+        counts[np.where(counts < room, counts, np.iinfo(np.int64).max).argmin()] += 1
+    return counts

@@ -1,0 +1,228 @@
+"""The audit of judgements of several systems: how each judge ranks them, and its errors on each."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.facets import averaged
+from judge_gym.counting import counted
+from judge_gym.formats import ABSENT, figure, number
+from judge_gym.metrics.estimate import LEVEL
+from judge_gym.metrics.system_ranking import APART, POWER, OneCorrection
+from judge_gym.report.audit_findings import (
+    ONE_WORDING,
+    Audit,
+    estimates,
+    judge_of,
+    sentences,
+    wordings_of,
+)
+from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.table import Row, Table
+from judge_gym.store.results import ResultRow
+
+RANKING = "Ranking of systems"
+_BY_SYSTEM = "Judges by system"
+_DECIDED, _INVERTED, _CORRECTED = "pairs_decided", "expected_inversions", "system_corrected"
+_MOST_DRAWN = 4
+"""Judges whose rankings are drawn, the best first."""
+_ERRORS = {
+    "sensitivity": "system_sensitivity",
+    "specificity": "system_specificity",
+    "J": "system_youden",
+    "bias": "system_bias",
+}
+
+Ranked = Mapping[str, ResultRow]
+"""Metric → its row, of one judge."""
+BySystem = Mapping[str, Mapping[str, ResultRow]]
+"""System → metric → its row, of one judge."""
+
+
+def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
+    """Return the audit of judges that rank systems; None where no judge's ranking is known."""
+    ranked: dict[str, dict[str, ResultRow]] = defaultdict(dict)
+    systems: dict[str, dict[str, dict[str, ResultRow]]] = defaultdict(lambda: defaultdict(dict))
+    for row in averaged(rows):
+        if "judge" not in row.scope or "rival" in row.scope:
+            continue
+        name = " · ".join(filter(None, (judge_of(row), str(row.scope.get("wording", "")))))
+        if "system" in row.scope:
+            systems[name][str(row.scope["system"])][row.metric] = row
+        elif "category" not in row.scope:
+            ranked[name][row.metric] = row
+    names = [
+        name for name, of in ranked.items() if estimates([of[_DECIDED]] if _DECIDED in of else [])
+    ]
+    if not names:
+        return None
+    names.sort(key=lambda name: (ranked[name][_INVERTED].estimate or 0.0, name))
+    ordered = {name: _ordered(systems[name]) for name in names}
+    found = _ranking_table(data, {name: ranked[name] for name in names}, ordered)
+    table = replace(
+        _system_table(ordered),
+        notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
+    )
+    return Audit(table, (found,), _plot(ordered, ranked))
+
+
+def ranks(of: Ranked) -> str:
+    """Return how a judge ranks systems, such as "ranks 9 systems: 31 of 36 pairs decided, ..."."""
+    decided, inverted = of[_DECIDED], of[_INVERTED]
+    pairs = f"{round((decided.estimate or 0.0) * decided.n)} of {counted(decided.n, 'pair')}"
+    expected = counted(round(inverted.estimate or 0.0), "expected inversion")
+    within = f" [{inverted.lower:.0f}, {inverted.upper:.0f}]" if inverted.lower is not None else ""
+    return f"ranks {counted(decided.n_items, 'system')}: {pairs} decided, {expected}{within}"
+
+
+def _next_labels(ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]) -> Iterator[str]:
+    """Yield which labels to buy next, by the best judge that leaves a pair open."""
+    for name, of in ranked.items():
+        if (forecast := of.get("pairs_decided_next")) and forecast.estimate is not None:
+            counts = {
+                system: round(row.estimate or 0.0)
+                for system, metrics in systems[name].items()
+                if (row := metrics.get("system_labels_next"))
+            }
+            chosen = [f"{count} of {system}" for system, count in counts.items() if count]
+            yield (
+                f"Label next, by {name}: {', '.join(chosen)}. Forecast: "
+                f"{forecast.estimate:.1f} pairs decided, {forecast.floor or 0.0:.1f} if as many "
+                "labels are spread evenly; today's differences taken as true."
+            )
+            return
+
+
+def _ranking_table(
+    data: SweepData, ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
+) -> Table:
+    lines = [
+        Row(
+            (
+                name,
+                ranks(of),
+                figure(of["ranking_tau"], 2) if "ranking_tau" in of else ABSENT,
+                _one_correction(of.get("one_correction")),
+            )
+        )
+        for name, of in ranked.items()
+    ]
+    labels = sum(map(bool, data.truth.label))
+    return Table(
+        RANKING,
+        f"Fewest expected inversions first. {len(data.samples.arm):,} judgements of "
+        f"{len(data.truth.label):,} items, {labels:,} with a known answer.",
+        ("judge", "ranking", "τ", "one correction?"),
+        tuple(lines),
+        notes=tuple(_next_labels(ranked, systems)),
+        methods=(
+            "Decided: pairs whose order by people is shown; 5% of rankings have a wrong one. "
+            "Inverted: the judge's own means say the opposite of people. One correction for all "
+            f"systems needs equal error rates: p at least 0.05, power {POWER:g} to find rates "
+            f"{APART:g} apart.",
+        ),
+        words=2,
+        imported=True,
+    )
+
+
+def _one_correction(row: ResultRow | None) -> str:
+    if row is None or row.p is None or row.estimate is None:
+        return ABSENT
+    test = OneCorrection(row.p, row.estimate)
+    p = "p < 0.001" if test.p < 0.001 else f"p {test.p:.3f}"
+    if test.serves:
+        return f"yes ({p})"
+    return f"no ({p})" if test.p < 1 - LEVEL else f"open (power {test.power:.2f})"
+
+
+def _ordered(of: BySystem) -> BySystem:
+    """Return systems by people's mean, best first; those that are not ranked last."""
+    values = {
+        name: row.estimate
+        for name, metrics in of.items()
+        if (row := metrics.get(_CORRECTED)) and row.estimate is not None
+    }
+    return {name: of[name] for name in sorted(of, key=lambda one: (-values.get(one, -1.0), one))}
+
+
+def _system_table(ordered: Mapping[str, BySystem]) -> Table:
+    known = {metric for of in ordered.values() for metrics in of.values() for metric in metrics}
+    errors = {name: metric for name, metric in _ERRORS.items() if metric in known}
+    if "J" in errors:
+        errors.pop("bias", None)
+    lines = [
+        Row(tuple(_system_cells(judge, system, metrics, errors)))
+        for judge, of in ordered.items()
+        for system, metrics in of.items()
+        if _CORRECTED in metrics
+    ]
+    said = (
+        "Sensitivity, specificity: shares of what people passed, and failed, on which the judge "
+        "agrees; J: their sum less 1."
+        if "J" in errors
+        else "Bias: judge less people."
+    )
+    return Table(
+        _BY_SYSTEM,
+        "People: their mean by labels and scores, with intervals for a judge's systems at once. "
+        f"{said}",
+        ("judge", "system", "people", "judge's mean", *errors, "readable", "labels"),
+        tuple(lines),
+        words=2,
+        imported=True,
+    )
+
+
+def _system_cells(judge: str, system: str, of: Ranked, errors: Mapping[str, str]) -> Iterator[str]:
+    corrected = of[_CORRECTED]
+    yield from (judge, system, figure(corrected, 2) if corrected.estimate is not None else ABSENT)
+    yield _point(of.get("system_judged"))
+    for name, metric in errors.items():
+        whole = name in ("J", "bias") and metric in of and of[metric].estimate is not None
+        yield figure(of[metric], 2) if whole else _point(of.get(metric))
+    yield _point(of.get("system_readable"))
+    missing = f" ({corrected.because})" if corrected.because else ""
+    yield f"{corrected.n}{missing}"
+
+
+def _point(row: ResultRow | None) -> str:
+    return ABSENT if row is None or row.estimate is None else number(row.estimate)
+
+
+def _plot(ordered: Mapping[str, BySystem], ranked: Mapping[str, Ranked]) -> Plot:
+    drawn = list(ordered)[:_MOST_DRAWN]
+    left = len(ordered) - len(drawn)
+    return Plot(
+        "strips",
+        RANKING,
+        "A filled point is people's mean of a system, with a 95% interval that holds for all "
+        "systems at once; the circle is the judge's own mean. Systems are in people's order.",
+        RANKING,
+        panels=tuple(
+            Panel(name, list(_marks(ordered[name])), says=ranks(ranked[name])) for name in drawn
+        ),
+        notes=(f"{counted(left, 'more judge')} in the tables.",) if left else (),
+        imported=True,
+    )
+
+
+def _marks(of: BySystem) -> Rows:
+    return [
+        {
+            "judge": system,
+            "wording": "",
+            "value": row.estimate,
+            "lower": row.lower if whole else None,
+            "upper": row.upper if whole else None,
+            "whole": whole,
+            "said": figure(row, 2) if whole else "",
+            "pairs": row.n_items,
+            "link": "",
+            "reference": None,
+        }
+        for system, metrics in of.items()
+        for whole, metric in ((False, "system_judged"), (True, _CORRECTED))
+        if (row := metrics.get(metric)) and row.estimate is not None
+    ]

@@ -1,0 +1,286 @@
+"""Ranking of systems: numbers by hand, properties, and published judges of nine systems."""
+
+import csv
+import gzip
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from judge_gym.metrics.system_ranking import (
+    Judged,
+    figures_of_all,
+    figures_of_system,
+    labels_to_buy,
+    one_correction,
+    ranking,
+    shared_correction,
+    spread_evenly,
+)
+from support.references import SHARED
+
+NINE = SHARED / "data/judging_judges"
+needs_nine = pytest.mark.skipif(not NINE.exists(), reason="needs ../shared/data/judging_judges")
+
+
+def judged(rows, n_systems, binary=True):
+    """Judged from (system, question, judge, people) rows; None is unreadable or no label."""
+    system, question, judge, people = zip(*rows, strict=True)
+    as_floats = [
+        np.array([np.nan if v is None else v for v in of], float) for of in (judge, people)
+    ]
+    return Judged(np.array(system), np.array(question), *as_floats, n_systems, binary)
+
+
+def test_rates_of_a_system_are_those_of_its_own_labels():
+    # System 0: 4 passes by people of which the judge passes 3, 2 fails of which it fails 1.
+    rows = [(0, q, j, p) for q, (j, p) in enumerate([(1, 1)] * 3 + [(0, 1), (0, 0), (1, 0)])]
+    rows += [(0, 6, 1, None), (0, 7, None, 1), (1, 0, 1, 1)]
+    found = {one.metric: one for one in figures_of_system(judged(rows, 2), 0)}
+    assert found["system_sensitivity"].estimate == pytest.approx(3 / 4)
+    assert found["system_specificity"].estimate == pytest.approx(1 / 2)
+    assert found["system_youden"].estimate == pytest.approx(1 / 4)
+    assert found["system_judged"].estimate == pytest.approx(5 / 7)
+    assert found["system_people"].estimate == pytest.approx(4 / 6)
+    assert found["system_bias"].estimate == pytest.approx(0.0)
+    assert found["system_readable"].estimate == pytest.approx(7 / 8)
+    other = {one.metric: one for one in figures_of_system(judged(rows, 2), 1)}
+    assert other["system_youden"].because == "one class of answers has no label"
+
+
+def test_a_shared_correction_is_rogan_and_gladens_and_is_cut_to_shares():
+    # Se = 3/4 and Sp = 1 over both; 0.5 of the first marked: 0.5 / 0.75, all of the second: 1.
+    rows = [(0, 0, 1, 1), (0, 1, 1, 1), (0, 2, 0, 0), (0, 3, 0, 1), (1, 4, 1, 1)]
+    assert shared_correction(judged(rows, 2)) == pytest.approx([0.5 / 0.75, 1.0])
+
+
+def test_with_every_label_the_corrected_mean_is_that_of_people():
+    rows = [(s, q, (q + s) % 2, int(q < 4 + 3 * s)) for s in range(2) for q in range(10)]
+    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    assert found.corrected == pytest.approx([0.4, 0.7])
+    assert found.order.tolist() == [1, 0]
+
+
+def test_questions_that_systems_share_make_their_difference_surer():
+    # Easy questions are passed by both: the difference rests on 8 of 40 questions, one way.
+    rows = [(0, q, int(q < 20), int(q < 20)) for q in range(40)]
+    rows += [(1, q, int(q < 28), int(q < 28)) for q in range(40)]
+    shared = ranking(judged(rows, 2), np.random.default_rng(1))
+    apart = [(s, q + 40 * s, j, p) for s, q, j, p in rows]
+    alone = ranking(judged(apart, 2), np.random.default_rng(1))
+    assert shared.errors[0] < 0.7 * alone.errors[0]
+    # d has mean 0.2 over 40 questions: its variance is 0.2 * 0.8 / 39.
+    assert shared.errors[0] ** 2 == pytest.approx(0.2 * 0.8 / 39, rel=0.02)
+    assert (shared.outcomes.tolist(), alone.outcomes.tolist()) == ([-1], [0])
+
+
+def test_a_system_with_few_labels_is_not_ranked_and_the_others_are():
+    rows = [(s, q, q % 2, q % 2 if q < (3 if s == 2 else 20) else None) for s in range(3)
+            for q in range(20)]  # fmt: skip
+    found = ranking(judged(rows, 3), np.random.default_rng(1))
+    assert found.ranked.tolist() == [True, True, False]
+    assert len(found.outcomes) == 1
+
+
+def test_no_label_at_all_ranks_nothing_and_says_why():
+    rows = [(s, q, 1, None) for s in range(2) for q in range(9)]
+    data = judged(rows, 2)
+    found = ranking(data, np.random.default_rng(1))
+    assert found.expected_inversions().because == "it needs two systems with labels"
+    assert one_correction(data, np.random.default_rng(1)) is None
+
+
+def test_an_order_that_the_judge_turns_is_expected_to_be_inverted():
+    # People pass 0.9 and 0.1, the judge 0.1 and 0.9, on 200 answers each.
+    rows = [
+        (s, q, int((q % 10 == 0) != bool(s)), int((q % 10 > 0) != bool(s)))
+        for s in range(2)
+        for q in range(200)
+    ]
+    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    assert found.inversions == 1
+    assert found.expected_inversions().estimate == pytest.approx(1.0)
+    assert found.tau().estimate == pytest.approx(-1.0)
+
+
+def test_a_judge_that_ties_all_systems_is_expected_to_invert_half_of_the_pairs():
+    rows = [(s, q, q % 2, int(q % 10 < 3 * s)) for s in range(3) for q in range(200)]
+    found = ranking(judged(rows, 3), np.random.default_rng(1))
+    assert found.expected_inversions().estimate == pytest.approx(1.5)
+    assert found.tau().because == "systems do not differ"
+
+
+def test_labels_that_all_agree_do_not_make_a_system_certain():
+    # 20 of 20 labels pass, as the judge says: Wilson's interval is [0.84, 1].
+    rows = [(s, q, int(q % 2 < 1 + s), int(q % 2 < 1 + s) if q < 20 else None)
+            for s in range(2) for q in range(400)]  # fmt: skip
+    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    assert found.lower[1] < 0.95
+
+
+def simulated(rng, rates, n=150):
+    """Labels at 0.5 and a judge right with the rate of each system, independently."""
+    people = rng.integers(0, 2, (len(rates), n))
+    right = rng.random(people.shape) < np.array(rates)[:, None]
+    rows = [(s, q, int(people[s, q] == right[s, q]), int(people[s, q]))
+            for s in range(len(rates)) for q in range(n)]  # fmt: skip
+    return judged(rows, len(rates))
+
+
+def test_equal_rates_are_refused_as_often_as_the_level_and_different_ones_nearly_always():
+    rng = np.random.default_rng(7)
+    equal = [one_correction(simulated(rng, [0.85] * 4), rng).p < 0.05 for _ in range(200)]
+    # 200 trials at 5%: 10, and at most 19 with 99.7%.
+    assert sum(equal) <= 19
+    apart = [one_correction(simulated(rng, [0.95, 0.9, 0.75, 0.7]), rng) for _ in range(20)]
+    assert sum(one.p < 0.05 for one in apart) >= 18
+    assert not any(one.serves for one in apart if one.p < 0.05)
+
+
+def test_a_few_labels_leave_it_open_whether_one_correction_serves():
+    found = one_correction(
+        simulated(np.random.default_rng(3), [0.9] * 3, n=8), np.random.default_rng(3)
+    )
+    assert not found.serves
+    assert "too few labels" in found.why_not
+
+
+def test_graded_scores_are_ranked_by_people_and_their_bias_is_tested():
+    rng = np.random.default_rng(5)
+    people = rng.integers(0, 4, (3, 100)) / 3
+    bias = np.array([0.0, 0.3, 0.0])
+    rows = [(s, q, float(people[s, q] + bias[s]), float(people[s, q]))
+            for s in range(3) for q in range(100)]  # fmt: skip
+    data = judged(rows, 3, binary=False)
+    found = {one.metric: one for one in figures_of_system(data, 1)}
+    assert found["system_bias"].estimate == pytest.approx(0.3)
+    assert "system_youden" not in found
+    assert one_correction(data, rng).p < 0.001
+    assert ranking(data, rng).corrected == pytest.approx(people.mean(axis=1))
+
+
+def test_labels_go_where_a_pair_is_near_its_decision():
+    rng = np.random.default_rng(2)
+    # The first two are far apart from the third and near each other; the fourth is like the third.
+    rates = (0.95, 0.75, 0.3, 0.3)
+    rows = [(s, 1000 * s + q, int(v), int(v) if q < 40 else None) for s, rate in enumerate(rates)
+            for q, v in enumerate(rng.random(400) < rate)]  # fmt: skip
+    for number, row in enumerate(rows):  # a judge that knows nothing
+        rows[number] = (*row[:2], int(rng.random() < 0.5), row[3])
+    plan = labels_to_buy(ranking(judged(rows, 4), rng), 60)
+    assert plan.counts.sum() == 60
+    assert plan.counts[:2].sum() > plan.counts[2:].sum()
+    assert plan.now < plan.evenly <= plan.planned
+
+
+def test_labels_spread_evenly_end_where_answers_do():
+    assert spread_evenly(np.array([1, 10, 10]), 7).tolist() == [1, 3, 3]
+    assert spread_evenly(np.array([1, 2]), 9).tolist() == [1, 2]
+
+
+def published():
+    """The table of nine systems: columns by name."""
+    with gzip.open(NINE / "answers.csv.gz", "rt", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def nine(table, judge, keep=None):
+    as_number = {"True": 1.0, "False": 0.0, "": np.nan}
+    scores, people = (np.array([as_number[v] for v in table[name]])
+                      for name in (judge, "HumanJudgement"))  # fmt: skip
+    if keep is not None:
+        people[~keep] = np.nan
+    system = np.unique(table["system"], return_inverse=True)[1]
+    question = np.unique(table["question_id"], return_inverse=True)[1]
+    return Judged(system, question, scores, people, 9, True)
+
+
+@needs_nine
+def test_published_judges_of_nine_systems_have_their_published_figures():
+    table = published()
+    with (NINE / "reference.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            data = nine(table, row["judge"])
+            found = ranking(data, np.random.default_rng(0))
+            pooled = {one.metric: one.estimate for one in figures_of_all(data)}
+            people = data.means(data.people, data.both)
+            youden = [
+                one.estimate
+                for system in range(9)
+                for one in figures_of_system(data, system)
+                if one.metric == "system_youden"
+            ]
+            figures = {
+                "n": data.both.sum(),
+                "readable": data.readable.mean(),
+                "scott_pi": pooled["scott_pi"],
+                "tpr": pooled["pooled_sensitivity"],
+                "tnr": pooled["pooled_specificity"],
+                "pass_rate": pooled["pooled_judged"],
+                "human_pass_rate": pooled["pooled_people"],
+                "system_error_raw": np.abs(found.judged - people).mean(),
+                "system_error_shared_correction": np.abs(shared_correction(data) - people).mean(),
+                "order_inversions_raw": found.inversions,
+                "J_lowest": min(youden),
+                "J_highest": max(youden),
+            }
+            for name, value in figures.items():
+                assert value == pytest.approx(float(row[name]), abs=1e-6), (row["judge"], name)
+            # Its errors differ between systems, so one correction is refused.
+            assert not one_correction(data, np.random.default_rng(0)).serves
+
+
+def drawn(table, counts, rng, given=None):
+    """Return which answers have a label: `counts` more of each system, at random."""
+    keep = np.zeros(len(table["system"]), dtype=bool) if given is None else given.copy()
+    system = np.unique(table["system"], return_inverse=True)[1]
+    for number, count in enumerate(counts):
+        left = np.flatnonzero((system == number) & ~keep)
+        keep[rng.choice(left, min(int(count), len(left)), replace=False)] = True
+    return keep
+
+
+@needs_nine
+@pytest.mark.parametrize("labels", [10, 20, 50])
+def test_decided_pairs_of_few_labels_have_the_sign_of_all_labels(labels):
+    table, outcomes = published(), Counter()
+    for judge in ("GPT-4", "Llama3-70B", "EM", "Llama-7B"):
+        whole = nine(table, judge)
+        truth = whole.means(whole.people, whole.both)
+        for seed in range(25):
+            rng = np.random.default_rng([labels, seed])
+            found = ranking(nine(table, judge, drawn(table, [labels] * 9, rng)), rng)
+            first, second = found.pairs
+            right = np.sign(truth[first] - truth[second])
+            outcomes["decided"] += np.count_nonzero(found.outcomes)
+            outcomes["wrong"] += ((found.outcomes != 0) & (found.outcomes == -right)).sum()
+            outcomes["rankings with a wrong one"] += (found.outcomes * right < 0).any()
+    assert outcomes["decided"] > 0
+    assert outcomes["wrong"] <= 0.05 * outcomes["decided"]
+    assert outcomes["rankings with a wrong one"] <= 0.05 * 100
+
+
+@needs_nine
+@pytest.mark.slow
+def test_planned_labels_decide_more_pairs_than_as_many_spread_evenly(capsys):
+    table, more = published(), 270
+    decided = Counter()
+    for judge in ("GPT-4", "Llama3-70B"):
+        whole = nine(table, judge)
+        truth = whole.means(whole.people, whole.both)
+        for seed in range(60):
+            rng = np.random.default_rng([8, seed])
+            pilot = drawn(table, [20] * 9, rng)
+            plan = labels_to_buy(ranking(nine(table, judge, pilot), rng), more)
+            for name, counts in (("planned", plan.counts), ("evenly", [more // 9] * 9)):
+                found = ranking(nine(table, judge, drawn(table, counts, rng, pilot)), rng)
+                first, second = found.pairs
+                decided[name] += np.count_nonzero(found.outcomes)
+                decided[f"{name}, wrong"] += (
+                    found.outcomes * (truth[first] - truth[second]) < 0
+                ).sum()
+    with capsys.disabled():
+        print(f"\npairs decided by {more} more labels: {dict(decided)}")
+    assert decided["planned"] > decided["evenly"]
+    assert decided["planned, wrong"] <= 0.05 * decided["planned"]
