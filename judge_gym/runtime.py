@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine
@@ -34,6 +34,8 @@ class Runtime:
     keys: Keys = field(default_factory=Keys)
     begun: "Counter[object]" = field(default_factory=Counter)
     """Who has a budget → questions that it has begun in this process and not ended."""
+    first_answers: dict[str, Any] = field(default_factory=dict)
+    """The first answers of judges of the user's own in this run, by key of the judge."""
 
     @contextmanager
     def session(self) -> Iterator[Session]:

@@ -49,6 +49,7 @@ async def judge_texts(
             repeats=repeats,
             review_day=review_day,
             workers=current.settings.workers,
+            first=current.first_answers,
         )
         return dict(judged.counts)
 

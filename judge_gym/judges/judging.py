@@ -161,10 +161,12 @@ async def judge_missing(
     workers: int = 1,
     budget: Spender | None = None,
     only: Collection[tuple[str, int]] | None = None,
+    first: "dict[str, FirstAnswers] | None" = None,
 ) -> Judged:
     """Make the judgements that are missing, as one of `workers` at once; see `judge_items`.
 
-    With `only`, no others than of these keys of items and repeats.
+    With `only`, no others than of these keys of items and repeats. `first` holds the first answers
+    of judges of the user's own, by key, where several parts of the work count together.
     """
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
         if given is not None and given < 1:
@@ -192,12 +194,14 @@ async def judge_missing(
             in_batches=in_batches,
             workers=workers,
             budget=budget,
+            first=first,
         )
         return Judged(counts, judge_id, ids)
     if isinstance(judge, OwnJudge):
-        counts = await _by_custom(
-            runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
-        )
+        begun = {} if first is None else first
+        answers = begun.setdefault(judge.key, FirstAnswers(judge))
+        at_once = concurrency or CUSTOM_CONCURRENCY
+        counts = await _by_custom(runtime, judge, judge_id, units, at_once, answers)
         return Judged(counts, judge_id, ids)
     if isinstance(judge, DelegatedJudge):
         counts = await _by_delegation(
@@ -378,10 +382,14 @@ def _question(
 
 
 async def _by_custom(
-    runtime: Runtime, judge: OwnJudge, judge_id: int, units: Sequence[Unit], at_once: int
+    runtime: Runtime,
+    judge: OwnJudge,
+    judge_id: int,
+    units: Sequence[Unit],
+    at_once: int,
+    first: "FirstAnswers",
 ) -> Counter[str]:
     turns = asyncio.Semaphore(at_once)
-    first = _FirstAnswers(judge, len(units))
 
     async def make(ask: Ask, unit: Unit) -> str:
         async with turns:
@@ -409,11 +417,11 @@ class UnreadableError(JudgeGymError):
     """The first answers of a judge of the user's own could not be read, none of them."""
 
 
-class _FirstAnswers:
-    """Stops the judging of `units` when no answer of the first `FIRST_ANSWERS` can be read."""
+class FirstAnswers:
+    """Stops the judging when no answer of the first `FIRST_ANSWERS` can be read."""
 
-    def __init__(self, judge: OwnJudge, units: int) -> None:
-        self._judge, self._units = judge, units
+    def __init__(self, judge: OwnJudge) -> None:
+        self._judge = judge
         self._readings: list[Reading] = []
 
     def add(self, reading: Reading) -> None:
@@ -428,7 +436,7 @@ class _FirstAnswers:
         answers = Answers(self._judge.called, 0, failures, own=True)
         raise UnreadableError(
             f"{self._judge.called}: none of the first {answers.total} answers can be read "
-            f"({answers.why}). Stopped before the rest of {counted(self._units, 'text')}.",
+            f"({answers.why}). Stopped before the rest.",
             f"It may return {self._judge.scale.allowed}. {answers.remedy}",
         )
 

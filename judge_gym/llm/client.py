@@ -70,7 +70,7 @@ class Client:
                         litellm_logging_obj=exchange,
                         # Otherwise it prices by the served name, which may have no price.
                         base_model=f"{prefix}/{name}",
-                        **provider.options(),
+                        **provider.options(name),
                         **parameters,
                     )
         except Exception as raised:

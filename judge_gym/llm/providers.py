@@ -61,6 +61,10 @@ BatchRoute = Literal["openai", "anthropic"]
 """A batch API, by the litellm prefix of the providers that have it."""
 
 
+OLLAMA = ("ollama", "ollama_chat")
+"""litellm's prefixes for Ollama's own API."""
+
+
 class Rules(BaseModel):
     """What models take, where litellm's list lacks it or has it wrong."""
 
@@ -81,7 +85,7 @@ class Rules(BaseModel):
     longest_output: int | None = Field(default=None, ge=1)
     """The highest output limit, in tokens."""
     context: int | None = Field(default=None, ge=1)
-    """The longest prompt, in tokens."""
+    """The longest prompt, in tokens; sent to Ollama as `num_ctx`."""
     json_schema: bool | None = None
     """Whether they take a JSON schema for their answer."""
     logprobs: int | None = Field(default=None, ge=0, le=100)
@@ -172,9 +176,18 @@ class Provider(Rules):
             return urljoin(address, f"/{self.path.strip('/')}").rstrip("/")
         return address
 
-    def options(self) -> dict[str, Any]:
-        """Return what litellm is given with every request of this provider."""
-        options = {"api_version": self.api_version, "extra_body": self.body}
+    def options(self, model: str) -> dict[str, Any]:
+        """Return what litellm is given with every request to a model, named without the provider.
+
+        Ollama cuts a prompt to its own context unless the request names one.
+        """
+        by_file = (rules.context for rules in reversed(self.rules_of(model)))
+        context = next(filter(None, by_file), self.context)
+        options = {
+            "api_version": self.api_version,
+            "extra_body": self.body,
+            "num_ctx": context if (self.litellm or self.name) in OLLAMA else None,
+        }
         return {name: value for name, value in options.items() if value}
 
 

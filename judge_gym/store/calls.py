@@ -217,7 +217,8 @@ class Unread:
         return (
             f"{self.model} did not read {counted(self.prompts, 'prompt')} to the end: it counted "
             f"{self.tokens:,} tokens of {self.words:,} words. Set a longer context at the server "
-            "(Ollama: OLLAMA_CONTEXT_LENGTH), or send shorter texts."
+            "(Ollama: `context` of the model in the providers file, or OLLAMA_CONTEXT_LENGTH), or "
+            "send shorter texts."
         )
 
 

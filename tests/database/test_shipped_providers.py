@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import ConfigError
 from judge_gym.llm.checking import check_calls, check_model
 from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.providers import Provider, Providers, load_providers
+from judge_gym.llm.providers import ModelRules, Provider, Providers, load_providers
 from judge_gym.records.calls import Answer, Failure, Parameters
 from judge_gym.shipped import DEPLOYMENTS
 from judge_gym.simulator.server import serving
@@ -78,6 +78,29 @@ def test_a_request_reaches_the_api_and_is_answered(
             assert set(row.not_applied) <= {"seed"}
 
     run(work())
+
+
+def test_ollama_is_told_the_context_of_a_model_beside_its_other_options(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its own entry or that of its pattern; other providers are sent no such field."""
+    rules = {"qwen3*": ModelRules(context=16_384), "phi*": ModelRules(json_schema=False)}
+    given = SHIPPED.by_name["ollama"].model_copy(update={"models": rules, "context": 4096})
+
+    async def work() -> None:
+        async with gateway_to(database, given, monkeypatch) as (gateway, _):
+            for model, context in (("qwen3", 16_384), ("phi4", 4096)):
+                parameters = Parameters(temperature=0.5, top_p=1, max_tokens=200, seed=3)
+                call = a_call(model, "Hello?", model=f"ollama/{model}", parameters=parameters)
+                _, outcome = await gateway.ask(call, no_rows)
+                assert isinstance(outcome, Answer), outcome
+                sent = (outcome.body or {})["options"]
+                assert sent["num_ctx"] == context
+                assert (sent["temperature"], sent["num_predict"]) == (0.5, 200)
+
+    run(work())
+    other = SHIPPED.by_name["vllm"].model_copy(update={"context": 4096})
+    assert other.options("any") == {}
 
 
 def test_openrouter_refuses_what_it_would_otherwise_drop(

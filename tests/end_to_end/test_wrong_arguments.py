@@ -97,11 +97,11 @@ TABLE = [
     wrong("sweep", "axes", "everything", says=("everything",), code=2),
     wrong("demo", "quick", says=("quick",), code=2),
     wrong("doctor", "me", says=("me",), code=2),
-    wrong(
+    bad(
         "evidence", "list",
         says=("JUDGE_GYM_DATABASE_URL", "postgresql://"), JUDGE_GYM_DATABASE_URL="a database",
     ),
-    wrong(
+    bad(
         "evidence", "list",
         says=("JUDGE_GYM_DATABASE_URL", "mysql", "postgresql"),
         JUDGE_GYM_DATABASE_URL="mysql://root@localhost/x",

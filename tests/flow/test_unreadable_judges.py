@@ -16,8 +16,10 @@ from deployments.cli.app import app
 from flows.endings import PartialFailure
 from flows.sweep import sweep
 from judge_gym.errors import JudgeGymError
+from judge_gym.judges.judging import UnreadableError
 from judge_gym.llm.breaker import ENOUGH_ALIKE
 from judge_gym.report.facts import read_facts
+from judge_gym.settings import settings
 from support.command_line import REPOSITORY, sweep_text
 from support.flow_runs import error_of, run_beside, run_flow, sample_counts
 from support.misbehaving import answers
@@ -239,3 +241,32 @@ def test_judges_for_products_end_as_no_success_and_name_who_could_not_be_read(
     assert isinstance(ended.exception, JudgeGymError), ended.output
     assert re.search(named, ended.exception.message), ended.exception.message
     assert ended.exception.remedy
+
+
+def test_a_function_whose_first_answers_cannot_be_read_is_stopped_over_all_chunks(
+    place: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Chunks of 5 texts: no chunk alone has 20 answers."""
+    (tmp_path / "off.yaml").write_text(
+        "kind: callable\nname: off\nfunction: off_in_chunks:six\nversion: '1'\n"
+        "scale: {lowest: 1, highest: 5}\n"
+    )
+    (tmp_path / "off_in_chunks.py").write_text(
+        "from pathlib import Path\n"
+        "def six(item):\n"
+        "    with Path(__file__).with_name('asked').open('a') as file:\n"
+        "        file.write('.')\n"
+        "    return 6\n"
+    )
+    rows = [{"text": f"A text with {n} words.", "truth": 1 + n % 5} for n in range(60)]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    file = tmp_path / "off-calibration.yaml"
+    file.write_text(
+        "name: off\njudges: [off.yaml]\nitems: items.jsonl\nrepeats: 1\nperturbations: [tone]\n"
+    )
+    place.setenv("JUDGE_GYM_CHUNK_SIZE", "5")
+    settings.cache_clear()
+    ended = CliRunner().invoke(app, ["judge", "calibrate", str(file)])
+    assert isinstance(ended.exception, UnreadableError), ended.output
+    # Those in flight end: eight of each of four chunks.
+    assert 20 <= len((tmp_path / "asked").read_text()) < 20 + 4 * 5

@@ -179,7 +179,7 @@ def message_body(
         model=name,
         custom_llm_provider=_PREFIX,
         messages=messages,
-        **provider.options(),
+        **provider.options(name),
         **parameters,
     )
     taken.pop("json_mode", None)  # of use to read the answer

@@ -3,7 +3,7 @@
 import pytest
 
 from judge_gym.judges import CallableJudge, Scale
-from judge_gym.judges.judging import FIRST_ANSWERS, UnreadableError, _FirstAnswers
+from judge_gym.judges.judging import FIRST_ANSWERS, FirstAnswers, UnreadableError
 from judge_gym.records.judgements import Reading, Unfit
 
 DECIDES = Scale(lowest=0, highest=1, anchors=("fail", "pass"))
@@ -35,7 +35,7 @@ def test_a_scale_says_what_may_be_given(scale, words):
 def test_judging_stops_when_no_answer_of_the_first_can_be_read():
     judge = CallableJudge(name="j", function="m:f", scale=DECIDES)
     unread = Reading("unparseable", failure="out_of_form: score: 'maybe' is not a number")
-    first = _FirstAnswers(judge, 150)
+    first = FirstAnswers(judge)
     for _ in range(FIRST_ANSWERS):
         first.check()
         first.add(unread)
@@ -45,7 +45,7 @@ def test_judging_stops_when_no_answer_of_the_first_can_be_read():
     assert "'maybe'" in stopped.value.message
     assert "fail or pass" in stopped.value.remedy
 
-    mended = _FirstAnswers(judge, 150)
+    mended = FirstAnswers(judge)
     for reading in (*[unread] * (FIRST_ANSWERS - 1), Reading("scored", 1.0), *[unread] * 40):
         mended.add(reading)
         mended.check()
