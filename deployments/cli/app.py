@@ -56,6 +56,9 @@ app = group(
             {
                 "list": "evidence:list_windows",
                 "show": "evidence:show",
+                "bundles": group(
+                    {"show": "evidence:bundles"}, help="Show which documents are judged together."
+                ),
                 "collect": "evidence:collect",
                 "create": "evidence:create",
             },

@@ -73,6 +73,58 @@ def show(
     show_table("Dropped", ("reason", "title", "why"), out)
 
 
+def bundles(
+    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Show the bundles of a window's documents, and how alike their texts are."""
+    from judge_gym.design.bundles import within_similarity
+    from judge_gym.errors import StoreError
+    from judge_gym.evidence.similarity import text_similarity
+    from judge_gym.store.experiments import bundle_plans, documents_of, texts_of
+    from judge_gym.store.windows import document_lines, window_id
+
+    with database() as session:
+        number = window_id(session, window)
+        plans = bundle_plans(session, number)
+        documents = documents_of(session, number)
+        texts = texts_of(session, documents.values())
+        titles = {line.id: line.title for line in document_lines(session, number)}
+    if not plans:
+        raise StoreError(
+            f"Window {window} has no bundles yet.", "A sweep with `bundles` makes them in W3."
+        )
+    similarity = text_similarity(texts)
+    places = {key: place for place, key in enumerate(documents)}
+    shown = []
+    for plan in plans:
+        groups = [[places[key] for key in keys] for keys in plan.groups]
+        shown.append((plan, within_similarity(groups, similarity)))
+    if as_json:
+        print_json(
+            window=window,
+            plans=[
+                {
+                    "plan": plan.plan,
+                    "digest": plan.digest,
+                    "groups": [
+                        {"documents": list(keys), "similarity": mean}
+                        for keys, mean in zip(plan.groups, means, strict=True)
+                    ],
+                }
+                for plan, means in shown
+            ],
+        )
+        return
+    for plan, means in shown:
+        rows = [
+            (place, "; ".join(titles[documents[key]] for key in keys), f"{mean:.2f}")
+            for place, (keys, mean) in enumerate(zip(plan.groups, means, strict=True), start=1)
+        ]
+        title = f"Bundles {plan.plan}: mean similarity {sum(means) / len(means):.2f}, {plan.digest}"
+        show_table(title, ("bundle", "titles", "similarity"), rows)
+
+
 def collect(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
     again: Annotated[

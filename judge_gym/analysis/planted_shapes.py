@@ -9,6 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
+from judge_gym.analysis.figures.axes import REGROUPED
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.analysis.recoveries import (
     EXPECTED,
@@ -100,8 +101,10 @@ def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
     before, after = ends_of_contrast(sweep, row.scope) if of else (None, None)
     if of is None or before is None or after is None:
         return None
-    items = set(_items(row.metric, before)) & set(_items(row.metric, after))
-    values = [of(one, sorted(items)) for one in (before, after)]
+    items = [set(_items(row.metric, one)) for one in (before, after)]
+    if row.scope["axis"] not in REGROUPED:
+        items = [items[0] & items[1]] * 2
+    values = [of(one, sorted(own)) for one, own in zip((before, after), items, strict=True)]
     return None if None in values else float(np.diff(np.array(values, dtype=np.float64))[0])
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from judge_gym.design.actors import ACTORS_FORMS, Actors
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.names import TaskType
 from judge_gym.design.rubric import Rubric, is_of_values, pair_rubric, rubric_faults
@@ -179,12 +180,14 @@ def _truth_fits_task(task_type: TaskType, ground_truth: GroundTruth | None) -> s
     return f"task_type {task_type} {verb} ground_truth"
 
 
-def _bundle_fits_task(task_type: TaskType, bundle_size: int) -> str:
-    if task_type == "benchmark" and bundle_size > 1:
-        return "a benchmark has one truth an item, so bundle_size is 1"
-    return (
-        "a pair is an item, so bundle_size is 1" if task_type == "pairs" and bundle_size > 1 else ""
-    )
+def _bundle_fits_task(task_type: TaskType, bundle_size: int, bundles: Bundles) -> str:
+    if bundle_size > 1 and bundles.size > 1:
+        return "bundles has a size of its own, so leave bundle_size out"
+    several = bundle_size > 1 or bundles.size > 1
+    name = "bundle_size" if bundle_size > 1 else "the size of bundles"
+    if task_type == "benchmark" and several:
+        return f"a benchmark has one truth an item, so {name} is 1"
+    return f"a pair is an item, so {name} is 1" if task_type == "pairs" and several else ""
 
 
 def _window_fits_task(task_type: TaskType, window: Window) -> str:
@@ -248,7 +251,7 @@ RULES = (
     Rule(("model", "wording"), _wording_is_known),
     Rule(("rubric", "rubric_draw"), _rubric_has_draws),
     Rule(("task_type", "ground_truth"), _truth_fits_task),
-    Rule(("task_type", "bundle_size"), _bundle_fits_task),
+    Rule(("task_type", "bundle_size", "bundles"), _bundle_fits_task),
     Rule(("task_type", "window"), _window_fits_task),
     Rule(("task_type", "scale_size"), _scale_fits_task),
     Rule(("task_type", "evidence_view"), _view_fits_task),
@@ -312,6 +315,9 @@ class Experiment(Frozen):
     """Whether the probe is a new conversation or follows the judge's own reasoning."""
     bundle_size: Annotated[int, Axis()] = Field(default=1, ge=1, le=20)
     """Documents judged together as one item, grouped by seed."""
+    bundles: Annotated[Bundles, Axis()] = Bundles()
+    """Which documents are judged together, in the place of `bundle_size`: drawn at random, alike,
+    or unlike. How evidence is bundled is part of the instrument."""
     rubric: Annotated[RubricSource, Axis(), Legal(RUBRIC_FORMS)] = RubricSource(kind="own")
     """Whose rubric: the judge's own, one shared by a named model, or one provided in a file.
     Only a common rubric separates effects of judge and rubric."""
@@ -377,6 +383,11 @@ class Experiment(Frozen):
     def peers_key(self) -> str:
         """16-digit identity without the judge: equal for experiments whose judges compare."""
         return self._digest("peers", {"tag", "window", "replicates", "model", "family"})
+
+    @property
+    def documents_together(self) -> int:
+        """How many documents an item has, at least."""
+        return max(self.bundle_size, self.bundles.size)
 
     @property
     def judges_pairs(self) -> bool:

@@ -137,7 +137,7 @@ class Bounds:
             agent, experiment.concept, experiment.expertise, experiment.country,
             experiment.scale_size, experiment.scoring_method, experiment.abstain,
             experiment.wording, experiment.task_type, experiment.evidence_view,
-            experiment.bundle_size, experiment.probe_window, rubric.tokens,
+            experiment.documents_together, experiment.probe_window, rubric.tokens,
         )  # fmt: skip
         if key not in self._frames:
             size = resolve(experiment).of(Bundling).size
@@ -161,7 +161,7 @@ class Bounds:
                 parts = texts_shown(experiment, [one]) if pairs and one.text else [one.text]
                 tokens.append(bound + title + sum(map(most_tokens, parts)))
             items = max(1, len(tokens) // size)
-            longest = sum(sorted(tokens)[-size:])
+            longest = sum(sorted(tokens)[-ceil(len(tokens) / items) :])
             self._items[key] = Item(sum(tokens) / items, longest)
         return self._items[key]
 

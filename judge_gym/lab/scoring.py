@@ -29,7 +29,7 @@ def plan_scoring(
             unusable.append(f"{experiment.name}: its rubric is {why}")
             continue
         if not freeze_items(session, experiment_id, experiment):
-            size = experiment.bundle_size
+            size = experiment.documents_together
             kind = "document" if size == 1 else f"bundle of {size} documents"
             unusable.append(f"{experiment.name}: its window gives no {kind}")
             continue

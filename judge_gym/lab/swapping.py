@@ -183,7 +183,7 @@ def _held_out(
             "Name the pairs, or give the window more documents.",
         )
     count = max(1, min(len(items) - 1, round(share * len(items))))
-    draw = generator("held out", experiment.window.key, experiment.bundle_size, share)
+    draw = generator("held out", experiment.window.key, experiment.documents_together, share)
     return tuple(sorted(draw.sample(items, count)))
 
 

@@ -28,6 +28,7 @@ from judge_gym.metrics.estimate import (
     mean_over_items,
     not_estimable,
     t_quantile,
+    with_interval,
 )
 
 PERMUTATIONS = 1000
@@ -136,6 +137,30 @@ def paired_contrast(
     differences, _, _ = _differences(before, after)
     method = "mean paired difference over items, t interval; p by sign flips"
     return replace(estimate, p=sign_flip_p(differences, rng), method=method)
+
+
+def unpaired_contrast(metric: str, before: CellMeans, after: CellMeans, unit: str) -> Estimate:
+    """Return the mean over items after less that before, where the items are others; in [-1, 1].
+
+    As of documents that were bundled in another way. Interval and p by Welch's t (1947) over
+    items. Needs an item at either condition, two for the interval.
+    """
+    from scipy import stats
+
+    first, second = (item_means(cells.value, cells.present)[0] for cells in (before, after))
+    n, n_items = int(before.n.sum() + after.n.sum()), len(first) + len(second)
+    if not len(first) or not len(second):
+        because = "one of the two settings has no sample"
+        return not_estimable(metric, because, n=n, n_items=n_items, unit=unit)
+    method = "difference of means over items, which are others; interval and p by Welch's t"
+    value = float(second.mean() - first.mean())
+    whole = Estimate(metric, value, None, None, n, n_items, method=method, unit=unit)
+    if min(len(first), len(second)) < 2 or np.ptp(first) + np.ptp(second) <= EPSILON:
+        return with_interval(whole, None, absent="it needs two items that differ")
+    test = stats.ttest_ind(second, first, equal_var=False)
+    ends = test.confidence_interval(LEVEL)
+    interval = max(-1.0, float(ends.low)), min(1.0, float(ends.high))
+    return replace(with_interval(whole, interval), p=float(test.pvalue))
 
 
 def paired_difference(metric: str, before: CellMeans, after: CellMeans, unit: str) -> Estimate:

@@ -10,11 +10,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.sweep import OnUnsupported
 from judge_gym.errors import StoreError, listing
+from judge_gym.evidence.similarity import text_similarity
 from judge_gym.records.calls import IMPORTED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.recipes import rubric_recipe
@@ -445,17 +447,11 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
             f"Window {window.name or window.id} of experiment {row.tag} is not collected yet.",
             "Run w1-evidence first.",
         )
-    documents = dict(
-        session.execute(
-            sa.select(t.Document.key, t.Document.id)
-            .where(t.Document.window_id == window.id)
-            .order_by(t.Document.position)
-        )
-        .tuples()
-        .all()
-    )
+    documents = documents_of(session, window.id)
     bundling = resolve(experiment).of(Bundling)
-    groups = bundling.group(list(documents))
+    groups = _stored_groups(session, experiment) or bundling.group(
+        list(documents), lambda: text_similarity(texts_of(session, documents.values()))
+    )
     placed = [
         {"experiment_id": experiment_id, "item_id": item_id, "position": position}
         for position, item_id in enumerate(_items(session, window, documents, groups))
@@ -463,6 +459,89 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
     freezing = inserting(t.ExperimentItem, ("experiment_id", "item_id", "position"))
     session.connection().execute(freezing.on_conflict_do_nothing(), packed(placed))
     return len(groups)
+
+
+def _stored_groups(session: Session, experiment: Experiment) -> list[tuple[str, ...]]:
+    """Return the bundles of another experiment with this plan; empty where it is the first.
+
+    A plan is made once: later ones take its items, whatever has changed in the libraries since.
+    """
+    if experiment.bundles.size == 1:
+        return []
+    config = t.Experiment.config.contains({"bundles": experiment.bundles.model_dump(mode="json")})
+    first = (
+        sa.select(t.ExperimentItem.experiment_id)
+        .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
+        .join(t.Window, t.Window.id == t.Experiment.window_id)
+        .where(t.Window.key == experiment.window.key, config)
+        .limit(1)
+    )
+    return bundles_of(session, first.scalar_subquery())
+
+
+def bundles_of(session: Session, experiment_id: Any) -> list[tuple[str, ...]]:
+    """Return the keys of the documents of each item of an experiment, in order."""
+    rows = session.execute(
+        sa.select(t.ExperimentItem.position, t.Document.key)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.ExperimentItem.item_id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.ExperimentItem.experiment_id == experiment_id)
+        .order_by(t.ExperimentItem.position, t.ItemDocument.position)
+    )
+    members: dict[int, list[str]] = defaultdict(list)
+    for position, key in rows:
+        members[position].append(key)
+    return [tuple(keys) for keys in members.values()]
+
+
+@dataclass(frozen=True)
+class BundlePlan:
+    """A plan as it was stored with the items: in words, its bundles and their digest."""
+
+    plan: str
+    groups: Sequence[tuple[str, ...]]
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits, equal for equal bundles."""
+        return digest("bundles", [list(keys) for keys in self.groups])
+
+
+def bundle_plans(session: Session, window: int) -> list[BundlePlan]:
+    """Return each plan by which documents of a window were bundled, in words."""
+    rows = session.execute(
+        sa.select(t.Experiment.config, sa.func.min(t.ExperimentItem.experiment_id))
+        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
+        .where(t.Experiment.window_id == window)
+        .group_by(t.Experiment.id)
+        .order_by(t.Experiment.id)
+    )
+    first: dict[str, int] = {}
+    for config, experiment in rows:
+        plan, size = Bundles(**config.get("bundles", {})), config.get("bundle_size", 1)
+        if plan.size > 1 or size > 1:
+            first.setdefault(str(plan if plan.size > 1 else Bundles(size=size)), experiment)
+    return [BundlePlan(plan, bundles_of(session, one)) for plan, one in first.items()]
+
+
+def documents_of(session: Session, window: int) -> dict[str, int]:
+    """Return key → id of the documents of a window, in order."""
+    query = sa.select(t.Document.key, t.Document.id).where(t.Document.window_id == window)
+    return dict(session.execute(query.order_by(t.Document.position)).tuples().all())
+
+
+def texts_of(session: Session, documents: Iterable[int]) -> list[str]:
+    """Return title and raw text of documents, in the order of their ids as given."""
+    ids = list(documents)
+    found = {
+        id_: f"{title}\n\n{text}"
+        for id_, title, text in session.execute(
+            sa.select(t.Document.id, t.Document.title, t.Document.text).where(
+                among(t.Document.id, ids)
+            )
+        )
+    }
+    return [found[id_] for id_ in ids]
 
 
 def stored_key(window: str, members: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from judge_gym.lab import judging, probing, scoring
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
+from judge_gym.store.experiments import bundle_plans, bundles_of
 from judge_gym.store.progress import Progress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
 from support.misbehaving import answers, misbehaving, refuses
@@ -183,6 +184,30 @@ def test_bundles_hold_each_document_once_and_are_the_same_for_every_judge(
         assert len(set(one)) == len(one) == 4  # the fifth document fills no bundle
         (prompt,) = study.all(sa.select(t.Call.messages).where(t.Call.agent == "scorer").limit(1))
         assert "[Document 2 of 2, " in prompt[-1]["content"]
+
+    simulated(database, tmp_path, 5, work)
+
+
+def test_bundles_by_likeness_are_made_once_and_serve_every_judge_and_view(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(study: Study) -> None:
+        alike = {"bundles": {"by": "similar", "size": 2}}
+        await study.up_to_scores(study.experiment("sim/calm-1", **alike))
+        # Another version of the library would find other words alike.
+        monkeypatch.setattr("judge_gym.store.experiments.text_similarity", None)
+        await study.up_to_scores(study.experiment("sim/low-1", **alike, evidence_view="raw"))
+        with study.runtime.session() as session:
+            first, second = session.scalars(
+                sa.select(t.Experiment.id).order_by(t.Experiment.id)
+            ).all()
+            stored = [bundles_of(session, one) for one in (first, second)]
+            [plan] = bundle_plans(session, session.scalars(sa.select(t.Window.id)).one())
+        assert stored[0] == stored[1] == list(plan.groups)
+        assert plan.plan == "similar, 2"
+        # Five documents in two bundles.
+        assert sorted(map(len, plan.groups)) == [2, 3]
+        assert len({key for group in plan.groups for key in group}) == 5
 
     simulated(database, tmp_path, 5, work)
 

@@ -21,7 +21,7 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     remarked,
 )
-from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast
+from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast, unpaired_contrast
 from judge_gym.metrics.ranking import (
     ControlledPair,
     concept_correlations,
@@ -110,6 +110,7 @@ TABLES = (
         formulas=(
             "mean over items of (mean x, or mean c, at the second level − at the first)",
             "p by flipping signs",
+            "bundles: mean over the bundles of one plan − of the other, by Welch's t",
         ),
         needs=(NEEDS_SHARED_ITEM,),
     ),
@@ -217,6 +218,8 @@ TABLES = (
 )
 
 
+REGROUPED = ("bundle_size", "bundles")
+"""Axes whose levels have other items, made of the same documents."""
 PRESENTATION = ("randomize_labels", "shuffle_order")
 FIXED, RANDOM = "fixed", "random"
 
@@ -367,6 +370,8 @@ def _contrast(data: SweepData, pair: AxisPair, measure: _Measure) -> Estimate:
         because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
         return not_estimable(metric, because)
     before, after = _both(data, pair, measure)
+    if pair.scope["axis"] in REGROUPED:
+        return unpaired_contrast(metric, before, after, measure.unit)
     rng = generator_of(metric, pair.scope)
     estimate = paired_contrast(metric, before, after, rng, measure.unit)
     if pair.left_out:
@@ -409,7 +414,12 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     says which way an axis moves verdicts, and how often. p values of effects on the shape of
     verdicts are adjusted by Benjamini-Hochberg over all of them.
     """
-    every = [pair for _, of_axis in axis_pairs(data, groups) for pair in of_axis]
+    every = [
+        pair
+        for axis, of_axis in axis_pairs(data, groups)
+        if axis not in REGROUPED
+        for pair in of_axis
+    ]
     of_shape = []
     for measure in (_SCORE, _CONFIDENCE, *_SHAPE):
         metric = f"axis_effect{measure.suffix}"

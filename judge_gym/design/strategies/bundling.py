@@ -1,25 +1,32 @@
-"""Axis `bundle_size`: how the documents of a window are grouped into items."""
+"""Axes `bundle_size` and `bundles`: how the documents of a window are grouped into items."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from judge_gym.design.bundles import Bundles, Similarity, grouped, unknown
 from judge_gym.design.experiment import Experiment
 from judge_gym.seeds import generator
 
-AXES = ("bundle_size",)
+AXES = ("bundle_size", "bundles")
+DRAWN = Bundles()
 
 
 @dataclass(frozen=True)
 class Bundling:
     size: int
     window_key: str
+    plan: Bundles = DRAWN
 
-    def group(self, documents: Sequence[str]) -> list[tuple[str, ...]]:
+    def group(
+        self, documents: Sequence[str], similarity: Callable[[], Similarity] = unknown
+    ) -> list[tuple[str, ...]]:
         """Group document keys into items, in a stable order.
 
-        The draw depends only on the window and the size, so every judge gets the same items.
-        Documents that do not fill the last bundle are left out, since all items have one size.
+        The draw depends only on the window and the plan, so every judge gets the same items. With
+        `bundle_size`, documents that do not fill the last bundle are left out.
         """
+        if self.plan.size > 1:
+            return grouped(self.plan, documents, self.window_key, similarity)
         if self.size == 1:
             return [(document,) for document in documents]
         drawn = sorted(documents)
@@ -29,4 +36,5 @@ class Bundling:
 
 
 def resolve(experiment: Experiment) -> Bundling:
-    return Bundling(experiment.bundle_size, experiment.window.key)
+    size = experiment.documents_together
+    return Bundling(size, experiment.window.key, experiment.bundles)

@@ -307,7 +307,7 @@ def _comparison(
     views = [view for view in views_needed(judges) if view not in by_library]
     counted_documents = documents.get(first.window.key)
     available = first.window.max_documents if counted_documents is None else counted_documents
-    items = int(available // first.bundle_size * kept)
+    items = int(available // first.documents_together * kept)
     design = StudyDesign(
         max(1, items), min(experiment.replicates for experiment in judges), first.scale_size
     )
@@ -319,7 +319,7 @@ def _comparison(
     return Comparison(
         hypothesis, margin, tuple(scope.items()), tuple(primary_scope.items()), design, families,
         figures, tuple(group.facets.items()),
-        item_calls=len(views) * first.bundle_size, judgements=judgements,
+        item_calls=len(views) * first.documents_together, judgements=judgements,
         primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
         items_assumed=counted_documents is None,
     )  # fmt: skip

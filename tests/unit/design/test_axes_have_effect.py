@@ -5,6 +5,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
+import numpy as np
 import pytest
 
 from judge_gym.design.axes import axes, legal_values
@@ -37,10 +38,21 @@ def an_experiment(**fields: Any) -> Experiment:
     return Experiment(**{"concept": "fascism", "window": WINDOW, "model": "sim/calm-1", **fields})
 
 
+# How alike six documents are: each most to its neighbours.
+ALIKE = np.array([[1 / (1 + abs(a - b)) for a in range(6)] for b in range(6)])
+
+
 # Values for the axes whose type does not list them.
 SOME_VALUES: dict[str, list[Any]] = {
     "scale_size": list(range(2, 11)),
     "bundle_size": [1, 2, 3],
+    "bundles": [
+        {},
+        {"size": 2},
+        {"size": 2, "seed": 1},
+        {"by": "similar", "size": 2},
+        {"by": "spread", "size": 2},
+    ],
     "rubric": ["own", {"shared": "sim/high-1"}, {"provided": a_rubric(4)}],
     "replicates": [1, 5],
     "temperature": [0, 0.7],
@@ -78,7 +90,7 @@ def plan(experiment: Experiment) -> dict[str, Any]:
     rubrics = strategies.of(Rubrics)
     return {
         "replicates": strategies.of(Replication).replicates,
-        "items": strategies.of(Bundling).group(["a", "b", "c", "d", "e", "f"]),
+        "items": strategies.of(Bundling).group(["a", "b", "c", "d", "e", "f"], lambda: ALIKE),
         "rubric": (rubrics.owner, rubrics.provided, rubrics.draw),
         "views": strategies.of(View).to_make,
         "sent": asdict(strategies.of(Sampling)),
@@ -98,7 +110,7 @@ def test_each_value_of_an_axis_changes_the_prompt_or_the_plan(axis: str) -> None
 
 
 # What only planning can show; everything else must reach a prompt.
-PLANNED = {"bundle_size", "rubric", "rubric_draw", "replicates", *sampling.AXES}
+PLANNED = {"bundle_size", "bundles", "rubric", "rubric_draw", "replicates", *sampling.AXES}
 
 
 @pytest.mark.parametrize("axis", [axis for axis in AXES if axis not in PLANNED])

@@ -53,6 +53,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "abstain": {"abstain": False},
     "probe_window": {"probe_window": "same"},
     "bundle_size": {"bundle_size": 2},
+    "bundles": {"bundles": {"by": "similar", "size": 2}},
     "rubric": {"rubric": {"shared": "sim/calm-1"}},
     "temperature": {"temperature": 0.5},
     "top_p": {"top_p": 0.5},

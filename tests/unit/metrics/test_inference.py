@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.multitest import fdrcorrection, multipletests
 
 from judge_gym.metrics.accuracy import accuracy_by_pair
+from judge_gym.metrics.cells import CellMeans
 from judge_gym.metrics.components import rating_scale
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import prediction_powered_mean
@@ -25,6 +27,7 @@ from judge_gym.metrics.inference import (
     permutation_p,
     sign_flip_p,
     standardised_effects,
+    unpaired_contrast,
 )
 from judge_gym.metrics.polarization import g_test
 
@@ -270,3 +273,23 @@ def test_two_judges_on_the_same_benchmark(build_verdicts, rng):
     assert (found.estimate, found.p) == (0.75, 0.25)
     wide = build_verdicts([[[(1, 2)]], [[1]]])
     assert "name several stages" in accuracy_by_pair(wide, truth[:1], rng)[0, 1].reason
+
+
+def test_a_contrast_over_other_items_is_the_difference_of_their_means():
+    # Items 0, 1 and 2 before, 3 to 6 after; means 0.4 and 0.7, variances 0.04 and 1/15.
+    value = np.array([[0.2, 0.4, 0.6, 0.4, 0.6, 0.8, 1.0]])
+    first = np.array([[1, 1, 1, 0, 0, 0, 0]])
+    before, after = CellMeans(value, first), CellMeans(value, 1 - first)
+    found = unpaired_contrast("contrast", before, after, "share")
+    assert found.estimate == pytest.approx(0.3)
+    # SE² = 0.04/3 + 1/60 = 0.03; Welch's df = 0.03² / ((0.04/3)²/2 + (1/60)²/3) = 4.96.
+    df = 0.03**2 / ((0.04 / 3) ** 2 / 2 + (1 / 60) ** 2 / 3)
+    margin = float(stats.t.ppf(0.975, df)) * 0.03**0.5
+    assert (found.lower, found.upper) == pytest.approx((0.3 - margin, 0.3 + margin))
+    assert found.p == pytest.approx(2 * float(stats.t.sf(0.3 / 0.03**0.5, df)))
+    nothing = unpaired_contrast("contrast", before, CellMeans(value, 0 * first), "share")
+    assert nothing.estimate is None
+    one = unpaired_contrast(
+        "contrast", before, CellMeans(value, np.eye(7, dtype=int)[[3]]), "share"
+    )
+    assert (one.estimate, one.lower) == (pytest.approx(0.0), None)

@@ -12,7 +12,7 @@ from support.command_line import SWEEPS
 PILOT, PUBLISHED = SWEEPS / "pilot-v3.yaml", SWEEPS / "published" / "pilot-v3.yaml"
 
 
-def test_the_pilot_states_its_experiments_on_stand_ins_or_on_the_models_themselves(
+def test_the_pilot_states_32_experiments_on_stand_ins_or_on_the_models_themselves(
     tmp_path: Path,
 ) -> None:
     def stated(file: Path) -> tuple[set[str], set[str]]:
@@ -21,7 +21,7 @@ def test_the_pilot_states_its_experiments_on_stand_ins_or_on_the_models_themselv
         return keys, {one.model for one in of}
 
     keys, models = stated(PILOT)
-    assert len(keys) == 30
+    assert len(keys) == 32
     assert all(model.startswith("sim/") for model in models)
     study = tmp_path / "study.yaml"
     text = PILOT.read_text()
@@ -29,7 +29,7 @@ def test_the_pilot_states_its_experiments_on_stand_ins_or_on_the_models_themselv
     corpora = str(SWEEPS / "corpora")
     study.write_text((text[:start] + text[end:]).replace("corpora/", f"{corpora}/"))
     keys, real = stated(study)
-    assert len(keys) == 30
+    assert len(keys) == 32
     assert len(real) == len(models)
     assert not any(model.startswith("sim/") for model in real)
 

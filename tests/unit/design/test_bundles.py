@@ -1,0 +1,86 @@
+"""Bundle plans: they partition the documents, and group them by how alike they are."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge_gym.design.bundles import Bundles, grouped, unknown, within_similarity
+from judge_gym.design.sweep import load_sweep
+from judge_gym.errors import ConfigError
+from judge_gym.evidence.similarity import text_similarity
+from judge_gym.seeds import digest
+
+TOPICS = ("harbour crane berth", "court bench verdict", "school teacher lesson")
+
+
+def plans(by, size, documents, similarity, seed=0):
+    return grouped(Bundles(by=by, size=size, seed=seed), documents, "w", lambda: similarity)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    by=st.sampled_from(["random", "similar", "spread"]),
+    count=st.integers(0, 40),
+    size=st.integers(2, 7),
+    seed=st.integers(0, 3),
+)
+def test_groups_partition_the_documents_in_sizes_that_differ_by_at_most_one(by, count, size, seed):
+    documents = [f"d{number}" for number in range(count)]
+    weight = np.random.default_rng(seed).random((count, count))
+    groups = plans(by, size, documents, (weight + weight.T) / 2, seed)
+    if count < size:
+        assert groups == []
+        return
+    assert sorted(key for group in groups for key in group) == sorted(documents)
+    sizes = [len(group) for group in groups]
+    assert len(groups) == count // size
+    assert size <= min(sizes) <= max(sizes) <= min(sizes) + 1
+    again = plans(by, size, documents, (weight + weight.T) / 2, seed)
+    assert digest("bundles", again) == digest("bundles", groups)
+
+
+def test_alike_texts_are_together_and_unlike_ones_where_they_are_spread():
+    texts = [f"{topic} number{copy}" for copy in range(3) for topic in TOPICS]
+    documents = [f"d{number}" for number in range(9)]
+    similarity = text_similarity(texts)
+    places = {key: number for number, key in enumerate(documents)}
+
+    def mean(by):
+        groups = plans(by, 3, documents, similarity)
+        found = [[places[key] for key in group] for group in groups]
+        return np.mean(within_similarity(found, similarity)), found
+
+    alike, groups = mean("similar")
+    # Text k is about topic k mod 3.
+    assert sorted(sorted({place % 3 for place in group}) for group in groups) == [[0], [1], [2]]
+    spread, groups = mean("spread")
+    assert [{place % 3 for place in group} for group in groups] == [{0, 1, 2}] * 3
+    assert spread < mean("random")[0] < alike
+
+
+def test_similarity_is_the_cosine_of_words_that_texts_share():
+    # Two texts of the same two words, one of others: 1 and 0. A text without words is like none.
+    found = text_similarity(["crane berth", "berth crane", "verdict", ""])
+    assert found[0] == pytest.approx([1, 1, 0, 0])
+    assert text_similarity(["", "!"]) == pytest.approx(np.zeros((2, 2)))
+    # One pair of three is alike: (1 + 0 + 0) / 3.
+    assert within_similarity([[0, 1, 2], [2]], found) == pytest.approx([1 / 3, 1])
+
+
+def test_a_draw_without_seed_is_that_of_bundle_size_and_another_seed_is_another_draw():
+    documents = [f"d{number:02}" for number in range(12)]
+    first, second = (plans("random", 3, documents, np.eye(12), seed) for seed in (0, 1))
+    assert first != second
+
+
+def test_bundles_by_likeness_need_texts():
+    with pytest.raises(ValueError, match="texts"):
+        grouped(Bundles(by="similar", size=2), ["a", "b"], "w", unknown)
+    assert grouped(Bundles(size=2), ["a", "b"], "w", unknown) in ([("a", "b")], [("b", "a")])
+
+
+def test_bundles_and_bundle_size_exclude_each_other(write_blocks):
+    block = "blocks:\n  - concept: c\n    model: sim/calm-1\n    bundle_size: 2\n"
+    with pytest.raises(ConfigError, match="leave bundle_size out"):
+        load_sweep(write_blocks(block + "    bundles: {by: similar, size: 5}\n"))
