@@ -48,8 +48,8 @@ def label(
         ),
     ] = None,
     draw: Annotated[
-        Literal["random", "gain"],
-        typer.Option(help="How items are drawn: at random, or by expected gain."),
+        Literal["random", "gain", "ranking"],
+        typer.Option(help="How items are drawn: at random, by expected gain, or to rank systems."),
     ] = "random",
     until: Annotated[
         float,

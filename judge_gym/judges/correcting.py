@@ -35,6 +35,7 @@ GROUPS = 5
 """Groups of the judge's scores among which the next labels are planned."""
 ALL = "all texts"
 _BY_GAIN = "labels were drawn by expected gain, not at random"
+_TO_RANK = "labels were drawn more often of some categories, to rank them"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,10 @@ def correct(
     by_gain = items.labels is not None and any(
         row.draw.startswith("gain") for row in items.labels.rows
     )
-    figures = _Figures(judge, given, judged, known, by_gain=by_gain)
+    to_rank = items.labels is not None and any(
+        row.draw.startswith("ranking") for row in items.labels.rows
+    )
+    figures = _Figures(judge, given, judged, known, by_gain=by_gain, to_rank=to_rank)
     every = np.ones(len(texts), dtype=np.bool_)
     rows = [figures.mean(ALL, every)]
     systems = {
@@ -141,6 +145,8 @@ class _Figures:
     judged: FloatArray
     known: BoolArray
     by_gain: bool
+    to_rank: bool
+    """Whether labels are random within categories, and not over all."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -162,7 +168,9 @@ class _Figures:
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen, self.judged)
-        if self.by_gain:
+        if self.to_rank and about == ALL:
+            labels = corrected = not_estimable("labels_mean", _TO_RANK, n_items=len(part.expert))
+        elif self.by_gain:
             corrected = stratified_mean(self.grouped(chosen), bounds=self.bounds)
             labels = not_estimable("labels_mean", _BY_GAIN, n_items=len(part.expert))
         else:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable
 from judge_gym.metrics.expert_labels import Labelled, next_labels, stratified_mean
 from judge_gym.metrics.points import HIGHEST, to_points
+from judge_gym.metrics.system_ranking import Judged, Ranking, labels_to_buy, ranking
 from judge_gym.records.items import Item, label_in
 from judge_gym.seeds import derive_seed
 
@@ -45,6 +47,8 @@ class Draw(StrEnum):
     """Every item that is left alike, in one order for all annotators."""
     GAIN = "gain"
     """More often where the judge meets labels now and then: their interval narrows fastest."""
+    RANKING = "ranking"
+    """More often of categories, such as systems, whose order labels have not decided."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,15 @@ class Labelling:
                 f"Labels are appended to {self.file}.",
                 "Name a file that ends in .jsonl; `judge agreement --export` writes one from CSV.",
             )
-        if self.draw is Draw.GAIN and not self.judged:
+        if self.draw is not Draw.RANDOM and not self.judged:
             raise ConfigError(
-                "Draws by expected gain need the judge's scores, and none is stored.",
+                f"Draws by {self.draw} need the judge's scores, and none is stored.",
                 "Run judge-gym judge score first, or use --draw random.",
+            )
+        if self.draw is Draw.RANKING and len({item.category for item in self.items} - {""}) < 2:
+            raise ConfigError(
+                "Draws for a ranking need items of two categories, and these have fewer.",
+                "Give each item the system that it is of as category, or use --draw random.",
             )
 
     def labels(self) -> LabelFile | None:
@@ -118,6 +127,9 @@ class Labelling:
             and met.upper is not None
             and (met.upper - met.lower) / 2 <= self.until
         )
+        if self.draw is Draw.RANKING:
+            found = self._ranking(annotator)
+            narrow = bool(found.ranked.all() and found.outcomes.all())
         with_label = {row.item for row in rows if row.labels}
         return Progress(
             len(done), len(self.items), len(done - with_label), met,
@@ -138,6 +150,8 @@ class Labelling:
             fresh = [next(item for name in skipped for item in left if item.id == name)]
         if self.draw is Draw.GAIN and (drawn := self._by_gain(annotator, fresh, len(done))):
             return drawn
+        if self.draw is Draw.RANKING:
+            return self._by_ranking(annotator, fresh, len(done))
         order = np.random.default_rng(self._seed("order")).permutation(len(self.items))
         names = {item.id for item in fresh}
         chosen = next(self.items[place] for place in order if self.items[place].id in names)
@@ -217,7 +231,13 @@ class Labelling:
         given = met[~np.isnan(met) & ~np.isnan(at)]
         if self.draw is Draw.RANDOM:
             return clustered_share("labels_met", given.astype(np.int64), np.ones_like(given, int))
-        labelled = self._labelled(met, at)
+        if self.draw is Draw.RANKING:  # random within categories
+            numbers = np.unique([item.category for item in self.items], return_inverse=True)[1]
+            at = numbers.astype(np.float64)
+            has = ~np.isnan(met)
+            labelled = Labelled(met[has], at[has], at[~has])
+        else:
+            labelled = self._labelled(met, at)
         return stratified_mean(labelled, bounds=UNIT_INTERVAL)
 
     def _met_by_item(self, annotator: str) -> tuple[FloatArray, FloatArray]:
@@ -231,6 +251,49 @@ class Labelling:
         near = near_of(self.judge)
         met = np.where(np.isnan(labels), np.nan, np.abs(labels - judged) <= near)
         return met, judged
+
+    @property
+    def _systems(self) -> list[str]:
+        return sorted({item.category for item in self.items} - {""})
+
+    def _ranking(self, annotator: str) -> Ranking:
+        """Return how an annotator's labels and the judge's scores rank the categories.
+
+        Items with the same context answer one question.
+        """
+        whole = bind(self.judge, self.items, self.labels()).values.get(WHOLE, {}).get(annotator, {})
+        items, systems = [item for item in self.items if item.category], self._systems
+        low, high = self.judge.score_range
+        labels, judged = (
+            to_points(np.array([of.get(item.key, np.nan) for item in items]), low, high) / HIGHEST
+            for of in (whole, self.judged)
+        )
+        asked = np.array([item.context or item.id for item in items], dtype=np.str_)
+        given = Judged(
+            np.array([systems.index(item.category) for item in items], dtype=np.int64),
+            np.unique(asked, return_inverse=True)[1],
+            *(judged, labels, len(systems)),
+            binary=False,
+        )
+        return ranking(given, np.random.default_rng(self._seed("ranking")))
+
+    def _by_ranking(self, annotator: str, left: Sequence[Item], done: int) -> Next:
+        """Draw a category by its planned labels, then an item of it; the fewest labelled first."""
+        found, systems = self._ranking(annotator), self._systems
+        counts = labels_to_buy(found, _BATCH).counts if found.ranked.all() else found.labels * 0
+        if not found.ranked.all():
+            counts[found.labels == found.labels[~found.ranked].min()] = 1
+        waiting = {name: count for name, count in zip(systems, counts.tolist(), strict=True)
+                   if count and any(item.category == name for item in left)}  # fmt: skip
+        names = waiting or Counter(item.category for item in left)
+        rng = np.random.default_rng(
+            derive_seed("labelling", annotator, done, sorted(item.id for item in left))
+        )
+        shares = np.array(list(names.values())) / sum(names.values())
+        chosen = int(rng.choice(len(names), p=shares))
+        of_system = [item for item in left if item.category == list(names)[chosen]]
+        item = of_system[rng.choice(len(of_system))]
+        return Next(item, Draw.RANKING, float(shares[chosen]) / len(of_system))
 
     def _labelled(self, met: FloatArray, at: FloatArray) -> Labelled:
         step = HIGHEST / (_STRATA - 1)

@@ -114,6 +114,36 @@ def test_draws_by_gain_go_where_the_judge_errs_with_their_probability(tmp_path: 
     assert counts[True] > counts[False]
 
 
+def test_draws_for_a_ranking_go_to_systems_whose_order_is_open(tmp_path: Path) -> None:
+    # people pass a and b nearly alike, and c never; the judge passes every other text
+    rates = {"a": 9, "b": 6, "c": 0}
+    items = tuple(
+        Item(id=f"{system}{n}", text=f"text {system}{n}", context=f"question {n}", category=system)
+        for n in range(100)
+        for system in rates
+    )
+    scores = {item.key: float(place % 2) for place, item in enumerate(items)}
+    given = Labelling(GATE, items, tmp_path / "a.jsonl", scores, Draw.RANKING)
+    enough = []
+    for _ in range(90):
+        enough.append(given.progress("ann").enough)
+        drawn = given.next("ann")
+        assert drawn is not None
+        passes = int(drawn.item.id[1:]) % 10 < rates[drawn.item.category]
+        given.add("ann", drawn, {"": "Pass" if passes else "Fail"})
+    rows = read_labels(given.file).rows
+    assert {row.draw for row in rows} == {"ranking"}
+    assert all(0 < (row.probability or 0) <= 1 for row in rows)
+    counts = Counter(row.item[0] for row in rows)
+    assert counts["c"] < min(counts["a"], counts["b"])
+    # It is enough when every pair is decided, however wide the share of labels met is.
+    assert not any(enough[:45])
+    assert given.progress("ann").enough
+    assert "90 drawn to rank categories" in read_labels(given.file).said()
+    with pytest.raises(ConfigError, match="two categories"):
+        labelling(tmp_path / "b.jsonl", Draw.RANKING, judged=60)
+
+
 def test_a_label_says_that_the_score_was_in_view(tmp_path: Path) -> None:
     given = Labelling(GATE, ITEMS, tmp_path / "a.jsonl", {}, shows_score=True)
     fill(given, "ann", 2)

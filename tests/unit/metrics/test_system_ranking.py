@@ -264,15 +264,16 @@ def test_decided_pairs_of_few_labels_have_the_sign_of_all_labels(labels):
 @needs_nine
 @pytest.mark.slow
 def test_planned_labels_decide_more_pairs_than_as_many_spread_evenly(capsys):
-    table, more = published(), 270
+    table, more = published(), 450
     decided = Counter()
     for judge in ("GPT-4", "Llama3-70B"):
         whole = nine(table, judge)
         truth = whole.means(whole.people, whole.both)
         for seed in range(60):
             rng = np.random.default_rng([8, seed])
-            pilot = drawn(table, [20] * 9, rng)
+            pilot = drawn(table, [50] * 9, rng)
             plan = labels_to_buy(ranking(nine(table, judge, pilot), rng), more)
+            decided["forecast"] += plan.planned
             for name, counts in (("planned", plan.counts), ("evenly", [more // 9] * 9)):
                 found = ranking(nine(table, judge, drawn(table, counts, rng, pilot)), rng)
                 first, second = found.pairs
@@ -283,4 +284,5 @@ def test_planned_labels_decide_more_pairs_than_as_many_spread_evenly(capsys):
     with capsys.disabled():
         print(f"\npairs decided by {more} more labels: {dict(decided)}")
     assert decided["planned"] > decided["evenly"]
+    assert decided["forecast"] == pytest.approx(decided["planned"], rel=0.1)
     assert decided["planned, wrong"] <= 0.05 * decided["planned"]
