@@ -117,7 +117,7 @@ def _ranking_table(
         tuple(lines),
         notes=tuple(_next_labels(ranked, systems)),
         methods=(
-            "Decided: pairs whose order by people is shown; 5% of rankings have a wrong one. "
+            "Decided: the order by people is shown; at most 5% of rankings have a wrong one. "
             "Inverted: the judge's own means say the opposite of people. One correction for all "
             f"systems needs equal error rates: p at least 0.05, power {POWER:g} to find rates "
             f"{APART:g} apart.",

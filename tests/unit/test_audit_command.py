@@ -478,6 +478,7 @@ def test_systems_with_known_answers_are_ranked_before_anything_else(
     assert "by guessing" not in shown
     page = page_of(command, "table").read_text()
     assert page.index("ranks 2 systems") < page.index("Judges by system")
+    assert "No claim could be tested" not in page
     figures = json.loads(command("audit", "table.csv", "--json").fine().output)["figures"]
     pair = next(row for row in figures if row["metric"] == "system_difference")
     assert (pair["scope"]["system"], pair["scope"]["rival"]) == ("x", "y")
