@@ -104,6 +104,8 @@ def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
     items = [set(_items(row.metric, one)) for one in (before, after)]
     if row.scope["axis"] not in REGROUPED:
         items = [items[0] & items[1]] * 2
+    if not all(items):
+        return None
     values = [of(one, sorted(own)) for one, own in zip((before, after), items, strict=True)]
     return None if None in values else float(np.diff(np.array(values, dtype=np.float64))[0])
 

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import Arm, Judge, SweepData
 from judge_gym.analysis.facets import pooled
+from judge_gym.analysis.figures.axes import REGROUPED
 from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups
 from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
@@ -287,12 +288,23 @@ def _drawn_polarization(
 
 
 def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
-    """Return the mean difference of expected scores over the items scored both ways."""
+    """Return the mean difference of expected scores over the items scored both ways.
+
+    Of bundles over those of each plan.
+    """
     before, after = ends_of_contrast(sweep, row.scope)
     if before is None or after is None:
         return None
-    items = before.own.scored.keys() & after.own.scored.keys()
-    value = fmean(_score(after, item) - _score(before, item) for item in items)
+    own = [set(one.own.scored) for one in (before, after)]
+    if row.scope["axis"] not in REGROUPED:
+        own = [own[0] & own[1]] * 2
+    if not all(own):
+        return None
+    first, second = (
+        fmean(_score(one, item) for item in items)
+        for one, items in zip((before, after), own, strict=True)
+    )
+    value = second - first
     family = before.family
     planted = {
         "evidence_view": f"tone {number(family.tone_bias)}",

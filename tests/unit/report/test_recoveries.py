@@ -28,19 +28,20 @@ def planted_judge(
     scored: int = 5,
     others: tuple[PlantedArm, ...] = (),
     experiment: dict[str, Any] | None = None,
+    first_item: int = 0,
     **parameters: Any,
 ) -> PlantedJudge:
     """A judge of four stages without noise or tone that reads `thetas`, one an item."""
     given = {"noise": 0.0, "tone_bias": 0.0, "probe_noise": 0.0, **parameters}
     family = Family(about="test", models=("t-1",), voice=planted()["calm"].voice, **given)
-    counts = dict.fromkeys(range(len(thetas)), scored)
+    counts = dict.fromkeys(range(first_item, first_item + len(thetas)), scored)
     return PlantedJudge(
         experiment=Experiment(concept="order", window=WINDOW, model=model, **(experiment or {})),
         family_name="test",
         family=family,
         cases={
             item: Case(DocumentReading(theta, tau, 1.0), contested=1.0, stages=4)
-            for item, theta in enumerate(thetas)
+            for item, theta in enumerate(thetas, start=first_item)
         },
         own=PlantedArm("own", model, own_words=True, scored=counts),
         others=others,
@@ -269,3 +270,18 @@ def test_each_regime_is_planted_by_one_parameter(make_row, parameters, regime) -
     other = planted_judge("sim/high-1", thetas=thetas, experiment=SETS, noise=0.2)
     row = make_row("regime", 1.0, scope={**SCOPE, "judge": "sim/calm-1", "regime": regime})
     assert planted_regime(sweep_of((SCOPE, (judge, other))), row) == regime
+
+
+def test_plans_of_bundles_have_other_items_and_are_compared_by_their_means(make_row) -> None:
+    # Stages 1 and 3 under one plan; on its own items 4 under the other: 1 - (0 + 2/3) / 2.
+    drawn = planted_judge(thetas=(0.1, 0.6), experiment={"bundles": {"size": 2}})
+    alike = planted_judge(
+        thetas=(0.9,), experiment={"bundles": {"by": "similar", "size": 2}}, first_item=7
+    )
+    plans = {"random, 2": drawn, "similar, 2": alike}
+    groups = (({**SCOPE, "bundles": plan}, (judge,)) for plan, judge in plans.items())
+    scope = {**SCOPE, "axis": "bundles", "from": "random, 2", "to": "similar, 2"}
+    row = make_row("contrast", 0.5, scope={**scope, "judge": "sim/calm-1"})
+    expected = recoveries.verdict_contrast(sweep_of(*groups), row)
+    assert expected is not None
+    assert expected.value == pytest.approx(2 / 3)
