@@ -82,3 +82,22 @@ def test_the_regime_and_the_moves_stand_on_the_first_screen(lab: Lab) -> None:
     assert moved[0][0] == "abstain: off → on, share of abstentions"
     titles = [table.title for table in result_tables(rows)]
     assert titles.index("How judges use their scale") < titles.index("Regime of each judge")
+
+
+def test_concepts_are_ranked_by_how_alike_judges_read_them(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    verdicts = {
+        # Alpha gives the middle alone, beta the ends: 1 apart in the middle, 0 in abstentions.
+        "fascism": {ALPHA: [[2]] * 4, BETA: [[1], [4], [1], [4]]},
+        # Half of the middle apart, and a quarter of the abstentions.
+        "erosion": {ALPHA: [[2]] * 4, BETA: [[2], [1], [4], ["abstained"]]},
+    }
+    for concept, of_judge in verdicts.items():
+        for model, given in of_judge.items():
+            lab.own(model, given, concept=concept)
+    # A setting that one concept alone has counts for neither.
+    lab.own(ALPHA, [[4]] * 4, concept="fascism", abstain=False)
+    rows = [row for row in lab.analyse() if row.metric == "concept_spread"]
+    assert [row.scope["concept"] for row in rows] == ["erosion", "fascism"]
+    assert [row.estimate for row in rows] == pytest.approx([(2 / 3 + 1 / 4) / 2, 1 / 2])
