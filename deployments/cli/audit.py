@@ -17,6 +17,7 @@ from deployments.cli.options import (
     RecordedPaths,
     RecordedTruth,
     ShowMapping,
+    Yes,
 )
 from deployments.cli.output import command, console
 from judge_gym.errors import ConfigError
@@ -61,18 +62,20 @@ def audit(
     truth: RecordedTruth = "",
     cut: RecordedCuts = None,
     show_mapping: ShowMapping = False,
+    yes: Yes = False,
 ) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
     Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, and CSV or JSONL with
-    the columns item, judge and score; other files by a mapping. Prints accuracy, preference for
+    the columns item, judge and score; other files by a mapping, which is proposed for a table with
+    a column for each judge. Prints accuracy, preference for
     place and length, independent votes and what depends on the wording.
     """
     from deployments.cli.recorded import print_mappings, readings
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.derived import options_of
 
-    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
+    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as, yes=yes)
     if show_mapping:
         print_mappings(found)
         return

@@ -148,7 +148,7 @@ def import_verdicts(
     from judge_gym.lab import importing
     from judge_gym.recorded.derived import options_of
 
-    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as)
+    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as, yes=yes)
     for note in found.notes:
         console.print(note, markup=False)
     with database() as session:

@@ -1,11 +1,15 @@
 """Recorded judgements as commands read them: by a mapping file, or as their format says."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deployments.cli.output import console
+import typer
+
+from deployments.cli.output import command, console, notes_on_stderr, show_table
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from judge_gym.recorded.derived import Options
     from judge_gym.recorded.files import RecordedFiles
     from judge_gym.recorded.mapping import Recorded
+    from judge_gym.recorded.proposing import Proposal
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,25 @@ class Readings:
 
 
 def readings(
-    paths: Sequence[Path], mapping: Path | None, options: "Options", chosen: str = ""
+    paths: Sequence[Path],
+    mapping: Path | None,
+    options: "Options",
+    chosen: str = "",
+    *,
+    yes: bool = False,
 ) -> Readings:
-    """Return what to read: by a mapping file, or by what the format says."""
+    """Return what to read: by a mapping file, by what the format says, or by one that is proposed.
+
+    A proposal is written beside the first file and read once a person, or `yes`, confirms it.
+    """
     from judge_gym.recorded.derived import Options
     from judge_gym.recorded.files import recorded_files
     from judge_gym.recorded.formats import load_files
+    from judge_gym.recorded.joining import joined
     from judge_gym.recorded.mapping import load_recorded
 
     if mapping is None:
-        return _derived(paths, options, chosen)
+        return _derived(paths, options, chosen, yes=yes)
     if options != Options():
         raise ConfigError(
             "--judges, --scorer, --truth and --cut come without a mapping file.",
@@ -52,18 +66,28 @@ def readings(
         )
     recorded, rubric = load_recorded(mapping)
     if recorded.format == "rows" and chosen in ("", "rows"):
-        return Readings((Reading(recorded_files(paths, recorded), recorded, rubric),))
-    _, files = load_files(paths, chosen or recorded.format)
+        files = recorded_files(paths, recorded)
+    else:
+        _, files = load_files(paths, chosen or recorded.format)
+    if recorded.join:
+        files = joined(files, recorded.join)
     return Readings((Reading(files, recorded, rubric),))
 
 
-def _derived(paths: Sequence[Path], options: "Options", chosen: str) -> Readings:
+def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: bool) -> Readings:
+    from judge_gym.recorded.derived import NoMappingError, Options
     from judge_gym.recorded.deriving import derived
     from judge_gym.recorded.formats import load_files
     from judge_gym.recorded.mapping import stages_rubric
+    from judge_gym.recorded.proposing import propose
 
     kind, files = load_files(paths, chosen)
-    found = derived(files, kind, options)
+    try:
+        found = derived(files, kind, options)
+    except NoMappingError as error:
+        if options != Options() or (proposal := propose(files, kind)) is None:
+            raise
+        return _proposed(paths, proposal, error, yes=yes)
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes
@@ -76,8 +100,55 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str) -> Readings
     return Readings(read, tuple(notes))
 
 
+def _proposed(
+    paths: Sequence[Path],
+    proposal: "Proposal",
+    why: ConfigError,
+    *,
+    yes: bool,
+) -> Readings:
+    """Show and write a proposed mapping; raises `ConfigError` unless it is confirmed."""
+    from judge_gym.recorded.mapping import stages_rubric
+
+    first = proposal.files.paths[0]
+    file = first.with_name(f"{proposal.recorded.name}-mapping.yaml")
+    text = _yaml([proposal.recorded])
+    if file.exists() and file.read_text() != text:
+        raise ConfigError(
+            f"{why.message} {file} is there already and is another mapping than the proposed one.",
+            f"Use it with --mapping {shlex.quote(str(file))}, or move it away.",
+        )
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}.", "Copy the files to your own folder.") from (
+            error
+        )
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in proposal.taken:
+        alike.setdefault((one.role, one.why), []).append(one.column)
+    rows = [(", ".join(columns), role, because) for (role, because), columns in alike.items()]
+    with notes_on_stderr(wanted=True):
+        show_table("How its columns can be read", ("columns", "taken for", "because"), rows)
+    again = f"{command()} audit {shlex.join(map(str, paths))} --mapping {shlex.quote(str(file))}"
+    if not (yes or (sys.stdin.isatty() and typer.confirm("Read the columns so?"))):
+        raise ConfigError(
+            f"{first}: no column is the judge and the verdict of its row. How its columns can be "
+            f"read is proposed in {file}, and nothing is read by it yet.",
+            f"Check it, then add --yes, or change it and run: {again}",
+        )
+    note = f"Read by {file}, as proposed."
+    rubric = stages_rubric(proposal.recorded)
+    return Readings((Reading(proposal.files, proposal.recorded, rubric),), (note,))
+
+
 def print_mappings(found: Readings) -> None:
     """Print the mappings as YAML, one document each."""
+    text = _yaml([one.recorded for one in found.read])
+    console.print(text, markup=False, highlight=False, end="", soft_wrap=True)
+
+
+def _yaml(mappings: Sequence["Recorded"]) -> str:
     from io import StringIO
 
     from ruamel.yaml import YAML
@@ -85,5 +156,5 @@ def print_mappings(found: Readings) -> None:
     from judge_gym.recorded.deriving import mapping_text
 
     text = StringIO()
-    YAML(typ="safe").dump_all([dict(mapping_text(one.recorded)) for one in found.read], text)
-    console.print(text.getvalue(), markup=False, highlight=False, end="", soft_wrap=True)
+    YAML(typ="safe").dump_all([dict(mapping_text(one)) for one in mappings], text)
+    return text.getvalue()

@@ -31,6 +31,8 @@ class Left(StrEnum):
     """A file of the folder in another format."""
     COPY = "copy"
     """A judgement that another file has, too: a copied log, or another export of the same run."""
+    NO_PARTNER = "no_partner"
+    """A row that another of the files that are joined does not have."""
     SUPERSEDED = "superseded"
     """A judgement of an unfinished run, of a sample that a finished or a later run has."""
 

@@ -38,6 +38,10 @@ def options_of(
     return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()))
 
 
+class NoMappingError(ConfigError):
+    """The names of a file's columns do not say what they mean."""
+
+
 @dataclass
 class Derived:
     """The mappings of some files."""

@@ -61,7 +61,7 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
         found.unread[task] = f"no judgement. {_first(none)}"
     make = {
         "inspect": _of_inspect, "promptfoo": _of_promptfoo, "alpaca_eval": _of_alpaca_eval,
-        "rows": of_rows,
+        "rows": of_rows, "qrels": of_rows,
     }[kind]  # fmt: skip
     make(found, rows, options, files)
     if not found.readings:

@@ -6,6 +6,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.derived import (
     Derived,
+    NoMappingError,
     Options,
     Rows,
     add_mapping,
@@ -40,7 +41,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
     if missing:
         wanted = "; ".join(f"{role}: {', '.join(_COLUMNS[role])}" for role in missing)
-        raise ConfigError(
+        raise NoMappingError(
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "
             f"The columns are {', '.join(map(repr, there[:12]))}.",
             f"Name them so ({wanted}), or say what they mean in a mapping file (--mapping). {READ}",

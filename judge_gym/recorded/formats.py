@@ -16,19 +16,22 @@ from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED, HEADER, STARTED, read_inspect
 from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
+from judge_gym.recorded.qrels import are_qrels, read_qrels
 from judge_gym.seeds import sha256
 
-Format = Literal["inspect", "promptfoo", "alpaca_eval", "rows"]
+Format = Literal["inspect", "promptfoo", "alpaca_eval", "qrels", "rows"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-SUFFIXES = (*CORPUS_SUFFIXES, ".eval")
+SUFFIXES = (*CORPUS_SUFFIXES, ".eval", ".txt", ".qrels")
 READ = (
     "Formats read: logs of Inspect (.eval or JSON), results of promptfoo (JSON or JSONL), "
-    "annotations of AlpacaEval (JSON), and CSV, JSONL or JSON with a row for each judgement."
+    "annotations of AlpacaEval (JSON), qrels of TREC, and CSV, JSONL or JSON with a row for each "
+    "judgement."
 )
 _READERS: Mapping[Format, Callable[[Path], Content]] = {
     "inspect": read_inspect,
     "promptfoo": read_promptfoo,
     "alpaca_eval": read_alpaca_eval,
+    "qrels": read_qrels,
 }
 _HEAD = 1 << 16
 Rows = list[dict[str, Any]]
@@ -54,6 +57,8 @@ def format_of(file: Path) -> Format:
         raise _unknown(file, "an empty file")
     if corpus_suffix(file) == ".csv":
         return "rows"
+    if are_qrels(text.splitlines()[0]):
+        return "qrels"
     if text[0] not in "{[":
         raise _unknown(file, "neither JSON nor, by its name, CSV")
     if text[0] == "{":

@@ -231,8 +231,14 @@ class Recorded(_Columns):
     only: Only = _added({})
     """Column → its value, or its values, in the rows that are read; others, and rows without the
     column, are counted and left."""
-    format: Literal["rows", "inspect", "promptfoo", "alpaca_eval"] = _added("rows")
-    """The tool that wrote the files, whose judgements are the rows; rows of a file otherwise."""
+    join: str = _added()
+    """The key by which several files are read as one table, such as `id` or `{query}-{passage}`.
+    Columns that differ between files are named after them, too, such as `gpt-4 score` of
+    `gpt-4.json`."""
+    format: Literal["rows", "inspect", "promptfoo", "alpaca_eval", "qrels"] = _added("rows")
+    """The tool that wrote the files, whose judgements are the rows; rows of a file otherwise. Of
+    qrels (lines of query, 0, passage and grade) the columns are `query`, `passage` and the file's
+    name, with the grade."""
     files: str = _added()
     """Which files of a folder hold the judgements, such as `*.jsonl`; all, if not given."""
     file_pattern: str = _added()

@@ -29,6 +29,7 @@ _LEFT = {
     Left.NO_SCORE: ("score", "missing"),
     Left.NOT_READ: ("score", "neither text nor a number, so not read"),
     Left.OTHER_FILE: ("file", "of the folder not read"),
+    Left.NO_PARTNER: ("row", "left out, since another of the joined files has no such item"),
     Left.COPY: ("judgement", "left out as copies of those in another file"),
     Left.SUPERSEDED: (
         "judgement",
@@ -36,7 +37,7 @@ _LEFT = {
     ),
 }
 """Why a record is no judgement → what it is, and the sentence."""
-_BY_FILE = (Left.COPY, Left.SUPERSEDED)
+_BY_FILE = (Left.COPY, Left.SUPERSEDED, Left.NO_PARTNER)
 """What is said by file with its count; of all else the first places are named."""
 
 

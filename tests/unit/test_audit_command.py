@@ -627,3 +627,32 @@ def test_published_pairs_are_held_against_the_majority_of_three_people(
     # The published figure leaves out 38 answers "Tie"; 25 are "garbage".
     ties = figures_of(command, "pandalm/pairs.csv.gz", mapping % ', "Tie": 2')
     assert ties["gpt-3.5-turbo", "majority_accuracy"]["n"] == 936 + 38 == 999 - 25
+
+
+WIDE = "id,one,two,human\n" + "".join(
+    f"t{n},{'yes' if n % 2 else 'no'},{'yes' if n % 3 else 'no'},{'yes' if n % 2 else 'no'}\n"
+    for n in range(12)
+)
+
+
+def test_a_mapping_is_proposed_and_read_once_it_is_confirmed(command: CommandLine) -> None:
+    (command.folder / "sheet.csv").write_text(WIDE)
+    asked = command("audit", "sheet.csv")
+    assert asked.code == 2
+    written = command.folder / "sheet-mapping.yaml"
+    assert f"--mapping {written}" in " ".join(asked.errors.split())
+    assert not (command.data / "reports").exists()
+    told = command("audit", "sheet.csv", "--yes").fine().output
+    again = command("audit", "sheet.csv", "--mapping", written).fine().output
+    for shown in (told, again):
+        assert "accuracy" in shown
+
+
+def test_a_mapping_of_ones_own_is_not_written_over(command: CommandLine) -> None:
+    (command.folder / "sheet.csv").write_text(WIDE)
+    own = command.folder / "sheet-mapping.yaml"
+    own.write_text("name: own\n")
+    refused = command("audit", "sheet.csv", "--yes")
+    assert refused.code == 2
+    assert "is there already" in refused.errors
+    assert own.read_text() == "name: own\n"

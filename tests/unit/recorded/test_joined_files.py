@@ -1,0 +1,87 @@
+"""Several files of one table: joined by a key, of JSON rows and of TREC's qrels."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.recorded.content import Left
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.joining import common_key, joined
+from judge_gym.recorded.proposing import propose
+
+
+def tables(folder: Path, **rows: list[dict[str, object]]) -> RecordedFiles:
+    paths = []
+    for name, given in rows.items():
+        paths.append(folder / f"{name}.json")
+        paths[-1].write_text(json.dumps(given))
+    return load_files(paths)[1]
+
+
+def qrels(folder: Path, **lines: str) -> RecordedFiles:
+    for name, text in lines.items():
+        (folder / f"{name}.txt").write_text(text)
+    kind, files = load_files([folder / f"{name}.txt" for name in lines])
+    assert kind == "qrels"
+    return files
+
+
+def test_rows_of_an_item_are_one_and_rows_without_a_partner_are_named(tmp_path: Path) -> None:
+    files = tables(
+        tmp_path,
+        people=[{"id": 1, "label": "a"}, {"id": 2, "label": "b"}, {"id": 3, "label": "b"}],
+        judge=[{"id": 3, "score": "b"}, {"id": 1, "score": "b"}, {"id": 9, "score": "a"}],
+    )
+    assert common_key(files) == "id"
+    [content] = joined(files, "id").contents.values()
+    assert [row.values for row in content.rows] == [
+        {"id": 1, "label": "a", "score": "b"},
+        {"id": 3, "label": "b", "score": "b"},
+    ]
+    assert content.left == {Left.NO_PARTNER: ["people.json: 2", "judge.json: 9"]}
+
+
+def test_a_column_that_differs_is_named_after_its_file(tmp_path: Path) -> None:
+    both = {"id": 1, "question": "Why?"}
+    files = tables(tmp_path, first=[{**both, "score": 1}], second=[{**both, "score": 2}])
+    [content] = joined(files, "id").contents.values()
+    assert content.rows[0].values == {**both, "first score": 1, "second score": 2}
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([{"id": 1}, {"id": 1}], "'1' is in line 1, too"),
+        ([{"id": 1}, {"id": ""}], "it is empty"),
+        ([{"id": 1}, {"key": 2}], "there is no 'id'"),
+    ],
+)
+def test_a_row_that_the_key_does_not_tell_apart(
+    tmp_path: Path, rows: list[dict[str, object]], told: str
+) -> None:
+    files = tables(tmp_path, bad=rows, good=[{"id": 1}])
+    with pytest.raises(JudgeGymError) as error:
+        joined(files, "id")
+    assert told in error.value.message
+    assert "bad.json" in error.value.message
+
+
+def test_qrels_are_judges_in_columns_named_by_their_files(tmp_path: Path) -> None:
+    lines = [(f"q{n % 3}", f"p{n}", n % 4) for n in range(48)]
+    text = "".join(f"{q} 0 {p} {grade}\n" for q, p, grade in lines)
+    off = text.replace("q1 0 p1 1", "q1 0 p1 5")
+    found = propose(qrels(tmp_path, runA=text, runB=off, human=text), "qrels")
+    assert found is not None
+    recorded = found.recorded
+    assert {one.column for one in recorded.verdicts} == {"runA", "runB"}
+    assert (recorded.item.people, recorded.item.question) == (("human",), "query")
+    assert (recorded.format, recorded.join) == ("qrels", "{query}-{passage}")
+    assert any(one.column == "runB" and "'5' (1)" in one.why for one in found.taken)
+
+
+def test_a_line_of_qrels_that_is_cut(tmp_path: Path) -> None:
+    with pytest.raises(JudgeGymError, match=r"cut\.txt line 2: 3 fields"):
+        qrels(tmp_path, cut="q1 0 p1 2\nq1 0 p2\n")
