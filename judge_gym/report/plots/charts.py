@@ -331,6 +331,7 @@ def control_chart(rows: Rows) -> ChartType:
 
 CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "heat_map": charts_of_verdicts.heat_map,
+    "effects_map": charts_of_verdicts.effects_map,
     "reliability": charts_of_verdicts.reliability,
     "swaps": charts_of_verdicts.swaps,
     "distributions": charts_of_verdicts.distributions,

@@ -117,6 +117,8 @@ def _without_verdict(rows: Rows, judge: str) -> str:
 
 BEYOND = "▲"
 _CELL_WIDE = 104
+_LEAST_DARK = 0.1
+"""Effects below it are light even where they are the largest."""
 
 
 def heat_map(rows: Rows) -> ChartType:
@@ -126,32 +128,65 @@ def heat_map(rows: Rows) -> ChartType:
     on an item) and `beyond` (whether it is more than its floor lets expect). Rows of `ALL_ITEMS`
     are the pair's own figures and stand below. Items and pairs keep the order of the rows.
     """
-    items, pairs = (
-        style.short_names((row[name] for row in rows), longest=36) for name in ("item", "pair")
-    )
-    cells = style.chart(
+    return _map(
         [
             {
-                "item": items[row["item"]],
-                "pair": pairs[row["pair"]],
+                "row": row["item"],
+                "column": row["pair"],
                 "shade": 0 if row["item"] == ALL_ITEMS else row["divergence"] or 0,
                 "said": _cell_text(row),
                 "beyond": row["beyond"],
+                "paint": style.BLUE,
                 "link": row.get("link", ""),
             }
             for row in rows
         ]
+    )
+
+
+def effects_map(rows: Rows) -> ChartType:
+    """Return the changes below one another, with a column for each figure that they may move.
+
+    Rows: `change`, `figure`, `effect` (-1 to 1) and `moved`. Changes and figures keep the order of
+    the rows. The largest effect is the darkest; red is less and blue more.
+    """
+    largest = max([abs(row["effect"]) for row in rows] + [_LEAST_DARK])
+    return _map(
+        [
+            {
+                "row": row["change"],
+                "column": row["figure"],
+                "shade": abs(row["effect"]) / largest,
+                "said": f"{number(row['effect'])}{f' {BEYOND}' if row['moved'] else ''}",
+                "beyond": row["moved"],
+                "paint": style.RED if row["effect"] < 0 else style.BLUE,
+                "link": row.get("link", ""),
+            }
+            for row in rows
+        ]
+    )
+
+
+def _map(drawn: list[dict[str, Any]]) -> ChartType:
+    """Return cells with `row`, `column`, `shade` (0 to 1), `paint`, `said`, `beyond` and `link`."""
+    down, across = (
+        style.short_names((cell[name] for cell in drawn), longest=longest)
+        for name, longest in (("row", 48), ("column", 36))
+    )
+    cells = style.chart(
+        [{**cell, "row": down[cell["row"]], "column": across[cell["column"]]} for cell in drawn]
     ).encode(
-        x=alt.X("pair:N", sort=list(pairs.values()))
+        x=alt.X("column:N", sort=list(across.values()))
         .axis(orient="top", labelAngle=0, ticks=False, domain=False)
         .title(None)
         .scale(paddingInner=0.04, paddingOuter=0),
-        y=alt.Y("item:N", sort=list(items.values()))
+        y=alt.Y("row:N", sort=list(down.values()))
         .axis(ticks=False, domain=False, labelPadding=6)
         .title(None)
         .scale(paddingInner=0.08, paddingOuter=0),
     )
-    shaded = cells.mark_rect(color=style.BLUE).encode(
+    shaded = cells.mark_rect().encode(
+        fill=alt.Fill("paint:N").scale(None).legend(None),
         # Up to here ink on the shade is readable, on a light page and on a dark one.
         fillOpacity=alt.FillOpacity("shade:Q").scale(domain=[0, 1], range=[0.04, 0.5]).legend(None),
         href="link:N",
@@ -161,7 +196,7 @@ def heat_map(rows: Rows) -> ChartType:
     )
     text = cells.mark_text().encode(text="said:N")
     return alt.layer(shaded, framed, text).properties(
-        width=_CELL_WIDE * len(pairs), height=_ROW_HIGH * len(items)
+        width=_CELL_WIDE * len(across), height=_ROW_HIGH * len(down)
     )
 
 

@@ -24,6 +24,7 @@ from judge_gym.analysis.plotted import (
     stated_and_realised,
 )
 from judge_gym.formats import figure, number, p_value, ranged
+from judge_gym.report.findings import stands
 from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
@@ -111,6 +112,25 @@ _AXES = Plot(
     "Axes over the grid",
     missing="no two experiments of a judge differ in one axis alone",
 )
+_MOVES = Plot(
+    "effects_map",
+    "Which setting moves what",
+    "A row is one change of an axis, where nothing else was changed; a column is what it may move: "
+    "the verdict, the shape of verdicts, or confidence. A cell is the mean change, each on a scale "
+    "of 0 to 1: blue more, red less, the darker the larger. A frame and ▲ mark what moved: the "
+    "interval excludes 0, after correction for many tests.",
+    "Axes over the grid",
+    missing="no two experiments of a judge differ in one axis alone",
+)
+_MOVED = {
+    "axis_effect": "verdict",
+    "axis_effect_abstain_share": "abstentions",
+    "axis_effect_middle_mass": "between the ends",
+    "axis_effect_singleton_share": "one stage alone",
+    "axis_effect_set_width": "width of sets",
+    "axis_effect_confidence": "confidence",
+}
+"""Metric → its column in the map of effects."""
 _EFFECTS = {
     "axis_effect": ("verdict", "change of the verdict, 0-1 scale"),
     "axis_effect_confidence": ("confidence", "change of confidence, a probability"),
@@ -544,12 +564,42 @@ def _effects(rows: Sequence[ResultRow], unit: str) -> Rows:
     ]
 
 
+def effects_map(study: Study) -> Plot:
+    """Return the effect of each change of an axis on verdicts, their shape and confidence."""
+    every = [row for metric in _MOVED for row in study.rows_of_metric(metric)]
+    changes = dict(zip(map(id, every), group_labels([row.scope for row in every]), strict=True))
+    largest: dict[str, float] = {}
+    for row in _estimated(every):
+        change = changes[id(row)]
+        largest[change] = max(largest.get(change, 0), abs(row.estimate or 0))
+    if not largest:
+        return replace(_MOVES, missing=_why_not(every, _MOVES.missing))
+    ordered = sorted(largest, key=lambda change: -largest[change])[:MAX_CHANGES]
+    cells = [
+        {
+            "change": change,
+            "figure": _MOVED[row.metric.removesuffix(MIXED)],
+            "effect": row.estimate,
+            "moved": stands(row),
+            "link": evidence_link(behind([row.scope])),
+        }
+        for change in ordered
+        for row in _estimated(every)
+        if changes[id(row)] == change
+    ]
+    notes = []
+    if len(largest) > MAX_CHANGES:
+        notes.append(f"Shown: the {MAX_CHANGES} changes of {len(largest)} with the largest effect.")
+    return _drawn(_MOVES, (Panel("", cells),), any(row.simulated for row in every), notes)
+
+
 _PLOTS = (
     polarization_map,
     stated_against_realised,
     confidence_under_swaps,
     verdict_shares,
     chosen_sets,
+    effects_map,
     axis_effects,
     widest_disagreement,
 )

@@ -13,7 +13,8 @@ Rows = Sequence[Mapping[str, Any]]
 """Tidy rows; the function that draws them says which fields. Of a frame:
 `frame.to_dict("records")`."""
 Kind = Literal[
-    "heat_map", "reliability", "swaps", "distributions", "subsets", "forest", "headlines",
+    "heat_map", "effects_map", "reliability", "swaps", "distributions", "subsets", "forest",
+    "headlines",
     "narrow_headlines", "histogram", "severity_curve", "specification_curve", "strips",
     "control_chart",
 ]  # fmt: skip

@@ -73,6 +73,22 @@ def test_a_cell_beyond_its_floor_is_told_by_a_mark_and_a_frame() -> None:
     assert shades == ["0.5", "0.04", "0.04", "0.04"]
 
 
+def test_the_map_of_effects_shades_by_size_and_marks_what_moved() -> None:
+    svg = drawn(
+        "effects_map",
+        [
+            {"change": "may abstain", "figure": "abstentions", "effect": 0.4, "moved": True},
+            {"change": "may abstain", "figure": "verdict", "effect": -0.2, "moved": False},
+        ],
+    )
+    assert [one for one in texts(svg) if re.match(r"-?\d", one)] == ["0.40 ▲", "-0.20"]
+    assert len(having(svg, stroke="var(--text)", stroke_width="1.5")) == 1
+    [more] = [one.get("fill-opacity") for one in having(svg, fill="var(--blue)")]
+    [less] = [one.get("fill-opacity") for one in having(svg, fill="var(--red)")]
+    # Half of the largest effect: half way from the lightest to the darkest.
+    assert (more, less) == ("0.5", "0.27")
+
+
 def shares(judge: str, group: str = "order", **given: float) -> list[dict[str, Any]]:
     about = {"group": group, "judge": judge, "stages": 4, "samples": 8}
     return [
