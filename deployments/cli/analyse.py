@@ -70,8 +70,9 @@ def published(
 
     On simulated judges, what is planted in them stands between. Makes no calls.
     """
+    from judge_gym.design.published import load_published
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.report.published import load_published, read_published
+    from judge_gym.report.published import read_published
     from judge_gym.report.table import TerminalTable
     from judge_gym.store.results import latest_run
 

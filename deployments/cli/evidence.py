@@ -78,7 +78,7 @@ def bundles(
     as_json: AsJson = False,
 ) -> None:
     """Show the bundles of a window's documents, and how alike their texts are."""
-    from judge_gym.design.bundles import within_similarity
+    from judge_gym.design.grouping import within_similarity
     from judge_gym.errors import StoreError
     from judge_gym.evidence.similarity import text_similarity
     from judge_gym.store.experiments import bundle_plans, documents_of, texts_of

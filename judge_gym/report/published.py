@@ -5,52 +5,20 @@ is the same quantity. On stand-ins, what is planted in them stands between.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
-from pydantic import Field
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.analysis.planted_shapes import planted_regime, planted_value
 from judge_gym.analysis.recoveries import PlantedSweep, read_planted
-from judge_gym.design.config import read_model, read_tree
-from judge_gym.design.fields import Frozen
+from judge_gym.design.published import PublishedFigure, PublishedFigures
 from judge_gym.errors import ConfigError
 from judge_gym.formats import ABSENT, number, ranged
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow, load_results
 
 _REGIME = "regime"
-
-
-class PublishedFigure(Frozen):
-    """A figure as it was published, and which figure of a sweep is the same quantity."""
-
-    finding: str = Field(min_length=1, max_length=80)
-    """What it is about, in a few words."""
-    figure: str = Field(min_length=1, max_length=80)
-    """The figure's name (`judge-gym analyse figures --list`)."""
-    of: dict[str, Any]
-    """What its scope must have: judge, axis, from, to and so on."""
-    published: float | str
-    """The published value; of a regime, its name."""
-    stages: int = Field(default=2, ge=2)
-    """The length of the scale where the value is published in stages and the figure is a share."""
-
-
-class PublishedFigures(Frozen):
-    """A file of published figures."""
-
-    source: str = Field(min_length=1, max_length=2000)
-    """Where they were published, and what one has to know to compare them."""
-    figures: tuple[PublishedFigure, ...] = Field(min_length=1)
-
-
-def load_published(path: Path) -> PublishedFigures:
-    """Read published figures; raises `ConfigError` at the first invalid key."""
-    return read_model(PublishedFigures, read_tree(path))
 
 
 def read_published(

@@ -216,7 +216,7 @@ def test_a_notebook_marks_its_charts_and_computes_the_stored_figures_again(
 def test_every_table_is_printed_where_all_is_asked_for(demo: Demo) -> None:
     printed = demo.command("demo", "--all").fine()
     opening = ("Polarization", "Abstention", "Accuracy", "Recovery in short", "Database")
-    for words in (*opening, "Where the variance is", "Combined by the classical rules"):
+    for words in (*opening, "Where the variance is", "What the judges say together, by rule"):
         assert words in printed.output, words
 
 

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from judge_gym.design.bundles import Bundles, Similarity, grouped, unknown
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.seeds import generator
+
+if TYPE_CHECKING:
+    from judge_gym.design.grouping import Similarity
 
 AXES = ("bundle_size", "bundles")
 DRAWN = Bundles()
@@ -18,7 +22,7 @@ class Bundling:
     plan: Bundles = DRAWN
 
     def group(
-        self, documents: Sequence[str], similarity: Callable[[], Similarity] = unknown
+        self, documents: Sequence[str], similarity: "Callable[[], Similarity] | None" = None
     ) -> list[tuple[str, ...]]:
         """Group document keys into items, in a stable order.
 
@@ -26,7 +30,9 @@ class Bundling:
         `bundle_size`, documents that do not fill the last bundle are left out.
         """
         if self.plan.size > 1:
-            return grouped(self.plan, documents, self.window_key, similarity)
+            from judge_gym.design.grouping import grouped, unknown
+
+            return grouped(self.plan, documents, self.window_key, similarity or unknown)
         if self.size == 1:
             return [(document,) for document in documents]
         drawn = sorted(documents)

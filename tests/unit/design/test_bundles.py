@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.design.bundles import Bundles, grouped, unknown, within_similarity
+from judge_gym.design.grouping import Bundles, grouped, unknown, within_similarity
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.similarity import text_similarity

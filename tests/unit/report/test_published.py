@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.design.published import load_published
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
-from judge_gym.report.published import _matching, load_published, published_table
+from judge_gym.report.published import _matching, published_table
 from support.command_line import SWEEPS
 
 PILOT, PUBLISHED = SWEEPS / "pilot-v3.yaml", SWEEPS / "published" / "pilot-v3.yaml"
