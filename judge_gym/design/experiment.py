@@ -180,14 +180,27 @@ def _truth_fits_task(task_type: TaskType, ground_truth: GroundTruth | None) -> s
     return f"task_type {task_type} {verb} ground_truth"
 
 
-def _bundle_fits_task(task_type: TaskType, bundle_size: int, bundles: Bundles) -> str:
-    if bundle_size > 1 and bundles.size > 1:
-        return "bundles has a size of its own, so leave bundle_size out"
-    several = bundle_size > 1 or bundles.size > 1
-    name = "bundle_size" if bundle_size > 1 else "the size of bundles"
-    if task_type == "benchmark" and several:
-        return f"a benchmark has one truth an item, so {name} is 1"
-    return f"a pair is an item, so {name} is 1" if task_type == "pairs" and several else ""
+def _bundled_once(bundle_size: int, bundles: Bundles) -> str:
+    both = bundle_size > 1 and bundles.size > 1
+    return "bundles has a size of its own, so leave bundle_size out" if both else ""
+
+
+def _bundle_fits_task(task_type: TaskType, bundle_size: int) -> str:
+    return (
+        f"{_ONE_TEXT[task_type]}, so bundle_size is 1" if _several(task_type, bundle_size) else ""
+    )
+
+
+def _bundles_fit_task(task_type: TaskType, bundles: Bundles) -> str:
+    several = _several(task_type, bundles.size)
+    return f"{_ONE_TEXT[task_type]}, so the size of bundles is 1" if several else ""
+
+
+_ONE_TEXT = {"benchmark": "a benchmark has one truth an item", "pairs": "a pair is an item"}
+
+
+def _several(task_type: TaskType, size: int) -> bool:
+    return size > 1 and task_type in _ONE_TEXT
 
 
 def _window_fits_task(task_type: TaskType, window: Window) -> str:
@@ -251,7 +264,9 @@ RULES = (
     Rule(("model", "wording"), _wording_is_known),
     Rule(("rubric", "rubric_draw"), _rubric_has_draws),
     Rule(("task_type", "ground_truth"), _truth_fits_task),
-    Rule(("task_type", "bundle_size", "bundles"), _bundle_fits_task),
+    Rule(("bundle_size", "bundles"), _bundled_once),
+    Rule(("task_type", "bundle_size"), _bundle_fits_task),
+    Rule(("task_type", "bundles"), _bundles_fit_task),
     Rule(("task_type", "window"), _window_fits_task),
     Rule(("task_type", "scale_size"), _scale_fits_task),
     Rule(("task_type", "evidence_view"), _view_fits_task),

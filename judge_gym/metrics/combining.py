@@ -72,7 +72,7 @@ def by_rule(
     """
     for rule in Rule:
         yield rule.value, _figures(cells, rule.combine)
-    if stated is None:
+    if stated is None or obstacle(cells, 1, 2):
         return
     shared = (cells.sizes > 0).all(axis=1)
     weights, known = stated.value.T[shared], stated.present.T[shared]

@@ -311,6 +311,7 @@ def linear_pool(sources: Sequence[Masses]) -> Combination:
 
     Always defined.
     """
+    _check(sources)
     return weighted_pool(sources, np.ones((len(sources[0].mass), len(sources))))
 
 
@@ -355,12 +356,12 @@ def log_pool(sources: Sequence[Masses]) -> Combination:
 def averaged(sources: Sequence[Masses]) -> Combination:
     """Return the mean mass, combined with itself by Dempster's rule once for each further source.
 
-    k is that of these combinations. Undefined where it is 1. Source: Murphy 2000, Decision Support
-    Systems 29.
+    k is that of the sources. Undefined where the mean excludes itself. Source: Murphy 2000,
+    Decision Support Systems 29.
     """
-    pooled = linear_pool(sources).masses
-    assert pooled is not None
-    return dempster([pooled] * len(sources))
+    pooled = linear_pool(sources)
+    assert pooled.masses is not None
+    return replace(dempster([pooled.masses] * len(sources)), conflict=pooled.conflict)
 
 
 class Rule(StrEnum):

@@ -22,6 +22,12 @@ SELECT
     (x.config ->> 'abstain')::boolean AS abstain,
     x.config ->> 'probe_window' AS probe_window,
     (x.config ->> 'bundle_size')::integer AS bundle_size,
+    CASE
+        WHEN coalesce((x.config #>> '{bundles,size}')::integer, 1) = 1 THEN 'none'
+        ELSE
+            (x.config #>> '{bundles,by}') || ', ' || (x.config #>> '{bundles,size}')
+            || coalesce(', seed ' || nullif(x.config #>> '{bundles,seed}', '0'), '')
+    END AS bundles,
     CASE x.config #>> '{rubric,kind}'
         WHEN 'shared' THEN 'shared by ' || (x.config #>> '{rubric,model}')
         WHEN 'provided' THEN
@@ -47,7 +53,7 @@ SELECT
     -- Text of jsonb has one order of keys, so equal settings have equal digests. Axes that
     -- experiments of older versions lack are at their default there.
     md5((
-        '{"reasoning_effort": "default", "logprobs": false, "actors": {"kind": "as_found", "mapping": null}, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": ""}'::jsonb
+        '{"reasoning_effort": "default", "logprobs": false, "actors": {"kind": "as_found", "mapping": null}, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": "", "bundles": {"by": "random", "size": 1, "seed": 0}}'::jsonb
         || ((x.config #- '{rubric,name}') - '{tag,window,model,family,replicates}'::text[])
     )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,
@@ -77,6 +83,7 @@ COMMENT ON COLUMN analysis.experiments.prompt_order IS 'Axis: rubric_first or ev
 COMMENT ON COLUMN analysis.experiments.abstain IS 'Axis: whether the judge may abstain.';
 COMMENT ON COLUMN analysis.experiments.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.experiments.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.experiments.bundles IS 'Axis: which documents are judged together, in the place of bundle_size: none, or a plan such as similar, 5.';
 COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
 COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
 COMMENT ON COLUMN analysis.experiments.temperature IS 'Axis: sampling temperature, 0 to 2.';

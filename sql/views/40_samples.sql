@@ -21,6 +21,7 @@ SELECT
     x.abstain,
     x.probe_window,
     x.bundle_size,
+    x.bundles,
     x.rubric,
     x.temperature,
     x.top_p,
@@ -110,6 +111,7 @@ COMMENT ON COLUMN analysis.samples.prompt_order IS 'Axis: rubric_first or eviden
 COMMENT ON COLUMN analysis.samples.abstain IS 'Axis: whether the judge may abstain.';
 COMMENT ON COLUMN analysis.samples.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.samples.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.samples.bundles IS 'Axis: which documents are judged together, in the place of bundle_size: none, or a plan such as similar, 5.';
 COMMENT ON COLUMN analysis.samples.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
 COMMENT ON COLUMN analysis.samples.temperature IS 'Axis: sampling temperature, 0 to 2.';
 COMMENT ON COLUMN analysis.samples.top_p IS 'Axis: top_p, above 0 to 1.';

@@ -15,6 +15,7 @@ SELECT
     x.abstain,
     x.probe_window,
     x.bundle_size,
+    x.bundles,
     x.rubric,
     x.replicates,
     x.temperature,
@@ -96,6 +97,7 @@ COMMENT ON COLUMN analysis.swap_pairs.prompt_order IS 'Axis: rubric_first or evi
 COMMENT ON COLUMN analysis.swap_pairs.abstain IS 'Axis: whether the judge may abstain.';
 COMMENT ON COLUMN analysis.swap_pairs.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.swap_pairs.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.swap_pairs.bundles IS 'Axis: which documents are judged together, in the place of bundle_size: none, or a plan such as similar, 5.';
 COMMENT ON COLUMN analysis.swap_pairs.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided FILE.';
 COMMENT ON COLUMN analysis.swap_pairs.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
 COMMENT ON COLUMN analysis.swap_pairs.temperature IS 'Axis: sampling temperature, 0 to 2.';

@@ -163,9 +163,11 @@ TABLES = (
 
 def systems_ranked(group: Group) -> Iterator[ResultRow]:
     """Yield how each judge ranks systems; nothing of pairs, one system or without known answers."""
-    named, labels = group.data.truth.system, labels_of_arms(group.own_arms[0])
-    of_two = group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels)
-    if not named or of_two or group.is_subset:
+    named = group.data.truth.system
+    if not named or not group.own_arms[0] or group.is_subset:
+        return
+    labels = labels_of_arms(group.own_arms[0])
+    if group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels):
         return
     of_items = np.array([named[item] for item in group.items], dtype=np.str_)
     names = sorted({*of_items.tolist()} - {""})

@@ -52,7 +52,7 @@ def test_rules_by_hand():
     back = 0.42 * 6 / 13 + 0.12 * 3 / 7
     assert as_table(pcr6(sources)) == pytest.approx({1: 0.18 + back, 2: 0.82 - back})
     assert as_table(Rule.LINEAR_POOL.combine(sources)) == pytest.approx({1: 0.45, 2: 0.55})
-    assert [rule.combine(sources).conflict[0] for rule in Rule] == pytest.approx([0.54] * 5)
+    assert [rule.combine(sources).conflict[0] for rule in Rule] == pytest.approx([0.54] * len(Rule))
 
 
 def test_total_conflict_of_three_is_stated():

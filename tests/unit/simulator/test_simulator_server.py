@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.planted.families import planted, served_models
+from judge_gym.planted.families import planted, served_models, stand_ins
 from judge_gym.simulator.launch import LISTENING, running
 from judge_gym.simulator.server import MAX_BODY_BYTES, serving
 
@@ -55,7 +55,7 @@ def test_models_are_listed_with_their_family(base_url):
     models = _get(f"{base_url}/models")["data"]
     assert [model["id"] for model in models] == list(served_models())
     assert {"sim/calm-1", "sim/calm-2"} <= {model["id"] for model in models}
-    assert {m["owned_by"].removeprefix("judge-gym/") for m in models} == set(planted())
+    assert {m["owned_by"].removeprefix("judge-gym/") for m in models} == {*planted(), *stand_ins()}
 
 
 def test_answer_has_the_shape_marks_and_counts_of_a_provider(base_url):
