@@ -244,10 +244,11 @@ def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
         "Confidence under other rubrics",
         "What the judges said",
         "Which sets of stages were chosen",
+        "Which setting moves what",
         "Effects of the design axes",
         "Specification curve",
     }
-    assert len(sections) == len(titles) == 9
+    assert len(sections) == len(titles) == 10
     for section in sections:
         drawn = section.split("</section>")[0]
         assert 'aria-label="SIMULATED. ' in drawn
