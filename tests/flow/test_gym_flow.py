@@ -5,11 +5,13 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
+from deployments.cli.json_output import json_output
 from flows.gym import gym
 from flows.judged_items import PartlyJudgedError
 from support.command_line import REPOSITORY
@@ -66,7 +68,18 @@ def invoked(*arguments: str | Path) -> str:
     return " ".join(ended.output.split())
 
 
-def test_the_command_plans_runs_and_prints(simulator: Simulator, place: pytest.MonkeyPatch) -> None:
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
+    """What a command that ends gives as JSON."""
+    json_output.begin(wanted=True)
+    invoked(*arguments, "--json")
+    capsys.readouterr()
+    json_output.end()
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_command_plans_runs_and_prints(
+    simulator: Simulator, place: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = SAMPLES / "cleanup.yaml"
     before = simulator.answered()
     planned = invoked("judge", "gym", file, "--plan")
@@ -79,7 +92,7 @@ def test_the_command_plans_runs_and_prints(simulator: Simulator, place: pytest.M
     assert "right by label words from 0.3 85.7" in shown
     assert "SIMULATED" in shown
     assert "gym-cleanup-sample.html" in shown
-    told = json.loads(invoked("judge", "gym", file, "--json"))
+    told = as_json(capsys, "judge", "gym", file)
     assert (told["name"], told["simulated"]) == ("cleanup-sample", True)
     assert len(told["cases"]) == 4 * 14
 
