@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from judge_gym.errors import did_you_mean
 from judge_gym.model_names import is_simulated_model, planted_name
-from judge_gym.planted.families import family_named, planted, served_models
+from judge_gym.planted.families import family_named, planted, served_models, stand_ins
 from judge_gym.simulator.prompts import Role
 
 Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
@@ -86,7 +86,10 @@ def _is_judge(model: str) -> str:
     """Refuse a name that is almost that of a simulated judge; any other is that of a stand-in."""
     names = [planted_name(one) for one in served_models()]
     name = planted_name(model)
-    close = get_close_matches(name, names, n=1, cutoff=_ALMOST)
+    # A stand-in is named after a real model, so that the real one's name is no mistake for it.
+    of_real = {one for family in stand_ins().values() for one in family.models}
+    own = [one for one in names if one not in of_real]
+    close = get_close_matches(name, own, n=1, cutoff=_ALMOST)
     if name not in names and (close or is_simulated_model(model)):
         raise ValueError(
             f"the simulator has no judge {model!r}. {did_you_mean(name, names)}"
