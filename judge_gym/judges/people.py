@@ -8,7 +8,6 @@ their disagreement is kept. Where a figure needs one label of an item, it is the
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -28,7 +27,12 @@ from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.rubric_judge import RubricJudge
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.people import DistanceToPeople, Labels, distance_to_people
+from judge_gym.metrics.people import (
+    DistanceToPeople,
+    Labels,
+    distance_to_people,
+    known_answers,
+)
 from judge_gym.metrics.points import HIGHEST, bin_of, to_points
 from judge_gym.metrics.score_agreement import label_agreement, score_alpha
 from judge_gym.records.items import Item, distinct, label_in
@@ -371,33 +375,6 @@ class People:
 def _agreed(labels: FloatArray, judged: FloatArray) -> Estimate:
     both = ~np.isnan(labels) & ~np.isnan(judged)
     return label_agreement(labels[both], judged[both])
-
-
-def known_answers(given: Sequence[Sequence[Sequence[float]]], *, by_vote: bool) -> FloatArray:
-    """Return the one label that several make: the definition for every judge, command and page.
-
-    `given` is, by item and annotator, the labels of one in points: none, one or a set. Of answers
-    (`by_vote`) it is the one with the most votes, where each annotator has one, divided among the
-    labels of a set; a tie has none. Of numbers it is the mean of the annotators' means. NaN without
-    a label, and for a tie.
-    """
-    made = np.full(len(given), np.nan)
-    for place, of_item in enumerate(given):
-        several = [labels for labels in of_item if labels]
-        if not several:
-            continue
-        if not by_vote:
-            made[place] = np.mean([np.mean(labels) for labels in several])
-            continue
-        votes: dict[float, Fraction] = defaultdict(Fraction)
-        for labels in several:
-            for label in labels:
-                votes[label] += Fraction(1, len(labels))
-        most = max(votes.values())
-        first, *others = [label for label, count in votes.items() if count == most]
-        if not others:
-            made[place] = first
-    return made
 
 
 def bind(

@@ -1,11 +1,14 @@
 """People as the reference: whether a judge may stand in for one of them, and how far off it is.
 
 People's labels are compared with each other and with a judge's item by item, so that their
-disagreement is kept: no majority is taken. A label may be a set of acceptable labels.
+disagreement is kept. Where one answer is needed, `known_answers` says which they make. A label may
+be a set of acceptable labels.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -37,6 +40,45 @@ MIN_PEOPLE = 2
 FALSE_DISCOVERIES = 0.05
 PASSES = 0.5
 """Least winning rate with which a judge may stand in for people."""
+
+
+def known_stages(people: Verdicts, *, by_vote: bool) -> FloatArray:
+    """Return the stage of each item, 1 to S, that people's labels make; see `known_answers`."""
+    given: list[list[list[float]]] = [
+        [[] for _ in range(people.n_judges)] for _ in range(people.n_items)
+    ]
+    for item, who, chosen in zip(
+        people.item.tolist(), people.judge.tolist(), people.stages.tolist(), strict=True
+    ):
+        given[item][who] += [stage + 1 for stage in range(people.n_stages) if chosen >> stage & 1]
+    return known_answers(given, by_vote=by_vote)
+
+
+def known_answers(given: Sequence[Sequence[Sequence[float]]], *, by_vote: bool) -> FloatArray:
+    """Return the one label that several make: the definition for every judge, command and page.
+
+    `given` is, by item and annotator, the labels of one: none, one or a set. Of answers
+    (`by_vote`) it is the one with the most votes, where each annotator has one, divided among the
+    labels of a set; a tie has none. Of numbers it is the mean of the annotators' means. NaN without
+    a label, and for a tie.
+    """
+    made = np.full(len(given), np.nan)
+    for place, of_item in enumerate(given):
+        several = [labels for labels in of_item if labels]
+        if not several:
+            continue
+        if not by_vote:
+            made[place] = np.mean([np.mean(labels) for labels in several])
+            continue
+        votes: dict[float, Fraction] = defaultdict(Fraction)
+        for labels in several:
+            for label in labels:
+                votes[label] += Fraction(1, len(labels))
+        most = max(votes.values())
+        first, *others = [label for label, count in votes.items() if count == most]
+        if not others:
+            made[place] = first
+    return made
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,13 +12,14 @@ from judge_gym.annotations import Annotation, Annotations, as_number
 from judge_gym.metrics.accuracy import cohens_kappa, share_correct
 from judge_gym.metrics.agreement import krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance
-from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts
+from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.masses import cell_masses
 from judge_gym.metrics.people import (
     AlternativeAnnotator,
     alternative_annotator,
     distance_to_people,
+    known_stages,
     labels_of,
     mean_values,
     negative_square,
@@ -281,23 +282,16 @@ def _with_majority(
     group: Group, number: int, people: Verdicts, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
     """Yield a judge's agreement with the most frequent label; nothing of two people, or sets."""
-    votes = stage_counts(people)
-    if people.n_judges < 3 or group.is_subset or np.bitwise_count(people.stages).max(initial=0) > 1:
+    several = (people.sizes() > 0).sum(axis=0) > 2
+    if group.is_subset or not several.any() or np.bitwise_count(people.stages).max(initial=0) > 1:
         return
-    ordered = np.sort(votes, axis=1)
-    decided = (votes.sum(axis=1) > 2) & (ordered[:, -1] > ordered[:, -2])
+    most = known_stages(people, by_vote=True)
+    decided = several & np.isfinite(most)
     own = group.own.of_judges([number])
-    own, most = own.rows(decided[own.item]), votes.argmax(axis=1) + 1
-    yield replace(share_correct(own, most), metric="majority_accuracy")
-    kappa = cohens_kappa(own, most, group.rng("majority_kappa", **scope))
+    own, truth = own.rows(decided[own.item]), np.nan_to_num(most).astype(np.int64)
+    yield replace(share_correct(own, truth), metric="majority_accuracy")
+    kappa = cohens_kappa(own, truth, group.rng("majority_kappa", **scope))
     yield replace(kappa, metric="majority_kappa")
-
-
-def stage_counts(verdicts: Verdicts) -> IntArray:
-    """Return how many point verdicts each item has at each stage, items x stages."""
-    place = verdicts.item * verdicts.n_stages + np.bitwise_count(verdicts.stages - 1)
-    counts = np.bincount(place, minlength=verdicts.n_items * verdicts.n_stages)
-    return counts.reshape(verdicts.n_items, verdicts.n_stages)
 
 
 def uses(arms: Sequence[Arm], given: PeopleLabels) -> bool:

@@ -9,9 +9,10 @@ from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.design.rubric import FIRST, SECOND
-from judge_gym.metrics.cells import FloatArray, item_means, mean_scores
+from judge_gym.metrics.cells import FloatArray, mean_scores
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import NEXT_LABELS
+from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.system_ranking import (
     APART,
     MIN_LABELS,
@@ -27,7 +28,6 @@ from judge_gym.metrics.system_ranking import (
 )
 from judge_gym.store.results import ResultRow
 
-HALF = 0.5
 _SYSTEMS = "recorded judgements of several systems with known answers of a part of each"
 _PARTLY = f"{_SYSTEMS}, others without a label and pairs that are not decided"
 _OF_TWO = f"{_SYSTEMS}, on two stages"
@@ -193,7 +193,8 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
 def _people(group: Group) -> FloatArray:
     """Return what people say of each item, on 0 to 1, NaN without a label.
 
-    The known answer; without any, the mean of people's labels, or of two stages their majority.
+    The known answer; without any, what people's labels make: of two stages by vote, else their
+    mean.
     """
     truth = truth_of_single(group)
     if truth is not None and truth.any():
@@ -202,10 +203,10 @@ def _people(group: Group) -> FloatArray:
     for given in group.data.people:
         if uses(group.own_arms[0], given):
             labels = labels_of_arms(group.own_arms[0])
-            means = mean_scores(verdicts_of_people(group, given, labels))
-            people[means.present.any(axis=0)] = item_means(means.value, means.present)[0]
-    if group.n_stages == 2:
-        people = np.where(people == HALF, np.nan, np.round(people))
+            made = known_stages(
+                verdicts_of_people(group, given, labels), by_vote=group.n_stages == 2
+            )
+            people = np.where(np.isfinite(made), (made - 1) / (group.n_stages - 1), people)
     return people
 
 

@@ -30,7 +30,7 @@ from judge_gym.judges import (
 from judge_gym.judges.calibrating.comparing import agreement
 from judge_gym.judges.gate_checks import threshold_checks
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.people import known_answers
+from judge_gym.metrics.people import known_answers
 
 STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
 OF_TWO = Scale(lowest=1, highest=2, anchors=("No", "Yes"))
