@@ -68,8 +68,8 @@ def audit(
 
     Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, and CSV or JSONL with
     the columns item, judge and score; other files by a mapping, which is proposed for a table with
-    a column for each judge. Prints accuracy, preference for
-    place and length, independent votes and what depends on the wording.
+    a column for each judge. Prints accuracy, preference for place and length, independent votes and
+    what depends on the wording.
     """
     from deployments.cli.recorded import print_mappings, readings
     from judge_gym.answers.readability import TooFewReadableError

@@ -23,7 +23,7 @@ FORMAT = "--json"
 
 
 @dataclass(frozen=True)
-class Part:
+class PartDone:
     """How far one part of a command's work is, in calls or judgements."""
 
     name: str
@@ -41,7 +41,7 @@ class JsonOutput:
     def begin(self, *, wanted: bool) -> None:
         """Note whether the command that begins prints JSON; forget what was given before."""
         self.wanted = wanted
-        self.parts: Callable[[], Iterable[Part]] | None = None
+        self.parts: Callable[[], Iterable[PartDone]] | None = None
         """Reads how far the work of the command is; used when it fails."""
         self._value: Any = None
         self._tables: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ class JsonOutput:
 
         from judge_gym.errors import JudgeGymError
 
-        parts: list[Part] = []
+        parts: list[PartDone] = []
         with suppress(JudgeGymError, OperationalError):
             parts = list(self.parts())
         if not parts:
@@ -112,14 +112,16 @@ def _print(value: Mapping[str, Any] | Sequence[Any]) -> None:
 def report_sweep(name: str) -> None:
     """Have a failure of this command say how far a sweep is, by workflow."""
 
-    def read() -> Iterable[Part]:
+    def read() -> Iterable[PartDone]:
         from deployments.cli.environment import database
         from judge_gym.lab.status import sweep_status
 
         with database() as session:
             status = sweep_status(session, name)
         return [
-            Part(part.workflow, part.done, None if part.total is None else part.total - part.done)
+            PartDone(
+                part.workflow, part.done, None if part.total is None else part.total - part.done
+            )
             for part in status.workflows
         ]
 
@@ -137,7 +139,7 @@ def report_calibration(
 ) -> None:
     """Have a failure of this command say how far a calibration is; changed texts are judged too."""
 
-    def read() -> Iterable[Part]:
+    def read() -> Iterable[PartDone]:
         from deployments.cli.environment import database
         from judge_gym.judges.calibrating.judging import Asked, load_texts
 
@@ -148,7 +150,7 @@ def report_calibration(
     json_output.parts = read
 
 
-def _judged(asked: "Iterable[Asked]", review_day: str) -> list[Part]:
+def _judged(asked: "Iterable[Asked]", review_day: str) -> list[PartDone]:
     from deployments.cli.environment import database
     from judge_gym.judges.judging import judgements_made
 
@@ -157,4 +159,4 @@ def _judged(asked: "Iterable[Asked]", review_day: str) -> list[Part]:
             (one, *judgements_made(session, one.judge, one.items, one.repeats, review_day))
             for one in asked
         ]
-    return [Part(one.judge.name, made, wanted - made) for one, made, wanted in counts]
+    return [PartDone(one.judge.name, made, wanted - made) for one, made, wanted in counts]

@@ -113,7 +113,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "panel-rubric": ("the rubric of a panel", "panel.rubric:PanelRubric"),
     "panel-document": ("a document for a panel", "panel.document:PanelDocument"),
     "recorded": ("the columns of recorded judgements", "recorded.mapping:Recorded"),
-    "published": ("published figures of a sweep", "design.published:PublishedFigures"),
+    "published": ("published figures of a sweep", "design.published:PublishedStudy"),
     "annotations": ("the columns of people's labels", "annotations:AnnotationMapping"),
 }
 """Kind of file → what it describes, and the type below `judge_gym` that reads it, as module:name.

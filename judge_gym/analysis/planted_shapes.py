@@ -9,7 +9,6 @@ from statistics import fmean
 
 import numpy as np
 
-from judge_gym.analysis.figures.axes import REGROUPED
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.analysis.recoveries import (
     EXPECTED,
@@ -19,6 +18,7 @@ from judge_gym.analysis.recoveries import (
     PlantedSweep,
     abstention_of,
     ends_of_contrast,
+    items_of_contrast,
     sets_of,
 )
 from judge_gym.metrics.cells import FloatArray
@@ -101,12 +101,10 @@ def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
     before, after = ends_of_contrast(sweep, row.scope) if of else (None, None)
     if of is None or before is None or after is None:
         return None
-    items = [set(_items(row.metric, one)) for one in (before, after)]
-    if row.scope["axis"] not in REGROUPED:
-        items = [items[0] & items[1]] * 2
-    if not all(items):
+    compared = items_of_contrast(row.scope, _items(row.metric, before), _items(row.metric, after))
+    if not all(compared):
         return None
-    values = [of(one, sorted(own)) for one, own in zip((before, after), items, strict=True)]
+    values = [of(one, own) for one, own in zip((before, after), compared, strict=True)]
     return None if None in values else float(np.diff(np.array(values, dtype=np.float64))[0])
 
 

@@ -295,14 +295,12 @@ def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     before, after = ends_of_contrast(sweep, row.scope)
     if before is None or after is None:
         return None
-    own = [set(one.own.scored) for one in (before, after)]
-    if row.scope["axis"] not in REGROUPED:
-        own = [own[0] & own[1]] * 2
-    if not all(own):
+    compared = items_of_contrast(row.scope, before.own.scored, after.own.scored)
+    if not all(compared):
         return None
     first, second = (
         fmean(_score(one, item) for item in items)
-        for one, items in zip((before, after), own, strict=True)
+        for one, items in zip((before, after), compared, strict=True)
     )
     value = second - first
     family = before.family
@@ -318,6 +316,16 @@ def ends_of_contrast(
 ) -> tuple[PlantedJudge | None, PlantedJudge | None]:
     """Return the judge of a contrast at the first and at the second value of the axis."""
     return _end_of_contrast(sweep, scope, "from"), _end_of_contrast(sweep, scope, "to")
+
+
+def items_of_contrast(
+    scope: Scope, before: Iterable[int], after: Iterable[int]
+) -> tuple[list[int], list[int]]:
+    """Return the items that a contrast is over at each end: the common ones, of bundles its own."""
+    first, second = set(before), set(after)
+    if scope["axis"] not in REGROUPED:
+        first = second = first & second
+    return sorted(first), sorted(second)
 
 
 def _end_of_contrast(

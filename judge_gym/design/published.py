@@ -24,7 +24,7 @@ class PublishedFigure(Frozen):
     """The length of the scale where the value is published in stages and the figure is a share."""
 
 
-class PublishedFigures(Frozen):
+class PublishedStudy(Frozen):
     """A file of published figures."""
 
     source: str = Field(min_length=1, max_length=2000)
@@ -32,6 +32,6 @@ class PublishedFigures(Frozen):
     figures: tuple[PublishedFigure, ...] = Field(min_length=1)
 
 
-def load_published(path: Path) -> PublishedFigures:
+def load_published(path: Path) -> PublishedStudy:
     """Read published figures; raises `ConfigError` at the first invalid key."""
-    return read_model(PublishedFigures, read_tree(path))
+    return read_model(PublishedStudy, read_tree(path))

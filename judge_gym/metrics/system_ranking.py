@@ -36,7 +36,7 @@ _PRIOR = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class SystemScores:
     """A judge's scores of answers of `n_systems` systems, and people's labels of a part of them.
 
     Parallel arrays, one entry per answer: `system` in [0, n_systems), `cluster` numbered from 0
@@ -74,7 +74,7 @@ class Judged:
         return np.asarray(np.divide(sums, n, where=n > 0, out=np.full(self.n_systems, np.nan)))
 
 
-def figures_of_system(judged: Judged, system: int) -> Iterator[Estimate]:
+def figures_of_system(judged: SystemScores, system: int) -> Iterator[Estimate]:
     """Yield a system's readable share, pass rates and, with labels, the judge's errors on it.
 
     Binary: sensitivity (share of passes among what people passed), specificity (share of fails
@@ -101,7 +101,7 @@ def figures_of_system(judged: Judged, system: int) -> Iterator[Estimate]:
         yield from (found, cleared, _youden(found, cleared))
 
 
-def figures_of_all(judged: Judged) -> Iterator[Estimate]:
+def figures_of_all(judged: SystemScores) -> Iterator[Estimate]:
     """Yield what is usually given of all systems together, which hides how they differ.
 
     Pass rates of judge and people over answers with both, and of binary labels sensitivity,
@@ -124,7 +124,7 @@ def figures_of_all(judged: Judged) -> Iterator[Estimate]:
         yield Estimate("scott_pi", pi, None, None, n, n, method="Scott's π", unit="kappa")
 
 
-def _share(metric: str, judged: Judged, chosen: BoolArray, values: FloatArray) -> Estimate:
+def _share(metric: str, judged: SystemScores, chosen: BoolArray, values: FloatArray) -> Estimate:
     """Return the mean of the chosen entries with Wilson's interval clustered by question."""
     n = int(chosen.sum())
     if not n:
@@ -178,7 +178,7 @@ class OneCorrection:
         return ""
 
 
-def one_correction(judged: Judged, rng: np.random.Generator) -> OneCorrection | None:
+def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrection | None:
     """Test that the judge errs alike on all systems; None without labels of two systems.
 
     Binary: Σ n·(rate - common rate)² / variance over systems, of sensitivity and of specificity,
@@ -216,7 +216,7 @@ def one_correction(judged: Judged, rng: np.random.Generator) -> OneCorrection | 
     return OneCorrection(permutation_p(observed, drawn), power)
 
 
-def _classes(judged: Judged) -> Iterator[tuple[BoolArray, FloatArray]]:
+def _classes(judged: SystemScores) -> Iterator[tuple[BoolArray, FloatArray]]:
     if not judged.binary:
         yield judged.both, judged.judge - judged.people
         return
@@ -229,7 +229,7 @@ def _between(sums: FloatArray, n: IntArray) -> FloatArray:
     return np.asarray((sums**2 / n).sum(axis=1) - sums.sum(axis=1) ** 2 / n.sum())
 
 
-def shared_correction(judged: Judged) -> FloatArray:
+def shared_correction(judged: SystemScores) -> FloatArray:
     """Return each system's figure corrected by the errors on all systems together, in [0, 1].
 
     Binary: (pass rate + Sp - 1) / (Se + Sp - 1), cut to [0, 1] (Rogan and Gladen 1978); graded:
@@ -276,9 +276,7 @@ class Ranking:
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
         """The two systems of every pair of ranked ones."""
-        number = np.flatnonzero(self.ranked)
-        first, second = np.triu_indices(len(number), 1)
-        return number[first], number[second]
+        return _pairs(self.ranked)
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -350,7 +348,7 @@ class Ranking:
         return with_interval(estimate, (float(low), float(high)), SIGNED_UNIT)
 
 
-def ranking(judged: Judged, rng: np.random.Generator) -> Ranking:
+def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     """Rank systems by people's mean, estimated from all the judge's scores and people's labels.
 
     mean(labels) + λ·(mean score of all answers - mean score of labelled ones), by system, with one
@@ -362,14 +360,44 @@ def ranking(judged: Judged, rng: np.random.Generator) -> Ranking:
     largest |t| of draws from that covariance, with the degrees of freedom of the least labelled
     system, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
     """
-    labels, both, system = judged.labels, judged.both, judged.system
-    answers = np.bincount(system[judged.readable], minlength=judged.n_systems)
+    labels, both = judged.labels, judged.both
+    answers = np.bincount(judged.system[judged.readable], minlength=judged.n_systems)
     ranked = labels >= MIN_LABELS
     raw = judged.means(judged.judge, judged.readable)
     of_labels = judged.means(judged.judge, both)
     people = judged.means(judged.people, both)
     weight = _tuned(judged, of_labels, people)
     corrected = np.where(ranked, people + weight * (raw - of_labels), np.nan)
+    covariance, residual = _errors(judged, weight, raw, ranked)
+    least = int(labels[ranked].min()) if ranked.any() else MIN_LABELS
+    of_systems = _t_draws(covariance, least - 1, rng)
+    # A difference has the errors of two systems.
+    draws = _t_draws(covariance, 2 * (least - 1), rng)
+    first, second = _pairs(ranked)
+    spread = np.sqrt(np.diag(covariance))
+    half = _largest(of_systems[:, ranked], spread[ranked]) * spread
+    apart = np.sqrt(np.maximum(_pair_variance(covariance, first, second), EPSILON))
+    return Ranking(
+        judged=raw,
+        corrected=np.clip(corrected, *UNIT_INTERVAL),
+        lower=np.clip(corrected - half, *UNIT_INTERVAL),
+        upper=np.clip(corrected + half, *UNIT_INTERVAL),
+        ranked=ranked,
+        covariance=covariance,
+        critical=_largest(draws[:, first] - draws[:, second], apart),
+        draws=corrected + draws,
+        labels=labels,
+        residual=residual,
+        left=answers - labels,
+    )
+
+
+def _errors(
+    judged: SystemScores, weight: float, raw: FloatArray, ranked: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the covariance of corrected means, and by system the shrunk variance of a label."""
+    labels, both, system = judged.labels, judged.both, judged.system
+    answers = np.bincount(system[judged.readable], minlength=judged.n_systems)
     residual = judged.people - weight * judged.judge
     apart = residual - judged.means(residual, both)[system]
     influence = np.zeros((int(judged.cluster.max(initial=0)) + 1, judged.n_systems))
@@ -387,36 +415,23 @@ def ranking(judged: Judged, rng: np.random.Generator) -> Ranking:
     shrunk = np.maximum(shrunk, missed * (1 - missed))
     covariance = influence.T @ influence * _unbiased(len(influence))
     covariance += np.diag((shrunk - own) / np.maximum(labels, 1))
-    least = int(labels[ranked].min()) if ranked.any() else MIN_LABELS
-    of_systems = _t_draws(covariance, least - 1, rng)
-    # A difference has the errors of two systems.
-    draws = _t_draws(covariance, 2 * (least - 1), rng)
+    return covariance, shrunk
+
+
+def _pairs(ranked: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the two systems of every pair of ranked ones."""
     number = np.flatnonzero(ranked)
     first, second = np.triu_indices(len(number), 1)
-    of_pairs = np.abs(draws[:, number[first]] - draws[:, number[second]]) / np.sqrt(
-        np.maximum(_pair_variance(covariance, number[first], number[second]), EPSILON)
-    )
-    spread = np.sqrt(np.diag(covariance))
-    largest = (np.abs(of_systems[:, number]) / np.maximum(spread[number], EPSILON)).max(
-        axis=1, initial=0
-    )
-    half = float(np.quantile(largest, LEVEL)) * spread
-    return Ranking(
-        judged=raw,
-        corrected=np.clip(corrected, *UNIT_INTERVAL),
-        lower=np.clip(corrected - half, *UNIT_INTERVAL),
-        upper=np.clip(corrected + half, *UNIT_INTERVAL),
-        ranked=ranked,
-        covariance=covariance,
-        critical=float(np.quantile(of_pairs.max(axis=1, initial=0), LEVEL)),
-        draws=corrected + draws,
-        labels=labels,
-        residual=shrunk,
-        left=answers - labels,
-    )
+    return number[first], number[second]
 
 
-def _tuned(judged: Judged, of_labels: FloatArray, people: FloatArray) -> float:
+def _largest(draws: FloatArray, errors: FloatArray) -> float:
+    """Return the 95% quantile over draws of the largest |value| / error."""
+    ratios = np.abs(draws) / np.maximum(errors, EPSILON)
+    return float(np.quantile(ratios.max(axis=1, initial=0), LEVEL))
+
+
+def _tuned(judged: SystemScores, of_labels: FloatArray, people: FloatArray) -> float:
     """Return λ in [0, 1]: cov(label, score) / var(score) within systems, less for many labels."""
     system, both = judged.system[judged.both], judged.both
     score = judged.judge[both] - of_labels[system]

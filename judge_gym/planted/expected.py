@@ -257,7 +257,8 @@ def abstention(
     rates = []
     for case in cases:
         silent = abstention_probability(family, case)
-        withheld = _reserve(family, case) and _reserve(family, case) * lowest(case)
+        reserved = _reserve(family, case)
+        withheld = reserved * lowest(case) if reserved else 0.0
         rates.append(silent + (1 - silent) * withheld)
     return fmean(rates)
 

@@ -9,7 +9,7 @@ from typing import Any
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.columns import ColumnError, Source, text_at
 from judge_gym.recorded.derived_stages import Stages
-from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.files import RecordedFiles, name_of
 from judge_gym.recorded.mapping import Recorded
 
 Rows = list[dict[str, Any]]
@@ -129,7 +129,7 @@ def names_of(files: RecordedFiles) -> str:
 
 
 def named_by(files: RecordedFiles) -> str:
-    return slug(files.paths[0].name.partition(".")[0])
+    return slug(name_of(files.paths[0]))
 
 
 def rows_by(rows: Rows, column: str) -> dict[str, Rows]:

@@ -32,6 +32,11 @@ class RecordedFiles:
         return read_rows(file, self.under)
 
 
+def name_of(file: Path) -> str:
+    """Return a file's name up to its first dot, or all of a name that begins with one."""
+    return file.name.partition(".")[0] or file.stem
+
+
 def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     """Return the files of judgements: those given, and of a folder those that fit `files`.
 

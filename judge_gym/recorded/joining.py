@@ -9,7 +9,7 @@ from typing import Any
 from judge_gym.evidence.rows import Row
 from judge_gym.recorded.columns import ColumnError, Source, names_in, text_at
 from judge_gym.recorded.content import Content, Left
-from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.files import RecordedFiles, name_of
 
 _Rows = Mapping[str, Row]
 
@@ -90,4 +90,4 @@ def _columns(rows: _Rows) -> set[str]:
 
 
 def _name(file: Path, column: str, renamed: set[str]) -> str:
-    return f"{file.name.partition('.')[0] or file.stem} {column}" if column in renamed else column
+    return f"{name_of(file)} {column}" if column in renamed else column

@@ -38,7 +38,7 @@ _FEW = 5
 
 
 @dataclass(frozen=True)
-class Taken:
+class ColumnRole:
     """A column, what it is taken for and why; `role` is "left out" for one that is not read."""
 
     column: str
@@ -53,7 +53,7 @@ class Proposal:
     files: RecordedFiles
     """What it reads: several files joined to one."""
     recorded: Recorded
-    taken: tuple[Taken, ...]
+    taken: tuple[ColumnRole, ...]
 
 
 def propose(files: RecordedFiles, kind: str = "rows") -> Proposal | None:
@@ -80,9 +80,12 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal | None:
     except Unfit:
         return None
     taken = [
-        *(Taken(one, "judge", f"its values are {_listed(values)}, as in others") for one in judges),
         *(
-            Taken(one, "person", "its values are such verdicts, and its name is of a person")
+            ColumnRole(one, "judge", f"its values are {_listed(values)}, as in others")
+            for one in judges
+        ),
+        *(
+            ColumnRole(one, "person", "its values are such verdicts, and its name is of a person")
             for one in people
         ),
     ]
@@ -107,7 +110,7 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal | None:
         taken += table.strays(verdicts, strays)
     named = {one.column for one in taken}
     taken += [
-        Taken(one, "left out", "nothing tells what it is")
+        ColumnRole(one, "left out", "nothing tells what it is")
         for one in table.columns
         if one not in named
     ]
@@ -152,7 +155,7 @@ class _Table:
                 best = fitting, common
         return best
 
-    def strays(self, verdicts: Sequence[str], strays: Sequence[str]) -> list[Taken]:
+    def strays(self, verdicts: Sequence[str], strays: Sequence[str]) -> list[ColumnRole]:
         """Return the values that stand beside the verdicts, with how often and where."""
         told = []
         for column in verdicts:
@@ -160,7 +163,7 @@ class _Table:
             if found:
                 shown = ", ".join(f"{value!r} ({n:,})" for value, n in list(found.items())[:_FEW])
                 why = f"{shown}: no verdict of the others; decisions in the mapping can name it"
-                told.append(Taken(column, "unreadable in part", why))
+                told.append(ColumnRole(column, "unreadable in part", why))
         return told
 
     def key(self, verdicts: Sequence[str]) -> tuple[str, ...]:
@@ -177,18 +180,18 @@ class _Table:
 
     def item(
         self, key: Sequence[str], verdicts: Sequence[str]
-    ) -> tuple[dict[str, str], list[Taken]]:
+    ) -> tuple[dict[str, str], list[ColumnRole]]:
         """Return the columns that describe an item, and why each is taken so."""
         written = key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)
         why = "differs in every row" if len(key) == 1 else "differ in every row together"
-        item, taken = {"key": written}, [Taken(one, "item", why) for one in key]
+        item, taken = {"key": written}, [ColumnRole(one, "item", why) for one in key]
         roles = (("system", _SYSTEM), ("question", _QUESTION), ("text", _TEXTS))
         for role, names in roles:
             found = self._named(names, verdicts, repeated=role != "text")
             if found and (role != "question" or found not in item.values()):
                 item[role] = found
                 if found not in key:
-                    taken.append(Taken(found, role, f"by its name; {self._count(found)}"))
+                    taken.append(ColumnRole(found, role, f"by its name; {self._count(found)}"))
         return item, taken
 
     def _named(self, names: Sequence[str], verdicts: Sequence[str], *, repeated: bool) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.rows import opened
 from judge_gym.recorded.content import Content
+from judge_gym.recorded.files import name_of
 from judge_gym.recorded.mapping import as_number
 
 _FIELDS = 4
@@ -20,7 +21,7 @@ def are_qrels(line: str) -> bool:
 def read_qrels(file: Path) -> Content:
     """Return the grades of a file, in a column of its name; raises `DataFileError`."""
     content = Content()
-    name = file.name.partition(".")[0] or file.stem
+    name = name_of(file)
     with opened(file) as handle:
         for number, line in enumerate(handle.read().decode("utf-8-sig").splitlines(), start=1):
             fields = line.split()

@@ -12,7 +12,7 @@ from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.analysis.planted_shapes import planted_regime, planted_value
 from judge_gym.analysis.recoveries import PlantedSweep, read_planted
-from judge_gym.design.published import PublishedFigure, PublishedFigures
+from judge_gym.design.published import PublishedFigure, PublishedStudy
 from judge_gym.errors import ConfigError
 from judge_gym.formats import ABSENT, number, ranged
 from judge_gym.report.table import Row, Table
@@ -22,7 +22,7 @@ _REGIME = "regime"
 
 
 def read_published(
-    session: Session, given: PublishedFigures, sweep: str, run_id: int, stand_ins: Mapping[str, str]
+    session: Session, given: PublishedStudy, sweep: str, run_id: int, stand_ins: Mapping[str, str]
 ) -> Table:
     """Return published figures beside those of an analysis run, and beside what is planted.
 
@@ -70,7 +70,7 @@ Line = tuple[PublishedFigure, ResultRow | None, float | str | None]
 """A published figure, that of the run, and what is planted."""
 
 
-def published_table(given: PublishedFigures, lines: Sequence[Line]) -> Table:
+def published_table(given: PublishedStudy, lines: Sequence[Line]) -> Table:
     """Return a line per published figure: published, planted, recovered, and whether they agree."""
     held = [_holds(*line) for line in lines]
     known = [one for one in held if one is not None]

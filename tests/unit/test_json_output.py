@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from deployments.cli.json_output import JsonOutput, Part
+from deployments.cli.json_output import JsonOutput, PartDone
 from judge_gym.lab.status import Status
 from support.command_line import REPOSITORY, CommandLine, Ended
 
@@ -71,7 +71,7 @@ def test_what_follows_two_dashes_is_no_option(command: CommandLine) -> None:
 def test_an_error_joins_the_value_of_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     output = JsonOutput()
     output.begin(wanted=True)
-    output.parts = lambda: [Part("good", 3, 2), Part("other", 1, 4)]
+    output.parts = lambda: [PartDone("good", 3, 2), PartDone("other", 1, 4)]
     output.give({"judges": ["good"]})
     output.failed(4, "The budget is used up.", "Raise it.")
     output.end()
@@ -93,7 +93,7 @@ def test_an_error_joins_the_value_of_its_command(capsys: pytest.CaptureFixture[s
 def test_what_is_left_is_unknown_where_a_part_is(capsys: pytest.CaptureFixture[str]) -> None:
     output = JsonOutput()
     output.begin(wanted=True)
-    output.parts = lambda: [Part("w1-evidence", 5, 0), Part("w3-scoring", 0, None)]
+    output.parts = lambda: [PartDone("w1-evidence", 5, 0), PartDone("w3-scoring", 0, None)]
     output.failed(1, "The provider is down.")
     output.end()
     assert json.loads(capsys.readouterr().out)["error"]["left"] is None

@@ -16,9 +16,9 @@ from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.system_ranking import (
     APART,
     MIN_LABELS,
-    Judged,
     OneCorrection,
     Ranking,
+    SystemScores,
     figures_of_all,
     figures_of_system,
     labels_to_buy,
@@ -212,14 +212,14 @@ def _people(group: Group) -> FloatArray:
 
 def _judged(
     group: Group, number: int, people: FloatArray, of_items: np.ndarray, names: list[str]
-) -> Judged:
+) -> SystemScores:
     """Return a judge's mean score of each item of a system beside what people say of it."""
     own = mean_scores(group.own.of_judges([number]))
     chosen = of_items != ""
     score = np.where(own.present[0], own.value[0], np.nan)
     questions = group.data.truth.question or tuple(map(str, range(len(group.data.truth.label))))
     asked = np.array([questions[item] for item in group.items[chosen]], dtype=np.str_)
-    return Judged(
+    return SystemScores(
         system=np.searchsorted(names, of_items[chosen]).astype(np.int64),
         cluster=np.unique(asked, return_inverse=True)[1],
         judge=score[chosen],
@@ -229,7 +229,9 @@ def _judged(
     )
 
 
-def _of_judge(judged: Judged, found: Ranking, test: OneCorrection | None) -> Iterator[Estimate]:
+def _of_judge(
+    judged: SystemScores, found: Ranking, test: OneCorrection | None
+) -> Iterator[Estimate]:
     n, pairs = int(found.labels.sum()), len(found.outcomes)
     ranked = int(found.ranked.sum())
     if pairs:

@@ -22,7 +22,7 @@ from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable
 from judge_gym.metrics.expert_labels import Labelled, next_labels, stratified_mean
 from judge_gym.metrics.points import HIGHEST, to_points
-from judge_gym.metrics.system_ranking import Judged, Ranking, labels_to_buy, ranking
+from judge_gym.metrics.system_ranking import Ranking, SystemScores, labels_to_buy, ranking
 from judge_gym.records.items import Item, label_in
 from judge_gym.seeds import derive_seed
 
@@ -269,10 +269,12 @@ class Labelling:
             for of in (whole, self.judged)
         )
         asked = np.array([item.context or item.id for item in items], dtype=np.str_)
-        given = Judged(
-            np.array([systems.index(item.category) for item in items], dtype=np.int64),
-            np.unique(asked, return_inverse=True)[1],
-            *(judged, labels, len(systems)),
+        given = SystemScores(
+            system=np.array([systems.index(item.category) for item in items], dtype=np.int64),
+            cluster=np.unique(asked, return_inverse=True)[1],
+            judge=judged,
+            people=labels,
+            n_systems=len(systems),
             binary=False,
         )
         return ranking(given, np.random.default_rng(self._seed("ranking")))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.system_ranking import (
-    Judged,
+    SystemScores,
     figures_of_all,
     figures_of_system,
     labels_to_buy,
@@ -24,12 +24,12 @@ needs_nine = pytest.mark.skipif(not NINE.exists(), reason="needs ../shared/data/
 
 
 def judged(rows, n_systems, binary=True):
-    """Judged from (system, question, judge, people) rows; None is unreadable or no label."""
+    """SystemScores from (system, question, judge, people) rows; None is unreadable or no label."""
     system, question, judge, people = zip(*rows, strict=True)
     as_floats = [
         np.array([np.nan if v is None else v for v in of], float) for of in (judge, people)
     ]
-    return Judged(np.array(system), np.array(question), *as_floats, n_systems, binary)
+    return SystemScores(np.array(system), np.array(question), *as_floats, n_systems, binary)
 
 
 def test_rates_of_a_system_are_those_of_its_own_labels():
@@ -193,7 +193,7 @@ def nine(table, judge, keep=None):
         people[~keep] = np.nan
     system = np.unique(table["system"], return_inverse=True)[1]
     question = np.unique(table["question_id"], return_inverse=True)[1]
-    return Judged(system, question, scores, people, 9, True)
+    return SystemScores(system, question, scores, people, 9, True)
 
 
 @needs_nine
