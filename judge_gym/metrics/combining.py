@@ -80,30 +80,39 @@ def by_rule(
         yield BY_STATED_AGREEMENT, _figures(cells, partial(weighted_pool, weights=weights))
 
 
-FIGURES: dict[str, tuple[str, Callable[[Masses], FloatArray], Callable[[int], float], float]] = {
-    "combined_gap": ("probability", gap, lambda _: 1.0, 0.0),
-    "combined_stage": ("stage", lambda one: betp(one) @ np.arange(1, one.n_stages + 1.0), float, 1),
-    "combined_entropy": ("bits", lambda one: entropy(betp(one)), lambda s: float(np.log2(s)), 0.0),
-    "combined_top": ("probability", lambda one: betp(one).max(axis=-1), lambda _: 1.0, 0.0),
+_UNITS = {
+    "combined_gap": "probability",
+    "combined_stage": "stage",
+    "combined_entropy": "bits",
+    "combined_top": "probability",
 }
-"""Figure → its unit, its value by item, and its highest (by the number of stages) and lowest."""
 
 
 def _figures(cells: CellMasses, combine: Combine) -> list[Estimate]:
     if because := obstacle(cells, 1, 2):
-        return [not_estimable(name, because, n=cells.n) for name in FIGURES]
+        return [not_estimable(name, because, n=cells.n) for name in _UNITS]
     kept = cells.shared()
     try:
         combined = combine(_judges(kept)).masses
         because = "the rule gives no result on any item: the judges conflict totally"
     except TooManyProductsError as error:
         combined, because = None, f"there are {error}"
-    n, stages = kept.n, kept.masses.n_stages
+    n, n_items = kept.n, len(kept.sizes)
+    if combined is None:
+        return [
+            not_estimable(name, because, n=n, n_items=n_items, unit=unit)
+            for name, unit in _UNITS.items()
+        ]
+    p, stages = betp(combined), combined.n_stages
+    measured = (
+        (gap(combined), UNIT_INTERVAL),
+        (p @ np.arange(1, stages + 1.0), (1.0, float(stages))),
+        (entropy(p), (0.0, float(np.log2(stages)))),
+        (p.max(axis=-1), UNIT_INTERVAL),
+    )
     return [
-        not_estimable(name, because, n=n, n_items=len(kept.sizes), unit=unit)
-        if combined is None
-        else mean_over_items(name, value(combined), n=n, unit=unit, bounds=(lowest, top(stages)))
-        for name, (unit, value, top, lowest) in FIGURES.items()
+        mean_over_items(name, values, n=n, unit=unit, bounds=bounds)
+        for (name, unit), (values, bounds) in zip(_UNITS.items(), measured, strict=True)
     ]
 
 

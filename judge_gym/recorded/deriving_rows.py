@@ -19,7 +19,7 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.mapping import Scale, as_number
 
-_COLUMNS = {
+COLUMNS = {
     "item": ("item", "item_id", "id"),
     "judge": ("judge", "model", "annotator", "rater"),
     "verdict": ("score", "verdict", "rating", "grade"),
@@ -37,10 +37,10 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     there = list(rows[0])
     if {"question_id", "judge"} <= set(there) and _of_mt_bench(found, rows, options, files):
         return
-    columns = {role: _column(there, names) for role, names in _COLUMNS.items()}
+    columns = {role: _column(there, names) for role, names in COLUMNS.items()}
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
     if missing:
-        wanted = "; ".join(f"{role}: {', '.join(_COLUMNS[role])}" for role in missing)
+        wanted = "; ".join(f"{role}: {', '.join(COLUMNS[role])}" for role in missing)
         raise NoMappingError(
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "
             f"The columns are {', '.join(map(repr, there[:12]))}.",
@@ -48,7 +48,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
     others = [column for column in there if column not in (item, judge, verdict)]
-    system = _column(others, _COLUMNS["system"])
+    system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
     rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
     try:

@@ -15,6 +15,7 @@ from judge_gym.counting import counted
 from judge_gym.recorded.columns import fault_of
 from judge_gym.recorded.derived import Rows, named_by, text_of
 from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, stages_from
+from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import common_key, joined
 from judge_gym.recorded.mapping import Recorded
@@ -24,10 +25,10 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W\d]+")
-_SYSTEM = ("system", "generator", "model", "submission")
+_SYSTEM = (*COLUMNS["system"], "submission")
 _QUESTION = ("question_id", "question", "prompt_id", "prompt", "query", "instruction")
-_KEYS = ("item", "item_id", "id", "idx", "index", "key", "uid")
-_TEXTS = ("text", "output", "answer", "response", "passage", "document", "completion", "reply")
+_KEYS = (*COLUMNS["item"], "idx", "index", "key", "uid")
+_TEXTS = (*COLUMNS["text"], "response", "passage", "document", "completion", "reply")
 QRELS = "{query}-{passage}"
 """What tells grades of qrels apart."""
 _SHARED = 0.9

@@ -16,13 +16,13 @@ MOVED, NOT_SHOWN = "moved", "no move shown"
 UNTESTED = "not testable"
 _SHOWN = 3
 _VERDICT = "axis_effect"
-_SHAPES = {
-    "axis_effect_abstain_share": "share of abstentions",
-    "axis_effect_middle_mass": "share between the ends",
-    "axis_effect_singleton_share": "share that names one stage",
-    "axis_effect_set_width": "width of sets",
+SHAPES = {
+    "axis_effect_abstain_share": ("share of abstentions", "abstentions"),
+    "axis_effect_middle_mass": ("share between the ends", "between the ends"),
+    "axis_effect_singleton_share": ("share that names one stage", "one stage alone"),
+    "axis_effect_set_width": ("width of sets", "width of sets"),
 }
-"""Effects on the shape of verdicts → what moved."""
+"""Effects on the shape of verdicts → what moved, in a sentence and above a column."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def in_numbers(words: Iterable[str], order: Sequence[str]) -> str:
 
 def _label(row: ResultRow) -> str:
     [change] = changes([row.scope])
-    what = _SHAPES.get(row.metric, "")
+    what, _ = SHAPES.get(row.metric, ("", ""))
     return f"{change}, {what}" if what else change
 
 
@@ -100,7 +100,7 @@ def _moved(row: ResultRow) -> str:
 def largest_settings(rows: Sequence[ResultRow]) -> Settings:
     """Return the effects of changed axes among these figures."""
     effects = [
-        row for row in rows if row.metric == _VERDICT or (row.metric in _SHAPES and stands(row))
+        row for row in rows if row.metric == _VERDICT or (row.metric in SHAPES and stands(row))
     ]
     return Settings(
         sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))

@@ -163,16 +163,18 @@ def effects_map(rows: Rows) -> ChartType:
                 "link": row.get("link", ""),
             }
             for row in rows
-        ]
+        ],
+        longest=48,
     )
 
 
-def _map(drawn: list[dict[str, Any]]) -> ChartType:
-    """Return cells with `row`, `column`, `shade` (0 to 1), `paint`, `said`, `beyond` and `link`."""
-    down, across = (
-        style.short_names((cell[name] for cell in drawn), longest=longest)
-        for name, longest in (("row", 48), ("column", 36))
-    )
+def _map(drawn: list[dict[str, Any]], longest: int = 36) -> ChartType:
+    """Return cells with `row`, `column`, `shade` (0 to 1), `paint`, `said`, `beyond` and `link`.
+
+    Names of rows have `longest` characters at most.
+    """
+    down = style.short_names((cell["row"] for cell in drawn), longest=longest)
+    across = style.short_names((cell["column"] for cell in drawn), longest=36)
     cells = style.chart(
         [{**cell, "row": down[cell["row"]], "column": across[cell["column"]]} for cell in drawn]
     ).encode(

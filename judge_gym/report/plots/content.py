@@ -3,6 +3,7 @@
 The values come from the analysis; nothing here estimates.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,7 @@ from judge_gym.analysis.plotted import (
 )
 from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.report.findings import stands
+from judge_gym.report.moves import SHAPES
 from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
@@ -122,20 +124,17 @@ _MOVES = Plot(
     "Axes over the grid",
     missing="no two experiments of a judge differ in one axis alone",
 )
-_MOVED = {
-    "axis_effect": "verdict",
-    "axis_effect_abstain_share": "abstentions",
-    "axis_effect_middle_mass": "between the ends",
-    "axis_effect_singleton_share": "one stage alone",
-    "axis_effect_set_width": "width of sets",
-    "axis_effect_confidence": "confidence",
-}
-"""Metric → its column in the map of effects."""
 _EFFECTS = {
     "axis_effect": ("verdict", "change of the verdict, 0-1 scale"),
     "axis_effect_confidence": ("confidence", "change of confidence, a probability"),
 }
 """Metric → its heading and its axis."""
+_MOVED = {
+    "axis_effect": _EFFECTS["axis_effect"][0],
+    **{metric: heading for metric, (_, heading) in SHAPES.items()},
+    "axis_effect_confidence": _EFFECTS["axis_effect_confidence"][0],
+}
+"""Metric → its column in the map of effects."""
 _ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}
 """Arm of the analysis → its name in the plot."""
 
@@ -567,14 +566,15 @@ def _effects(rows: Sequence[ResultRow], unit: str) -> Rows:
 def effects_map(study: Study) -> Plot:
     """Return the effect of each change of an axis on verdicts, their shape and confidence."""
     every = [row for metric in _MOVED for row in study.rows_of_metric(metric)]
-    changes = dict(zip(map(id, every), group_labels([row.scope for row in every]), strict=True))
-    largest: dict[str, float] = {}
-    for row in _estimated(every):
-        change = changes[id(row)]
-        largest[change] = max(largest.get(change, 0), abs(row.estimate or 0))
-    if not largest:
+    by_change: dict[str, list[ResultRow]] = defaultdict(list)
+    for change, row in zip(group_labels([row.scope for row in every]), every, strict=True):
+        if row.estimate is not None:
+            by_change[change].append(row)
+    if not by_change:
         return replace(_MOVES, missing=_why_not(every, _MOVES.missing))
-    ordered = sorted(largest, key=lambda change: -largest[change])[:MAX_CHANGES]
+    ordered = sorted(
+        by_change, key=lambda change: -max(abs(row.estimate or 0) for row in by_change[change])
+    )
     cells = [
         {
             "change": change,
@@ -583,13 +583,12 @@ def effects_map(study: Study) -> Plot:
             "moved": stands(row),
             "link": evidence_link(behind([row.scope])),
         }
-        for change in ordered
-        for row in _estimated(every)
-        if changes[id(row)] == change
+        for change in ordered[:MAX_CHANGES]
+        for row in by_change[change]
     ]
     notes = []
-    if len(largest) > MAX_CHANGES:
-        notes.append(f"Shown: the {MAX_CHANGES} changes of {len(largest)} with the largest effect.")
+    if len(ordered) > MAX_CHANGES:
+        notes.append(f"Shown: the {MAX_CHANGES} changes of {len(ordered)} with the largest effect.")
     return _drawn(_MOVES, (Panel("", cells),), any(row.simulated for row in every), notes)
 
 
