@@ -2,10 +2,10 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -85,9 +85,13 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
     try:
         found = derived(files, kind, options)
     except NoMappingError as error:
-        if options != Options() or (proposal := propose(files, kind)) is None:
+        if options != Options():
             raise
-        return _proposed(paths, proposal, error, yes=yes)
+        try:
+            proposal = propose(files, kind)
+        except NoMappingError as none:
+            raise NoMappingError(f"{error.message} {none.message}", *error.remedies) from None
+        return _proposed(paths, proposal, yes=yes)
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes
@@ -100,60 +104,69 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
     return Readings(read, tuple(notes))
 
 
-def _proposed(
-    paths: Sequence[Path],
-    proposal: "Proposal",
-    why: ConfigError,
-    *,
-    yes: bool,
-) -> Readings:
+def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Readings:
     """Show and write a proposed mapping; raises `ConfigError` unless it is confirmed."""
-    from judge_gym.recorded.mapping import stages_rubric
+    from judge_gym.recorded.mapping import Recorded, stages_rubric
 
     first = proposal.files.paths[0]
-    file = first.with_name(f"{proposal.recorded.name}-mapping.yaml")
-    text = _yaml([proposal.recorded])
-    if file.exists() and file.read_text() != text:
-        raise ConfigError(
-            f"{why.message} {file} is there already and is another mapping than the proposed one.",
-            f"Use it with --mapping {shlex.quote(str(file))}, or move it away.",
-        )
-    try:
-        file.write_text(text)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}.", "Copy the files to your own folder.") from (
-            error
-        )
+    file = first.with_name(f"{proposal.mapping['name']}-mapping.yaml")
+    said = _write_proposal(file, proposal, yes=yes)
     alike: dict[tuple[str, str], list[str]] = {}
     for one in proposal.taken:
         alike.setdefault((one.role, one.why), []).append(one.column)
     rows = [(", ".join(columns), role, because) for (role, because), columns in alike.items()]
     show_table("How its columns can be read", ("columns", "taken for", "because"), rows)
     again = f"{command()} audit {shlex.join(map(str, paths))} --mapping {shlex.quote(str(file))}"
+    if proposal.unordered:
+        raise ConfigError(
+            f"{first}: nothing tells the order of {', '.join(map(repr, proposal.unordered))}. "
+            f"{said}, without them.",
+            f"Write `stages` into it with the lowest first, then run: {again}",
+        )
     if not (yes or (sys.stdin.isatty() and typer.confirm("Read the columns so?"))):
         raise ConfigError(
-            f"{first}: no column is the judge and the verdict of its row. How its columns can be "
-            f"read is proposed in {file}, and nothing is read by it yet.",
+            f"{first}: no column is the judge and the verdict of its row. {said}, and nothing is "
+            "read by it yet.",
             f"Check it, then add --yes, or change it and run: {again}",
         )
-    note = f"Read by {file}, as proposed."
-    rubric = stages_rubric(proposal.recorded)
-    return Readings((Reading(proposal.files, proposal.recorded, rubric),), (note,))
+    recorded = Recorded.model_validate(proposal.mapping)
+    return Readings((Reading(proposal.files, recorded, stages_rubric(recorded)),), (f"{said}.",))
+
+
+def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:
+    """Write a proposed mapping beside its file, if it can be; returns where it is, in words."""
+    text = _yaml(proposal.mapping)
+    if proposal.unordered:
+        text += f"# The lowest first:\n# stages: [{', '.join(proposal.unordered)}]\n"
+    if file.exists() and file.read_text() != text:
+        raise ConfigError(
+            f"{file} is there already and is another mapping than the proposed one.",
+            f"Use it with --mapping {shlex.quote(str(file))}, or move it away.",
+        )
+    try:
+        file.write_text(text)
+    except OSError as error:
+        if yes and not proposal.unordered:
+            return f"How its columns are read is not kept: {file}: {error.strerror}"
+        raise ConfigError(f"{file}: {error.strerror}.", "Copy the files to your own folder.") from (
+            error
+        )
+    return f"How its columns can be read is proposed in {file}"
 
 
 def print_mappings(found: Readings) -> None:
     """Print the mappings as YAML, one document each."""
-    text = _yaml([one.recorded for one in found.read])
+    from judge_gym.recorded.deriving import mapping_text
+
+    text = _yaml(*(mapping_text(one.recorded) for one in found.read))
     console.print(text, markup=False, highlight=False, end="", soft_wrap=True)
 
 
-def _yaml(mappings: Sequence["Recorded"]) -> str:
+def _yaml(*mappings: Mapping[str, Any]) -> str:
     from io import StringIO
 
     from ruamel.yaml import YAML
 
-    from judge_gym.recorded.deriving import mapping_text
-
     text = StringIO()
-    YAML(typ="safe").dump_all([dict(mapping_text(one)) for one in mappings], text)
+    YAML(typ="safe").dump_all([dict(one) for one in mappings], text)
     return text.getvalue()

@@ -57,7 +57,7 @@ def format_of(file: Path) -> Format:
         raise _unknown(file, "an empty file")
     if corpus_suffix(file) == ".csv":
         return "rows"
-    if are_qrels(text.splitlines()[0]):
+    if text[0] not in "{[" and are_qrels(text):
         return "qrels"
     if text[0] not in "{[":
         raise _unknown(file, "neither JSON nor, by its name, CSV")

@@ -10,6 +10,7 @@ from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.joining import common_key, joined
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.proposing import propose
 
 
@@ -69,13 +70,30 @@ def test_a_row_that_the_key_does_not_tell_apart(
     assert "bad.json" in error.value.message
 
 
+def test_a_key_that_stands_twice_in_one_file_is_named(tmp_path: Path) -> None:
+    once = [{"id": n, "one": "yes"} for n in range(8)]
+    files = tables(tmp_path, first=once, second=[*once[:7], {"id": 3, "one": "no"}])
+    with pytest.raises(JudgeGymError, match=r"in second\.json id has '3' in 2 rows"):
+        propose(files)
+
+
+@pytest.mark.parametrize("line", ["topic iteration document relevance", "# made by hand"])
+def test_a_line_that_is_no_grade_is_named_in_qrels(tmp_path: Path, line: str) -> None:
+    grades = "q1 0 p1 2\nq1 0 p2 1\n"
+    if line.startswith("#"):
+        [content] = qrels(tmp_path, run=f"{line}\n{grades}").contents.values()
+        assert [row.line for row in content.rows] == [1, 2]
+    else:
+        with pytest.raises(JudgeGymError, match=r"run\.txt line 1: 'relevance' is no grade"):
+            qrels(tmp_path, run=f"{line}\n{grades}")
+
+
 def test_qrels_are_judges_in_columns_named_by_their_files(tmp_path: Path) -> None:
     lines = [(f"q{n % 3}", f"p{n}", n % 4) for n in range(48)]
     text = "".join(f"{q} 0 {p} {grade}\n" for q, p, grade in lines)
     off = text.replace("q1 0 p1 1", "q1 0 p1 5")
     found = propose(qrels(tmp_path, runA=text, runB=off, human=text), "qrels")
-    assert found is not None
-    recorded = found.recorded
+    recorded = Recorded.model_validate(found.mapping)
     assert {one.column for one in recorded.verdicts} == {"runA", "runB"}
     assert (recorded.item.people, recorded.item.question) == (("human",), "query")
     assert (recorded.format, recorded.join) == ("qrels", "{query}-{passage}")

@@ -4,22 +4,38 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.errors import ConfigError
 from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.proposing import Proposal, propose
 
 ANSWERS = ("yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no")
 
 
-def proposal(folder: Path, header: str, *lines: str) -> Proposal | None:
+def proposal(folder: Path, header: str, *lines: str) -> Proposal:
     file = folder / "Sheet 1.csv"
     file.write_text("\n".join((header, *lines)) + "\n", encoding="utf-8")
     _, files = load_files([file])
     return propose(files)
 
 
-def taken(found: Proposal | None) -> dict[str, str]:
-    assert found is not None
+def taken(found: Proposal) -> dict[str, str]:
     return {one.column: one.role for one in reversed(found.taken)}
+
+
+def why(found: Proposal, column: str) -> str:
+    return next(one.why for one in found.taken if one.column == column)
+
+
+def mapped(found: Proposal) -> Recorded:
+    return Recorded.model_validate(found.mapping)
+
+
+def graded(*columns: str) -> list[str]:
+    """Rows with an id and, for each column, these answers in turn."""
+    return [
+        ",".join((str(n), *(of[n % len(of)] for of in columns))) for n in range(60)
+    ]  # fmt: skip
 
 
 def test_judges_and_people_stand_in_columns(tmp_path: Path) -> None:
@@ -29,11 +45,11 @@ def test_judges_and_people_stand_in_columns(tmp_path: Path) -> None:
         "id": "item", "GPT-4.1": "judge", "JudgeLM": "judge", "HumanJudgement": "person",
         "remark": "left out",
     }  # fmt: skip
-    assert found is not None
-    recorded = found.recorded
+    recorded = mapped(found)
     assert [one.column for one in recorded.verdicts] == ["GPT-4.1", "JudgeLM"]
     assert recorded.item.people == ("HumanJudgement",)
     assert recorded.stages == ("no", "yes")
+    assert "no < yes" in why(found, "JudgeLM")
     assert recorded.label("Yes") == recorded.decision("yes") == 2
     assert recorded.unlisted == "refused"
 
@@ -42,48 +58,113 @@ def test_two_columns_tell_rows_apart_and_values_off_the_scale_are_named(tmp_path
     lines = [f"q{n % 5},p{n // 5},{n % 4},{(n + n % 3) % 4},{n % 4}" for n in range(60)]
     lines[7] = "q2,p1,12,3,3"
     found = proposal(tmp_path, "query,passage,first,second,human", *lines)
-    assert found is not None
-    assert found.recorded.item.key == "{query}-{passage}"
-    assert found.recorded.scale is not None
-    assert (found.recorded.scale.lowest, found.recorded.scale.highest) == (0, 3)
+    recorded = mapped(found)
+    assert recorded.item.key == "{query}-{passage}"
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (0, 3)
     [stray] = [one for one in found.taken if one.role == "unreadable in part"]
     assert stray.column == "first"
     assert "'12' (1)" in stray.why
-    assert found.recorded.unlisted == "unreadable"
+    assert recorded.unlisted == "unreadable"
 
 
-def test_a_known_answer_is_not_told_by_a_name_alone(tmp_path: Path) -> None:
-    """A column called gold whose values are no verdicts of the judges is left out by name."""
-    lines = (f"{n},{a},{a},text {n % 4}" for n, a in enumerate(ANSWERS))
-    found = proposal(tmp_path, "id,one,two,gold", *lines)
-    assert taken(found)["gold"] == "left out"
-    assert found is not None
-    assert not found.recorded.item.people
+@pytest.mark.parametrize("name", ["gold", "goldLabel", "label", "Target", "correct answer"])
+def test_a_known_answer_is_not_told_by_a_name(tmp_path: Path, name: str) -> None:
+    """It is no judge's, no person's and no known answer until somebody says so."""
+    lines = (f"{n},{a},{a},{a}" for n, a in enumerate(ANSWERS))
+    found = proposal(tmp_path, f"id,one,two,{name}", *lines)
+    assert taken(found)[name] == "left out"
+    assert "item.truth" in why(found, name)
+    assert not mapped(found).item.known
+    others = (f"{n},{a},{a},text {n % 4}" for n, a in enumerate(ANSWERS))
+    assert taken(proposal(tmp_path, f"id,one,two,{name}", *others))[name] == "left out"
 
 
-@pytest.mark.parametrize("name", ["annotator1", "expert_label", "Human", "goldLabel", "crowd-2"])
+@pytest.mark.parametrize("name", ["annotator1", "expert_label", "Human", "human_judge", "crowd-2"])
 def test_names_of_people(tmp_path: Path, name: str) -> None:
     lines = (f"{n},{a},{a}" for n, a in enumerate(ANSWERS))
     assert taken(proposal(tmp_path, f"id,some-model,{name}", *lines))[name] == "person"
 
 
-@pytest.mark.parametrize("name", ["humanoid-7b", "goldfish", "expertise-1b"])
+@pytest.mark.parametrize("name", ["humanoid-7b", "goldfish", "expertise-1b", "gold_model"])
 def test_names_of_models_that_begin_like_people(tmp_path: Path, name: str) -> None:
     lines = (f"{n},{a},{a}" for n, a in enumerate(ANSWERS))
     assert taken(proposal(tmp_path, f"id,{name},other", *lines))[name] == "judge"
 
 
-def test_numbers_that_name_something_are_no_verdicts(tmp_path: Path) -> None:
-    lines = (f"{n},{n % 3},{n % 3 + 1},{n // 2}" for n in range(24))
-    found = proposal(tmp_path, "row,alpha,beta,page", *lines)
-    assert found is None or taken(found)["page"] == "left out"
+@pytest.mark.parametrize("name", ["page", "question_id", "batch", "turn", "Row"])
+def test_numbers_that_name_something_are_no_verdicts(tmp_path: Path, name: str) -> None:
+    lines = graded(("1", "2", "3", "4", "5"), ("2", "3", "1", "5", "4"), ("1", "2", "3"))
+    found = proposal(tmp_path, f"key,alpha,beta,{name}", *lines)
+    assert taken(found)[name] not in ("judge", "person")
+    assert [one.column for one in mapped(found).verdicts] == ["alpha", "beta"]
 
 
 @pytest.mark.parametrize(
-    ("header", "line"),
-    [("id,comment,remark", "{n},fine,{n}"), ("id,one", "{n},yes"), ("one,two", "yes,yes")],
+    "words",
+    [("low", "medium", "high"), ("Poor", "Good", "Excellent"), ("A", "B"), ("accept", "reject")],
+)
+def test_an_order_of_words_is_asked_for_never_guessed(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    found = proposal(tmp_path, "id,one,two", *graded(words, words))
+    assert found.unordered == tuple(sorted(words))
+    with pytest.raises(ValueError, match="give one of scale, stages and rubric"):
+        mapped(found)
+
+
+@pytest.mark.parametrize("absent", ["N/A", "n/a", "NA", "null", "-"])
+def test_an_answer_without_a_verdict_is_no_stage_however_often_it_stands_there(
+    tmp_path: Path, absent: str
+) -> None:
+    often = ("Pass", "Fail", absent, "Pass", "Fail")
+    found = proposal(tmp_path, "id,one,two", *graded(often, often))
+    recorded = mapped(found)
+    assert recorded.stages == ("fail", "pass")
+    assert recorded.unlisted == "unreadable"
+    assert f"'{absent}' (12)" in next(one.why for one in found.taken if "part" in one.role)
+
+
+def test_spellings_of_a_verdict_are_one(tmp_path: Path) -> None:
+    lines = graded(("Pass", "Fail", "pass ", "FAIL"), ("pass", "fail"), ("Pass", "Fail", "N/A"))
+    found = proposal(tmp_path, "id,one,two,three", *lines)
+    recorded = mapped(found)
+    assert len(recorded.verdicts) == 3
+    assert {recorded.decision(one) for one in ("pass ", "PASS", "Pass")} == {2}
+
+
+def test_scores_in_halves_are_one_scale(tmp_path: Path) -> None:
+    halves = tuple(f"{n / 2:g}" for n in range(21))
+    lines = [f"{n},{halves[n % 21]},{halves[(n * 2) % 21]}" for n in range(210)]
+    recorded = mapped(proposal(tmp_path, "id,one,two", *lines))
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (0, 10)
+
+
+def test_a_column_that_may_be_a_person_or_a_system_is_left_with_what_to_write(
+    tmp_path: Path,
+) -> None:
+    lines = [
+        f"{n},{'abcd'[n % 4]}x,{ANSWERS[n % 10]},{ANSWERS[(n + 1) % 10]},"
+        f"{ANSWERS[n % 10] if n % 3 == 0 else ''}"
+        for n in range(60)
+    ]
+    found = proposal(tmp_path, "id,variant,one,two,Maria", *lines)
+    assert taken(found)["Maria"] == taken(found)["variant"] == "left out"
+    assert "item.people" in why(found, "Maria")
+    assert "item.system" in why(found, "variant")
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "told"),
+    [
+        ("id,comment,remark", "{n},fine,{n}", "same few verdicts"),
+        ("id,one", "{n},yes", "same few verdicts"),
+        ("id,one,two", "7,{a},{a}", "id has '7' in 12 rows"),
+    ],
 )
 def test_where_nothing_tells_verdicts_or_items_there_is_no_proposal(
-    tmp_path: Path, header: str, line: str
+    tmp_path: Path, header: str, line: str, told: str
 ) -> None:
-    assert proposal(tmp_path, header, *(line.format(n=n) for n in range(12))) is None
+    with pytest.raises(ConfigError, match=told):
+        proposal(tmp_path, header, *(line.format(n=n, a=ANSWERS[n % 10]) for n in range(12)))

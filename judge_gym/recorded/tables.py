@@ -1,0 +1,145 @@
+"""A table as a person wrote it: which columns hold the same verdicts, and what tells rows apart."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from itertools import combinations
+
+from judge_gym.alike import folded
+from judge_gym.recorded.columns import fault_of
+from judge_gym.recorded.derived import Rows, text_of
+from judge_gym.recorded.derived_stages import MOST
+from judge_gym.recorded.mapping import as_number
+
+NO_VERDICT = frozenset({"n/a", "na", "nan", "null", "-", "--", "?", "error"})
+"""Words that stand for an answer without a verdict, never for a stage, whatever their case."""
+_SHARED = 0.9
+"""Share of a column's values that others have, where it is a column of verdicts."""
+_REPEATED = 4
+"""Times that each value of a column stands there at least, on average; else it is a name."""
+_RARE = 0.02
+"""A value that fewer cells than this share have is none of the verdicts that columns share."""
+_MOST_SCORES = 101
+_LONGEST = 40
+"""Characters of a verdict."""
+
+
+class Table:
+    """The texts of a table by column. Values that differ only in case or space are one."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.columns = list(dict.fromkeys(column for row in rows for column in row))
+        self.n = len(rows)
+        self.values = {
+            column: [text_of(row, column) for row in rows]
+            for column in self.columns
+            if column and not fault_of(column) and "{" not in column
+        }
+        written = Counter(
+            value for of in self.values.values() for value in of if 0 < len(value) <= _LONGEST
+        )
+        self._spelling: dict[str, str] = {}
+        for value, _ in written.most_common():
+            self._spelling.setdefault(folded(value), value)
+        self.distinct: Callable[[str], Counter[str]] = cache(self._distinct)
+        """Column → its values, in their commonest spelling, with how often each stands there."""
+
+    def _distinct(self, column: str) -> Counter[str]:
+        given = (value for value in self.values[column] if value)
+        return Counter(self._spelling.get(folded(value), value) for value in given)
+
+    def verdicts(self, without: Collection[str]) -> tuple[list[str], set[str]]:
+        """Return the largest set of columns with the same verdicts, and these.
+
+        `without` are columns that are something else by their names.
+        """
+        few = {
+            column: found
+            for column in self.values
+            if column not in without and (found := self.distinct(column)) and self.repeats(column)
+        }
+        best: tuple[list[str], set[str]] = ([], set())
+        for seed in few:
+            common = self._common(seed)
+            fitting = [
+                column
+                for column, found in few.items()
+                if self._shared(found, common) >= _SHARED * self._judged(found)
+            ]
+            if len(common) > 1 and len(fitting) > len(best[0]):
+                best = fitting, common
+        return best
+
+    def repeats(self, column: str) -> bool:
+        """Whether a column holds few values, each several times: verdicts, or names of groups."""
+        found = self.distinct(column)
+        several = sum(found.values()) >= _REPEATED * len(found)
+        if len(found) > MOST:
+            scores = all(as_number(value) is not None for value in found)
+            return several and scores and len(found) <= _MOST_SCORES
+        return several or sum(found.values()) >= self.n
+
+    def _common(self, column: str) -> set[str]:
+        found = {
+            value: n
+            for value, n in self.distinct(column).items()
+            if folded(value) not in NO_VERDICT
+        }
+        if len(found) > MOST:
+            return set(found)
+        return {value for value, n in found.items() if n >= _RARE * sum(found.values())}
+
+    @staticmethod
+    def _shared(found: Counter[str], common: Collection[str]) -> int:
+        return sum(n for value, n in found.items() if value in common)
+
+    @staticmethod
+    def _judged(found: Counter[str]) -> int:
+        return max(1, sum(n for value, n in found.items() if folded(value) not in NO_VERDICT))
+
+    def filled(self, column: str) -> float:
+        """Return the share of a column's cells that hold something."""
+        return sum(map(bool, self.values[column])) / max(1, self.n)
+
+    def key(self, usual: Collection[str], without: Collection[str]) -> tuple[str, ...]:
+        """Return the column, or the two, that tell all rows apart, a `usual` one first."""
+        others = [one for one in self.values if one not in without]
+        first = [one for one in others if folded(one) in usual]
+        ordered = [*first, *(one for one in others if one not in first)]
+        for size in (1, 2):
+            for chosen in combinations(ordered, size):
+                rows = list(zip(*(self.values[one] for one in chosen), strict=True))
+                if len(set(rows)) == self.n and all(map(all, rows)):
+                    return chosen
+        return ()
+
+    def doubled(self, usual: Collection[str]) -> str:
+        """Return which value of a `usual` key column stands in several rows; "" where none does."""
+        for column in self.values:
+            if folded(column) in usual:
+                [(value, times)] = Counter(self.values[column]).most_common(1)
+                if times > 1:
+                    return f"{column} has {value!r} in {times} rows"
+        return ""
+
+    def named(self, names: Sequence[str], without: Collection[str], *, repeated: bool) -> str:
+        """Return the column of the first of some names that is there, with values that differ.
+
+        `repeated` values stand in several rows.
+        """
+        for name in names:
+            for column in self.values:
+                different = len(self.distinct(column))
+                fits = 1 < different < self.n if repeated else different > 1
+                if column not in without and folded(column) == name and fits:
+                    return column
+        return ""
+
+
+_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W\d]+")
+
+
+def words_of(column: str) -> set[str]:
+    """Return the words of a column's name, such as human and label of humanLabel_2."""
+    return {word.casefold() for word in _PARTS.split(column) if word}
