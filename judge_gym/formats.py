@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Collection
 from typing import Protocol
 
 ABSENT = "–"
@@ -37,6 +38,14 @@ def number(value: float | None, digits: int = 2) -> str:
         return ABSENT
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def span(values: Collection[float]) -> str:
+    """Return the lowest and the highest of values, or the one that they are; a dash without any."""
+    if not values:
+        return ABSENT
+    low, high = number(min(values)), number(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def short(value: float, digits: int = 3) -> str:

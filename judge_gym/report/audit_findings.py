@@ -9,7 +9,7 @@ from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, figure, number, percent
+from judge_gym.formats import ABSENT, figure, number, percent, span
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
@@ -102,14 +102,7 @@ def estimates(rows: Iterable[ResultRow]) -> list[float]:
 
 
 def range_of(rows: Sequence[ResultRow]) -> str:
-    return _span(estimates(rows))
-
-
-def _span(values: Sequence[float]) -> str:
-    if not values:
-        return ABSENT
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
+    return span(estimates(rows))
 
 
 def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]) -> Iterable[str]:
@@ -265,7 +258,7 @@ def _people(rows: Sequence[ResultRow]) -> str:
     floors = [row.floor for row in found if row.floor is not None]
     return (
         f"From people: {unit} of a judgement from people's labels. One person from the others: "
-        f"{_span(floors)}."
+        f"{span(floors)}."
     )
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
 from judge_gym.design.plans import NOT_HELD
-from judge_gym.formats import ABSENT, figure, number, percent
+from judge_gym.formats import figure, number, percent, span
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
@@ -109,11 +109,7 @@ class Headline:
         """The value with its interval, or the range of several values."""
         if len(self.findings) == 1:
             return figure(self.findings[0])
-        values = [finding.estimate for finding in self.findings if finding.estimate is not None]
-        if not values:
-            return ABSENT
-        low, high = number(min(values)), number(max(values))
-        return low if low == high else f"{low} to {high}"
+        return span([one.estimate for one in self.findings if one.estimate is not None])
 
     @property
     def untested_outcome(self) -> bool:

@@ -1,10 +1,11 @@
 """What moves verdicts: changes of one axis, the largest first."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from judge_gym.formats import figure
+from judge_gym.counting import counted
+from judge_gym.formats import figure, span
 from judge_gym.report.findings import stands
 from judge_gym.report.scopes import changes
 from judge_gym.report.table import Row
@@ -16,24 +17,29 @@ MOVED, NOT_SHOWN = "moved", "no move shown"
 UNTESTED = "not testable"
 _SHOWN = 3
 _VERDICT = "axis_effect"
-SHAPES = {
+BESIDE = {
     "axis_effect_abstain_share": ("share of abstentions", "abstentions"),
     "axis_effect_middle_mass": ("share between the ends", "between the ends"),
     "axis_effect_singleton_share": ("share that names one stage", "one stage alone"),
     "axis_effect_set_width": ("width of sets", "width of sets"),
+    "axis_effect_confidence": ("confidence", "confidence"),
 }
-"""Effects on the shape of verdicts → what moved, in a sentence and above a column."""
+"""Effects beside that on the verdict → what moved, in a sentence and above a column."""
+_WITHIN_AN_AXIS = 2
+"""Changes of one axis that are named as moving judges one by one."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How far changes of one axis move verdicts, the largest first.
 
-    Those of the verdict itself, and of its shape those that moved. Those that cannot be estimated
-    come last.
+    Those of the verdict itself, and of its shape and of confidence those that moved. Those that
+    cannot be estimated come last.
     """
 
     effects: Sequence[ResultRow] = ()
+    within: Sequence[Row] = ()
+    """Changes that moved some judges, and whose mean over judges is not shown to move."""
     question = QUESTION
 
     def shown(self, most: int = _SHOWN) -> Sequence[ResultRow]:
@@ -63,10 +69,8 @@ class Settings:
             return [Row((), heading=said + figure(largest))]
         most = most or 0
         heading = f"{self.question}  {self.note(most)}"
-        return [
-            Row((_label(row), figure(row), _moved(row)), heading=heading)
-            for row in self.shown(most)
-        ]
+        pooled = [Row((_label(row), figure(row), _moved(row))) for row in self.shown(most)]
+        return [replace(row, heading=heading) for row in (*pooled, *self.within)]
 
     @property
     def counts(self) -> str:
@@ -87,7 +91,7 @@ def in_numbers(words: Iterable[str], order: Sequence[str]) -> str:
 
 def _label(row: ResultRow) -> str:
     [change] = changes([row.scope])
-    what, _ = SHAPES.get(row.metric, ("", ""))
+    what, _ = BESIDE.get(row.metric, ("", ""))
     return f"{change}, {what}" if what else change
 
 
@@ -100,8 +104,47 @@ def _moved(row: ResultRow) -> str:
 def largest_settings(rows: Sequence[ResultRow]) -> Settings:
     """Return the effects of changed axes among these figures."""
     effects = [
-        row for row in rows if row.metric == _VERDICT or (row.metric in SHAPES and stands(row))
+        row for row in rows if row.metric == _VERDICT or (row.metric in BESIDE and stands(row))
     ]
-    return Settings(
-        sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
-    )
+    ordered = sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
+    return Settings(ordered, list(_within(rows, ordered)))
+
+
+def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[Row]:
+    """Yield the changes that moved judges one by one, those that moved most of them first.
+
+    A mean over few judges that move by unlike amounts has a wide interval, though each moves.
+    """
+    shown = {(_label(row), row.metric) for row in pooled if stands(row)}
+    over_judges = {row.scope["axis"] for row in pooled}
+    found = []
+    for (label, metric), of in _contrasts(rows).items():
+        axis = str(of[0].scope["axis"])
+        moved = [row for row in of if stands(row)]
+        judges, some = ({row.scope["judge"] for row in some} for some in (of, moved))
+        n = counted(len(judges), "judge")
+        if moved and (label, metric) not in shown:
+            place = (len(some) / len(judges), max(abs(row.estimate or 0.0) for row in moved))
+            found.append((place, axis, (label, _span(moved), f"{MOVED} in {len(some)} of {n}")))
+        elif not moved and metric == _VERDICT and axis not in over_judges:
+            found.append(((0.0, 0.0), axis, (label, _span(of), f"{NOT_SHOWN} in {n}")))
+    named = Counter[str]()
+    for _, axis, cells in sorted(found, reverse=True):
+        named[axis] += 1
+        if named[axis] <= _WITHIN_AN_AXIS:
+            yield Row(cells)
+
+
+def _contrasts(rows: Iterable[ResultRow]) -> dict[tuple[str, str], list[ResultRow]]:
+    """Return the contrasts of judges by what changed and the metric of its effect over judges."""
+    found: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
+    for row in rows:
+        metric = row.metric.replace("contrast", _VERDICT, 1)
+        of_one = row.metric.startswith("contrast") and "judge" in row.scope
+        if of_one and row.estimate is not None and metric in (_VERDICT, *BESIDE):
+            found[_label(replace(row, metric=metric)), metric].append(row)
+    return found
+
+
+def _span(rows: Iterable[ResultRow]) -> str:
+    return span([row.estimate for row in rows if row.estimate is not None])

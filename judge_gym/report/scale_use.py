@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, number
+from judge_gym.formats import number, span
 from judge_gym.metrics.regimes import Regime
 from judge_gym.report.moves import in_numbers
 from judge_gym.report.table import Row
@@ -67,11 +67,7 @@ def _name(row: ResultRow) -> str:
 
 
 def _range(rows: Sequence[ResultRow]) -> str:
-    values = [row.estimate for row in rows if row.estimate is not None]
-    if not values:
-        return ABSENT
-    lowest, highest = number(min(values)), number(max(values))
-    return lowest if lowest == highest else f"{lowest} to {highest}"
+    return span([row.estimate for row in rows if row.estimate is not None])
 
 
 def _regime(rows: Sequence[ResultRow]) -> str:

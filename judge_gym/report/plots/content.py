@@ -26,7 +26,7 @@ from judge_gym.analysis.plotted import (
 )
 from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.report.findings import stands
-from judge_gym.report.moves import SHAPES
+from judge_gym.report.moves import BESIDE
 from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
@@ -131,8 +131,7 @@ _EFFECTS = {
 """Metric → its heading and its axis."""
 _MOVED = {
     "axis_effect": _EFFECTS["axis_effect"][0],
-    **{metric: heading for metric, (_, heading) in SHAPES.items()},
-    "axis_effect_confidence": _EFFECTS["axis_effect_confidence"][0],
+    **{metric: heading for metric, (_, heading) in BESIDE.items()},
 }
 """Metric → its column in the map of effects."""
 _ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}

@@ -1,0 +1,57 @@
+"""Which settings move what: pooled over judges, and within judges where the pool shows nothing."""
+
+from judge_gym.report.moves import largest_settings
+
+ABSTAIN = {"axis": "abstain", "from": False, "to": True}
+
+
+def contrast(make_row, judge: str, value: float, p: float, metric: str = "abstain_share"):
+    name = f"contrast_{metric}" if metric else "contrast"
+    ends = (value - 0.05, value + 0.05)
+    return make_row(name, value, ends, scope={**ABSTAIN, "judge": judge}, p_adjusted=p)
+
+
+def cells(rows):
+    return [row.cells for row in largest_settings(rows).rows()]
+
+
+def test_what_moves_judges_is_said_though_their_mean_is_open(make_row) -> None:
+    rows = [
+        make_row("axis_effect", 0.0, (-0.02, 0.02), scope=ABSTAIN),
+        make_row("axis_effect_abstain_share", 0.3, (-0.1, 0.7), scope=ABSTAIN, p_adjusted=0.2),
+        contrast(make_row, "a", 0.18, 0.01),
+        contrast(make_row, "b", 0.45, 0.001),
+        contrast(make_row, "c", 0.02, 0.6),
+        contrast(make_row, "a", 0.01, 0.7, metric=""),
+    ]
+    assert cells(rows) == [
+        ("abstain: off → on", "0.00 [-0.02, 0.02]", "no move shown"),
+        ("abstain: off → on, share of abstentions", "0.18 to 0.45", "moved in 2 of 3 judges"),
+    ]
+
+
+def test_what_the_mean_over_judges_shows_is_said_once(make_row) -> None:
+    rows = [
+        make_row("axis_effect_abstain_share", 0.3, (0.2, 0.4), scope=ABSTAIN, p_adjusted=0.01),
+        contrast(make_row, "a", 0.3, 0.01),
+    ]
+    assert [row[2] for row in cells(rows)] == ["moved"]
+
+
+def test_a_change_of_which_no_mean_is_estimated_is_said(make_row) -> None:
+    """Bundles of two plans are other items, and are not pooled over judges."""
+    scope = {"axis": "bundles", "from": "random, 5", "to": "similar, 5", "judge": "a"}
+    row = make_row("contrast_middle_mass", -0.26, (-0.4, -0.1), scope=scope, p_adjusted=0.01)
+    [said] = cells([row])
+    assert said == (
+        "bundles: random, 5 → similar, 5, share between the ends",
+        "-0.26",
+        "moved in 1 of 1 judge",
+    )
+
+
+def test_an_axis_that_moves_nobody_is_said_once(make_row) -> None:
+    rows = [contrast(make_row, "a", 0.1, 0.2, metric=""), contrast(make_row, "a", 0.3, 0.2)]
+    assert cells(rows) == [("abstain: off → on", "0.10", "no move shown in 1 judge")]
+    pooled = make_row("axis_effect", 0.1, (-0.1, 0.3), scope=ABSTAIN)
+    assert len(cells([pooled, *rows])) == 1
