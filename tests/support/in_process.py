@@ -29,6 +29,7 @@ def run_here(
 ) -> tuple[int, str, str]:
     """Run `judge-gym` to its end; its exit code, what it printed and its errors."""
     from deployments.cli.app import main
+    from deployments.cli.output import console
 
     import_module("prefect.main")  # it sets up the log, whose level is changed below
 
@@ -40,7 +41,9 @@ def run_here(
         redirect_stdout(output),
         redirect_stderr(errors),
         pytest.raises(SystemExit) as ended,
+        pytest.MonkeyPatch.context() as patch,
     ):
+        patch.setattr(console, "stderr", console.stderr)  # with `--json`, where it prints
         main()
     code = ended.value.code
     return (code if isinstance(code, int) else int(code is not None)), *map(
