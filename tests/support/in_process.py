@@ -29,7 +29,6 @@ def run_here(
 ) -> tuple[int, str, str]:
     """Run `judge-gym` to its end; its exit code, what it printed and its errors."""
     from deployments.cli.app import main
-    from deployments.cli.output import console
 
     import_module("prefect.main")  # it sets up the log, whose level is changed below
 
@@ -41,9 +40,7 @@ def run_here(
         redirect_stdout(output),
         redirect_stderr(errors),
         pytest.raises(SystemExit) as ended,
-        pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(console, "stderr", console.stderr)  # with `--json`, where it prints
         main()
     code = ended.value.code
     return (code if isinstance(code, int) else int(code is not None)), *map(
@@ -56,6 +53,8 @@ def _process_state(
     folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
 ) -> Iterator[None]:
     """What a process of its own would have; undone on leaving."""
+    from deployments.cli.output import console
+
     levels, handlers = _log_levels(), list(logging.root.handlers)
     modules = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
@@ -63,6 +62,7 @@ def _process_state(
         patch.setattr(sys, "argv", ["judge-gym", *arguments])
         patch.setattr(sys, "path", list(sys.path))
         patch.setattr(sys, "stdin", nothing)
+        patch.setattr(console, "stderr", console.stderr)  # `--json` prints there
         for name in os.environ.keys() - environment.keys() - _OF_IMPORTS:
             patch.delenv(name)
         for name, value in environment.items():
