@@ -30,7 +30,7 @@ from judge_gym.report.audit_findings import (
     wordings_of,
 )
 from judge_gym.report.audit_pairs import RIGHT, audit_of_pairs
-from judge_gym.report.audit_systems import RANKING, audit_of_systems
+from judge_gym.report.audit_systems import RANKING, audit_of_systems, unranked
 from judge_gym.report.plots.plot import Plot, Rows
 from judge_gym.report.table import Table, plain_table
 from judge_gym.store.results import ResultRow
@@ -67,7 +67,8 @@ def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit
     if (ranked := audit_of_systems(data, rows)) is not None:
         return ranked
     found = audit_of_pairs(data, rows) or _others(data, rows, person)
-    return replace(found, parts=tuple(_parts(data, rows)))
+    notes = tuple(filter(None, (unranked(data, rows), *found.table.notes)))
+    return replace(found, table=replace(found.table, notes=notes), parts=tuple(_parts(data, rows)))
 
 
 def _digits(heading: str) -> int:

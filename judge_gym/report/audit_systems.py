@@ -9,11 +9,12 @@ from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, figure, number
 from judge_gym.metrics.estimate import LEVEL
-from judge_gym.metrics.system_ranking import APART, POWER, OneCorrection
+from judge_gym.metrics.system_ranking import APART, MIN_LABELS, POWER, OneCorrection
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,
     estimates,
+    is_of_pairs,
     judge_of,
     sentences,
     wordings_of,
@@ -25,6 +26,15 @@ from judge_gym.store.results import ResultRow
 RANKING = "Ranking of systems"
 _BY_SYSTEM = "Judges by system"
 _DECIDED, _INVERTED, _CORRECTED = "pairs_decided", "expected_inversions", "system_corrected"
+_TIED = "items_tied"
+_AGREEMENT = {
+    "agreement": ("accuracy", "majority_accuracy"),
+    "κ": ("cohens_kappa", "majority_kappa"),
+    "weighted κ": ("cohens_kappa_quadratic",),
+}
+"""Heading → the metrics of which the first that is estimated is shown."""
+_MOST_NAMED = 4
+"""Systems that a note names."""
 _MOST_DRAWN = 4
 """Judges whose rankings are drawn, the best first."""
 _ERRORS = {
@@ -59,7 +69,8 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
         return None
     names.sort(key=lambda name: (ranked[name][_INVERTED].estimate or 0.0, name))
     ordered = {name: _ordered(systems[name]) for name in names}
-    found = _ranking_table(data, {name: ranked[name] for name in names}, ordered)
+    best = {name: ranked[name] for name in names}
+    found = replace(_ranking_table(data, best, ordered), notes=tuple(_said(rows, best, ordered)))
     table = replace(
         _system_table(ordered),
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
@@ -70,61 +81,103 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
 def ranks(of: Ranked) -> str:
     """Return how a judge ranks systems, such as "ranks 9 systems: 31 of 36 pairs decided, ..."."""
     decided, inverted = of[_DECIDED], of[_INVERTED]
-    pairs = f"{round((decided.estimate or 0.0) * decided.n)} of {counted(decided.n, 'pair')}"
+    pairs = f"{_decided(decided)} {'pair' if decided.n == 1 else 'pairs'}"
     expected = counted(round(inverted.estimate or 0.0), "expected inversion")
     within = f" [{inverted.lower:.0f}, {inverted.upper:.0f}]" if inverted.lower is not None else ""
     return f"ranks {counted(decided.n_items, 'system')}: {pairs} decided, {expected}{within}"
 
 
-def _next_labels(ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]) -> Iterator[str]:
-    """Yield which labels to buy next, by the best judge that leaves a pair open."""
-    for name, of in ranked.items():
-        if (forecast := of.get("pairs_decided_next")) and forecast.estimate is not None:
-            counts = {
-                system: round(row.estimate or 0.0)
-                for system, metrics in systems[name].items()
-                if (row := metrics.get("system_labels_next"))
-            }
-            chosen = [f"{count} of {system}" for system, count in counts.items() if count]
-            yield (
-                f"Label next, by {name}: {', '.join(chosen)}. Forecast: "
-                f"{forecast.estimate:.1f} pairs decided, {forecast.floor or 0.0:.1f} if as many "
-                "labels are spread evenly; today's differences taken as true."
-            )
-            return
+def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
+    """Return why no judge's ranking of the systems is known; "" where none is asked for."""
+    systems = {*data.truth.system} - {""}
+    if len(systems) < 2 or is_of_pairs(data):
+        return ""
+    missing = {
+        str(row.scope["system"]): max(0, MIN_LABELS - row.n)
+        for row in sorted(rows, key=lambda row: row.n)
+        if row.metric == _CORRECTED
+    }
+    counts = {system: missing.get(system, MIN_LABELS) for system in sorted(systems)}
+    short = [f"{count} of {system}" for system, count in counts.items() if count]
+    return (
+        f"Systems are not ranked: each of two needs {MIN_LABELS} items that people or known "
+        f"answers label. Missing: {', '.join(short[:_MOST_NAMED])}"
+        f"{' and more' if len(short) > _MOST_NAMED else ''}."
+    )
+
+
+def _said(
+    rows: Sequence[ResultRow], ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
+) -> Iterator[str]:
+    """Yield which items are left out, and which labels to buy next by the best judge."""
+    if tied := max((row.estimate or 0.0 for row in rows if row.metric == _TIED), default=0.0):
+        are = "is" if tied == 1 else "are"
+        yield (
+            f"{counted(round(tied), 'item')} with as many people for one verdict as for the other "
+            f"{are} left out."
+        )
+    name, of = next(iter(ranked.items()))
+    if (forecast := of.get("pairs_decided_next")) and forecast.estimate is not None:
+        counts = {
+            system: round(row.estimate or 0.0)
+            for system, metrics in systems[name].items()
+            if (row := metrics.get("system_labels_next"))
+        }
+        chosen = [f"{count} of {system}" for system, count in counts.items() if count]
+        yield (
+            f"Label next, by {name}: {', '.join(chosen)}. Forecast: "
+            f"{forecast.estimate:.1f} pairs decided, {forecast.floor or 0.0:.1f} if as many "
+            "labels are spread evenly; today's differences taken as true."
+        )
 
 
 def _ranking_table(
     data: SweepData, ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
 ) -> Table:
-    lines = [
-        Row(
-            (
-                name,
-                ranks(of),
-                figure(of["ranking_tau"], 2) if "ranking_tau" in of else ABSENT,
-                _one_correction(of.get("one_correction")),
-            )
-        )
-        for name, of in ranked.items()
-    ]
-    labels = sum(map(bool, data.truth.label))
+    figures = {name: dict(_cells_of_ranking(of)) for name, of in ranked.items()}
+    headings = list(dict.fromkeys(heading for cells in figures.values() for heading in cells))
+    best, of = next(iter(ranked.items()))
     return Table(
         RANKING,
-        f"Fewest expected inversions first. {len(data.samples.arm):,} judgements of "
-        f"{len(data.truth.label):,} items, {labels:,} with a known answer.",
-        ("judge", "ranking", "τ", "one correction?"),
-        tuple(lines),
-        notes=tuple(_next_labels(ranked, systems)),
+        f"{best} {ranks(of)}. {len(data.samples.arm):,} judgements of "
+        f"{len(data.truth.label):,} items, {_labelled(data):,} with a label or known answer.",
+        ("judge", *headings),
+        tuple(
+            Row((name, *(cells.get(heading, ABSENT) for heading in headings)))
+            for name, cells in figures.items()
+        ),
         methods=(
-            "Decided: the order by people is shown; at most 5% of rankings have a wrong one. "
-            "Inverted: the judge's own means say the opposite of people. One correction for all "
-            f"systems needs equal error rates: p at least 0.05, power {POWER:g} to find rates "
+            "Fewest expected inversions first. Decided: the order by people is shown; at most 5% "
+            "of rankings have a wrong one. Inverted: the judge's own means say the opposite of "
+            "people. One correction for all systems needs equal error rates: p at least 0.05, "
+            f"power {POWER:g} to find rates "
             f"{APART:g} apart.",
         ),
-        words=2,
         imported=True,
     )
+
+
+def _labelled(data: SweepData) -> int:
+    """Return how many items have a known answer; without any, a label of people."""
+    known = sum(map(bool, data.truth.label))
+    return known or len({item for given in data.people for item in given.item.tolist()})
+
+
+def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
+    yield "pairs decided", _decided(of[_DECIDED])
+    yield "inversions", figure(of[_INVERTED], 0)
+    if "ranking_tau" in of:
+        yield "τ", figure(of["ranking_tau"], 2)
+    for heading, metrics in _AGREEMENT.items():
+        for row in (of[metric] for metric in metrics if metric in of):
+            if row.estimate is not None:
+                yield heading, figure(row, 2)
+                break
+    yield "one correction?", _one_correction(of.get("one_correction"))
+
+
+def _decided(row: ResultRow) -> str:
+    return f"{round((row.estimate or 0.0) * row.n)} of {row.n}"
 
 
 def _one_correction(row: ResultRow | None) -> str:

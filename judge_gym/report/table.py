@@ -110,24 +110,50 @@ class TerminalTable:
 
         table = self.table
         mark = f" ({', '.join(self.marks)})" if self.marks else ""
-        indent = GAP if any(row.heading for row in table.rows) else 0
-        widths = self._widths(options.max_width - indent)
         if table.title:
             yield Text(f"{table.title}{mark}", style="bold")
         if table.explanation:
             yield Text(table.explanation, style="dim")
-        yield self._grid(widths, [table.columns], indent, style="underline")
-        for heading, rows in table.sections():
-            if heading:
-                yield Text(heading, style="italic")
-            if cells := [row.cells for row in rows if row.cells]:
-                yield self._grid(widths, cells, indent)
+        room = options.max_width - (GAP if any(row.heading for row in table.rows) else 0)
+        for number, chosen in enumerate(self._side_by_side(room)):
+            if number:
+                yield Text("")
+            yield from self._rows(self._widths(room, chosen), chosen)
         for note in table.notes:
             yield Text(f"  {note}", style="dim")
         yield Text("")
 
-    def _widths(self, room: int) -> list[int]:
-        """Return the width of each column.
+    def _rows(self, widths: Sequence[int], chosen: Sequence[int]) -> "RenderResult":
+        """Yield the headings of these columns, and all rows below their headings."""
+        from rich.text import Text
+
+        indent = GAP if any(row.heading for row in self.table.rows) else 0
+        yield self._grid(widths, chosen, [self.table.columns], indent, style="underline")
+        for heading, rows in self.table.sections():
+            if heading:
+                yield Text(heading, style="italic")
+            if cells := [row.cells for row in rows if row.cells]:
+                yield self._grid(widths, chosen, cells, indent)
+
+    def _side_by_side(self, room: int) -> list[list[int]]:
+        """Return which columns stand beside each other: all, or parts that each begin with words.
+
+        Numbers that do not fit unbroken beside names come below, so that names keep their room.
+        """
+        words = list(range(self.table.words))
+        parts = [words[:]]
+        taken = start = sum(min(self._longest_word(place), LONGEST_NAME) + GAP for place in words)
+        for place in range(len(words), len(self.table.columns)):
+            width = self._longest_word(place) + GAP
+            if taken + width > room + GAP and len(parts[-1]) > len(words):
+                parts.append(words[:])
+                taken = start
+            parts[-1].append(place)
+            taken += width
+        return parts
+
+    def _widths(self, room: int, chosen: Sequence[int]) -> list[int]:
+        """Return the width of each of these columns.
 
         Where room is missing, columns of words wrap between words first, then headings of numbers
         do, and only then names break.
@@ -138,14 +164,14 @@ class TerminalTable:
         widths = [
             max(
                 [
-                    cell_len(heading),
+                    cell_len(table.columns[place]),
                     *(cell_len(row.cells[place]) for row in table.rows if row.cells),
                 ]
             )
-            for place, heading in enumerate(table.columns)
+            for place in chosen
         ]
         words = [place for place in range(table.words) if table.columns[place] not in self.unbroken]
-        longest = [self._longest_word(place) for place in range(len(widths))]
+        longest = [self._longest_word(place) for place in chosen]
         for places, floors in (
             (words, [min(word, LONGEST_NAME) for word in longest]),
             (range(table.words, len(widths)), longest),
@@ -167,7 +193,12 @@ class TerminalTable:
         return max(map(cell_len, parts), default=0)
 
     def _grid(
-        self, widths: Sequence[int], rows: Iterable[Sequence[str]], indent: int, style: str = ""
+        self,
+        widths: Sequence[int],
+        chosen: Sequence[int],
+        rows: Iterable[Sequence[str]],
+        indent: int,
+        style: str = "",
     ) -> "Padding":
         """Return rows as columns of these widths, so that the parts of a table stand aligned."""
         from rich.padding import Padding
@@ -175,13 +206,13 @@ class TerminalTable:
         from rich.text import Text
 
         grid = Grid(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
-        for place, width in enumerate(widths):
+        for place, width in zip(chosen, widths, strict=True):
             side: Literal["left", "right"] = "left" if place < self.table.words else "right"
             grid.add_column(justify=side, width=width, overflow="fold")
         for cells in rows:
             grid.add_row(
-                *(Text(self._hung(cell, place, widths[place]), style=style)
-                  for place, cell in enumerate(cells))
+                *(Text(self._hung(cells[place], place, width), style=style)
+                  for place, width in zip(chosen, widths, strict=True))
             )  # fmt: skip
         return Padding(grid, (0, 0, 0, indent), expand=False)
 
@@ -195,18 +226,39 @@ class TerminalTable:
         return "\n".join(wrap(cell, width, subsequent_indent=" " * GAP, break_on_hyphens=False))
 
 
-def without_empty_rows(table: Table) -> Table:
-    """Return a table without the rows in which every number is missing; a note counts them."""
+def without_empty(table: Table) -> Table:
+    """Return a table without columns and rows of missing numbers alone; a note counts the rows."""
     kept = tuple(
         row
         for row in table.rows
         if not row.cells or any(cell not in ("", ABSENT) for cell in row.cells[table.words :])
     )
     empty = len(table.rows) - len(kept)
-    if not empty or table.words == len(table.columns):
+    if table.words == len(table.columns):
         return table
-    note = f"{counted(empty, 'row')} without a figure {'is' if empty == 1 else 'are'} left out."
-    return replace(table, rows=kept, notes=(*table.notes, note))
+    if empty:
+        note = f"{counted(empty, 'row')} without a figure {'is' if empty == 1 else 'are'} left out."
+        table = replace(table, rows=kept, notes=(*table.notes, note))
+    return _without_empty_columns(table)
+
+
+def _without_empty_columns(table: Table) -> Table:
+    filled = [
+        place
+        for place in range(len(table.columns))
+        if place < table.words
+        or any(row.cells[place] not in ("", ABSENT) for row in table.rows if row.cells)
+    ]
+    outcome = table.outcome
+    return replace(
+        table,
+        columns=tuple(table.columns[place] for place in filled),
+        rows=tuple(
+            replace(row, cells=tuple(row.cells[place] for place in filled)) if row.cells else row
+            for row in table.rows
+        ),
+        outcome=filled.index(outcome) if outcome in filled else None,
+    )
 
 
 _READ_AS_MARKUP = re.compile(r"([\\`*_\[\]<>&~|#$!])")

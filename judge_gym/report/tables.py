@@ -20,7 +20,7 @@ from judge_gym.report.scopes import (
     short_label,
     subject_columns,
 )
-from judge_gym.report.table import Row, Table, without_empty_rows
+from judge_gym.report.table import Row, Table, without_empty
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -90,7 +90,7 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     tables += [_table(under_own_rubrics(kind), mixed) for kind in across]
     tables += [_table(kind, plain) for kind in registry.tables() if not kind.across]
     tables += [_others(plain), _reasons(rows)]
-    return [table for table in map(without_empty_rows, tables) if table.rows]
+    return [table for table in map(without_empty, tables) if table.rows]
 
 
 def _mixes(row: ResultRow) -> bool:

@@ -53,6 +53,7 @@ TABLES = (
             Figure("system_error", "0-1 scale", _SYSTEMS),
             Figure("system_error_shared_correction", "0-1 scale", _SYSTEMS),
             Figure("pairs_decided_next", "pairs", _PARTLY),
+            Figure("items_tied", "items", f"{_SYSTEMS}, some of which as many pass as fail"),
         ),
         columns=(
             Column("decided", "pairs_decided"),
@@ -65,6 +66,7 @@ TABLES = (
             Column("with one correction", "system_error_shared_correction"),
             Column("decided next", "pairs_decided_next"),
             Column("if spread evenly", "pairs_decided_next", "floor"),
+            Column("items without a majority", "items_tied", digits=0),
         ),
         formulas=(
             "people's mean of a system = mean of labels + λ·(mean score − mean score of labelled)",
@@ -171,9 +173,13 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
         return
     of_items = np.array([named[item] for item in group.items], dtype=np.str_)
     names = sorted({*of_items.tolist()} - {""})
-    people = _people(group)
+    people, tied = _people(group)
     if len(names) < 2 or not np.isfinite(people).any():
         return
+    if tied:
+        n = tied + int(np.isfinite(people).sum())
+        estimate = Estimate("items_tied", tied, None, None, n, n, unit="items")
+        yield group.row(estimate, group.own_arms, p_adjusted=None)
     for number, judge in enumerate(group.judges):
         arms = group.own_arms[number]
         judged = _judged(group, number, people, of_items, names)
@@ -190,24 +196,25 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
             yield group.row(estimate, [arms], judge=judge.model, system=first, rival=second)
 
 
-def _people(group: Group) -> FloatArray:
-    """Return what people say of each item, on 0 to 1, NaN without a label.
+def _people(group: Group) -> tuple[FloatArray, int]:
+    """Return what people say of each item, on 0 to 1, NaN without a label, and the number of ties.
 
     The known answer; without any, what people's labels make: of two stages by vote, else their
-    mean.
+    mean. A tie has none.
     """
     truth = truth_of_single(group)
     if truth is not None and truth.any():
-        return np.where(truth > 0, (truth - 1) / (group.n_stages - 1), np.nan)
+        return np.where(truth > 0, (truth - 1) / (group.n_stages - 1), np.nan), 0
     people = np.full(len(group.items), np.nan)
+    labelled = np.zeros(len(group.items), dtype=np.bool_)
     for given in group.data.people:
         if uses(group.own_arms[0], given):
             labels = labels_of_arms(group.own_arms[0])
-            made = known_stages(
-                verdicts_of_people(group, given, labels), by_vote=group.n_stages == 2
-            )
+            verdicts = verdicts_of_people(group, given, labels)
+            made = known_stages(verdicts, by_vote=group.n_stages == 2)
             people = np.where(np.isfinite(made), (made - 1) / (group.n_stages - 1), people)
-    return people
+            labelled[verdicts.item] = True
+    return people, int(np.count_nonzero(labelled & ~np.isfinite(people)))
 
 
 def _judged(

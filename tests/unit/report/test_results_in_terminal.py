@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from deployments.cli import results
-from judge_gym.report.table import Row, Table, TerminalTable, plain_table, without_empty_rows
+from judge_gym.report.table import Row, Table, TerminalTable, plain_table, without_empty
 from support.command_line import SWEEPS
 
 TABLE = Table(
@@ -53,6 +53,25 @@ def test_names_fold_and_numbers_stay_whole_in_a_narrow_terminal() -> None:
     assert "".join(line[:31].strip() for line in lines[3:-1]) == name
 
 
+def test_numbers_that_do_not_fit_beside_names_come_below_with_the_names() -> None:
+    cells = ("a-long-judge", "0.91 [0.87, 0.95]", "0.72 [0.66, 0.79]", "0.50 [0.40, 0.60]")
+    table = Table("T", "", ("judge", "P", "Q", "R"), (Row(cells), Row(("b", "1", "2", "3"))))
+    assert printed(table, width=52) == [
+        "T",
+        "judge                         P                  Q",
+        "a-long-judge  0.91 [0.87, 0.95]  0.72 [0.66, 0.79]",
+        "b                             1                  2",
+        "",
+        "judge                         R",
+        "a-long-judge  0.50 [0.40, 0.60]",
+        "b                             3",
+        "",
+    ]
+    assert [line for line in printed(table, width=80) if line.startswith("b ")] == [
+        "b                             1                  2                  3"
+    ]
+
+
 def test_a_label_that_wraps_does_not_read_as_another_row() -> None:
     label = "all judges on democratic backsliding, evidence first, cleaned evidence"
     rows = tuple(Row((label, "0.28 [0.15, 0.41]"), heading="H1") for _ in range(2))
@@ -68,11 +87,13 @@ def test_a_label_that_wraps_does_not_read_as_another_row() -> None:
 
 def test_rows_without_a_figure_are_counted_and_left_out() -> None:
     rows = (Row(("a", "0.5", "–")), Row(("b", "–", "–")), Row(("c", "–", "")), Row((), "heading"))
-    table = without_empty_rows(Table("T", "", ("judge", "P", "items"), rows, ("A note.",)))
+    table = without_empty(Table("T", "", ("judge", "P", "items"), rows, ("A note.",)))
     assert [row.cells[:1] for row in table.rows] == [("a",), ()]
     assert table.notes == ("A note.", "2 rows without a figure are left out.")
+    # "items" has no value in any row that is left.
+    assert (table.columns, table.rows[0].cells) == (("judge", "P"), ("a", "0.5"))
     words = plain_table("T", ("judge",), [["–"]])
-    assert without_empty_rows(words) == words
+    assert without_empty(words) == words
 
 
 def test_brackets_in_names_are_no_markup() -> None:
