@@ -30,6 +30,7 @@ from judge_gym.analysis.figures.outcomes import single_judges
 from judge_gym.analysis.figures.pairs import over_wordings
 from judge_gym.analysis.figures.people import people_figures
 from judge_gym.analysis.figures.systems import systems_ranked
+from judge_gym.analysis.figures.three_judges import orders_of_judges, three_judges
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
 from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError
@@ -89,7 +90,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for group in groups
         for figures in (
             *(single_judges, accuracies, agreements, people_figures, votes),
-            systems_ranked,
+            *(systems_ranked, three_judges),
         )
         for row in figures(group)
     ]
@@ -104,6 +105,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
+    rows += orders_of_judges(data, groups, rows)
     compared = compared_answers(recorded, read.windows, rubric.scale_size)
     return Audited(
         data, tuple(rows), repeats.too_few, read.windows, experiments, read.unread, repeats,
