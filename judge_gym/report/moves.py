@@ -116,7 +116,7 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
     A mean over few judges that move by unlike amounts has a wide interval, though each moves.
     """
     shown = {(_label(row), row.metric) for row in pooled if stands(row)}
-    over_judges = {row.scope["axis"] for row in pooled}
+    over_judges = {row.scope.get("axis") for row in pooled}
     found = []
     for (label, metric), of in _contrasts(rows).items():
         axis = str(of[0].scope["axis"])
