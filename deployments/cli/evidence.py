@@ -118,11 +118,17 @@ def bundles(
         return
     for plan, means in shown:
         rows = [
-            (place, "; ".join(titles[documents[key]] for key in keys), f"{mean:.2f}")
+            (
+                place,
+                "; ".join(titles[documents[key]] for key in keys),
+                len(keys),
+                f"{mean:.2f}",
+            )
             for place, (keys, mean) in enumerate(zip(plan.groups, means, strict=True), start=1)
         ]
-        title = f"Bundles {plan.plan}: mean similarity {sum(means) / len(means):.2f}, {plan.digest}"
-        show_table(title, ("bundle", "titles", "similarity"), rows)
+        mean = sum(means) / len(means)
+        title = f"Bundles {plan.plan}: {len(rows)}, mean similarity {mean:.2f}, {plan.digest}"
+        show_table(title, ("bundle", "titles", "documents", "similarity"), rows)
 
 
 def collect(

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -349,7 +349,7 @@ def read_field(model: type[BaseModel], name: str, node: Node) -> Any:
             return tuple(read_model(entry_models[0], entry) for entry in node.value)
         return _read_value(model, name, node)
     inner = models_of(annotation)
-    if inner and (isinstance(node.value, Mapping) or not _takes_more_than_models(annotation)):
+    if inner and (isinstance(node.value, Mapping) or not _takes_more_than_models(model, name)):
         return read_model(_of_kind(inner, node), node)
     return _read_value(model, name, node)
 
@@ -378,7 +378,12 @@ def missing(place: Place, name: str, legal: str) -> ConfigError:
     return below.problem("is missing", f"Give {legal}.")
 
 
-def _takes_more_than_models(annotation: Any) -> bool:
+def _takes_more_than_models(model: type[BaseModel], name: str) -> bool:
+    """Whether the field takes words too: in a union, or those of a validator of its own."""
+    field = model.model_fields[name]
+    if any(isinstance(some, BeforeValidator) for some in field.metadata):
+        return True
+    annotation = field.annotation
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
     return any(member is not type(None) and not models_of(member) for member in members)
 

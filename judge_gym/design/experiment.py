@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from judge_gym.design.actors import ACTORS_FORMS, Actors
-from judge_gym.design.bundles import Bundles
+from judge_gym.design.bundles import BUNDLE_FORMS, BundlePlan, Bundles
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.names import TaskType
 from judge_gym.design.rubric import Rubric, is_of_values, pair_rubric, rubric_faults
@@ -330,7 +330,7 @@ class Experiment(Frozen):
     """Whether the probe is a new conversation or follows the judge's own reasoning."""
     bundle_size: Annotated[int, Axis()] = Field(default=1, ge=1, le=20)
     """Documents judged together as one item, grouped by seed."""
-    bundles: Annotated[Bundles, Axis()] = Bundles()
+    bundles: Annotated[BundlePlan, Axis(), Legal(BUNDLE_FORMS)] = Bundles()
     """Which documents are judged together, in the place of `bundle_size`: drawn at random, alike,
     or unlike. How evidence is bundled is part of the instrument."""
     rubric: Annotated[RubricSource, Axis(), Legal(RUBRIC_FORMS)] = RubricSource(kind="own")

@@ -25,6 +25,7 @@ from judge_gym.metrics.expert_labels import (
     prediction_powered_mean,
     stratified_mean,
 )
+from judge_gym.metrics.inference import welch
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.seeds import derive_seed
@@ -203,16 +204,13 @@ class _Figures:
         self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]
     ) -> Estimate:
         """Return the difference of the judge's own means; t interval after Welch."""
-        from scipy.stats import ttest_ind
-
         one, other = self.judged[first], self.judged[second]
         n = len(one) + len(other)
         at = float(other.mean() - one.mean())
         found = Estimate("judge_difference", at, None, None, n, n, method="t interval, Welch")
         if min(len(one), len(other)) < 2 or not (np.ptp(one) or np.ptp(other)):
             return with_interval(found, None, bounds)
-        interval = ttest_ind(other, one, equal_var=False).confidence_interval()
-        return with_interval(found, (float(interval.low), float(interval.high)), bounds)
+        return with_interval(found, welch(one, other)[0], bounds)
 
     def _own_mean(self, metric: str, values: FloatArray) -> Estimate:
         return mean_over_items(metric, values, n=len(values), unit="score", bounds=self.bounds)

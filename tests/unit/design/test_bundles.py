@@ -84,3 +84,18 @@ def test_bundles_and_bundle_size_exclude_each_other(write_blocks):
     block = "blocks:\n  - concept: c\n    model: sim/calm-1\n    bundle_size: 2\n"
     with pytest.raises(ConfigError, match="leave bundle_size out"):
         load_sweep(write_blocks(block + "    bundles: {by: similar, size: 5}\n"))
+
+
+@pytest.mark.parametrize(
+    "plan", ["{by: similar}", "{by: random}", "{seed: 3}", "{by: spread, size: 1}"]
+)
+def test_a_plan_without_a_size_bundles_nothing_and_is_refused(write_blocks, plan):
+    block = f"blocks:\n  - concept: c\n    model: sim/calm-1\n    bundles: {plan}\n"
+    with pytest.raises(ConfigError, match=r"size is missing.*2 to 20"):
+        load_sweep(write_blocks(block))
+
+
+def test_documents_one_by_one_stand_beside_bundles_in_a_list(write_blocks):
+    block = "blocks:\n  - concept: c\n    model: sim/calm-1\n    bundles: [none, {size: 5}]\n"
+    loaded = load_sweep(write_blocks(block))
+    assert [str(one.bundles) for one in loaded.experiments()] == ["none", "random, 5"]

@@ -28,6 +28,7 @@ from judge_gym.metrics.inference import (
     sign_flip_p,
     standardised_effects,
     unpaired_contrast,
+    welch,
 )
 from judge_gym.metrics.polarization import g_test
 
@@ -273,6 +274,22 @@ def test_two_judges_on_the_same_benchmark(build_verdicts, rng):
     assert (found.estimate, found.p) == (0.75, 0.25)
     wide = build_verdicts([[[(1, 2)]], [[1]]])
     assert "name several stages" in accuracy_by_pair(wide, truth[:1], rng)[0, 1].reason
+
+
+@pytest.mark.filterwarnings("error")
+def test_welch_is_scipys_and_takes_a_side_of_equal_values(rng):
+    first, second = rng.normal(size=9), rng.normal(0.5, 2.0, size=14)
+    (low, high), p = welch(first, second)
+    other = stats.ttest_ind(second, first, equal_var=False)
+    assert ((low, high), p) == (
+        pytest.approx(other.confidence_interval()),
+        pytest.approx(other.pvalue),
+    )
+    # Without spread on one side it is the t test of the other: mean 2, variance 1, df 2.
+    (low, high), p = welch(np.full(5, 1 / 3), np.array([1.0, 2.0, 3.0]))
+    half = float(stats.t.ppf(0.975, 2)) / 3**0.5
+    assert (low, high) == pytest.approx((5 / 3 - half, 5 / 3 + half))
+    assert p == pytest.approx(2 * float(stats.t.sf(5 / 3 * 3**0.5, 2)))
 
 
 def test_a_contrast_over_other_items_is_the_difference_of_their_means():
