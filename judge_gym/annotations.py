@@ -25,8 +25,9 @@ from judge_gym.design.config import (
 )
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
+from judge_gym.evidence.choosing import Chosen, ColumnNames, Only
 from judge_gym.evidence.normal_text import normal_line
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.evidence.row import Layout, Row
 
 Score = Literal["accuracy", "neg_rmse", "similarity"]
 """How well a label agrees with those of people: equal labels, -RMSE of numbers, or the overlap
@@ -91,15 +92,15 @@ class AnnotationMapping(Frozen):
 
     source: str = Field(min_length=1, max_length=300)
     """Where the labels come from, as a paper would cite it."""
-    columns: AnnotationColumns = AnnotationColumns()
-    """Which column holds what."""
-    only: Annotated[
-        dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
-    ] = Field(default_factory=dict)
+    columns: AnnotationColumns | ColumnNames = AnnotationColumns()
+    """Which column holds what; or, of files whose first line has no names, a list of the names of
+    all columns, in order, with item, annotator and label among them."""
+    only: Only = Field(default_factory=dict)
     """Column → its value, or its values, in the rows that are read: one of several scores, such as
     `only: {name: correctness}`. Other rows, and rows without the column, are left."""
     rows: str = ""
-    """Where the rows stand in a JSON file that is an object, such as `data.items`."""
+    """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
+    sheet of a workbook."""
     people: tuple[str, ...] = ("person", "human")
     """Values of the column `kind` that mark people."""
     judges: tuple[str, ...] = ("judge", "model")
@@ -110,6 +111,17 @@ class AnnotationMapping(Frozen):
     """What the labels are where `sets` does not say."""
     sets: dict[str, AnnotationSet] = Field(default_factory=dict)
     """File name without suffixes → what its labels are."""
+
+    @property
+    def holds(self) -> AnnotationColumns:
+        """Which column holds what."""
+        return AnnotationColumns() if isinstance(self.columns, tuple) else self.columns
+
+    @property
+    def chosen(self) -> Chosen:
+        """Which rows are read."""
+        names = self.columns if isinstance(self.columns, tuple) else ()
+        return Chosen(Layout(self.rows, names), self.only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +227,11 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     name = _name(file)
     described = mapping.sets.get(name, mapping.default)
     reading = _Reading(file, mapping, described)
-    for row in read_rows(file, mapping.rows):
-        if reading.chooses(row):
-            reading.take(row)
+    for row in mapping.chosen.rows(file):
+        reading.take(row)
     reading.check_repeated()
     if not reading.found:
-        raise reading.nothing()
+        raise DataFileError(f"{file} has no row.", "Check that it is the file of labels.")
     rows = tuple(
         Annotation(
             item, annotator, kind, tuple(sorted(labels)), reading.lines[item, annotator, kind]
@@ -245,42 +256,17 @@ class _Reading:
     lines: dict[tuple[str, str, Kind], int] = field(default_factory=dict)
     first: dict[tuple[str, str, Kind, str], Row] = field(default_factory=dict)
     """The row that each label is of."""
-    seen: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Column of `only` → its values in the rows."""
     repeated: list[DataFileError] = field(default_factory=list)
     """The rows that repeat a label of an earlier one."""
     count: int = 0
 
-    def chooses(self, row: Row) -> bool:
-        """Return whether `only` reads a row."""
+    def take(self, row: Row) -> None:
         if row.fault:
             raise row.error(self.file, row.fault)
-        for column, value in self.mapping.only.items():
-            written = self._as_text(row, column, row.values.get(column))
-            values = self.seen.setdefault(column, {})
-            if column in row.values and len(values) <= _MOST_NAMED:
-                values[written] = None
-            if column not in row.values or written not in (
-                (value,) if isinstance(value, str) else value
-            ):
-                return False
-        return True
-
-    def nothing(self) -> DataFileError:
-        """Return the error of a file without a row that is read."""
-        for column, values in self.seen.items():
-            there = ", ".join(map(repr, list(values)[:_MOST_NAMED]))
-            return DataFileError(
-                f"{self.file} has no row that `only` reads: {column} is {there or 'in no row'}.",
-                f"`only` has {column}: {self.mapping.only[column]!r}. Name what is there.",
-            )
-        return DataFileError(f"{self.file} has no row.", "Check that it is the file of labels.")
-
-    def take(self, row: Row) -> None:
         self.count += 1
         if self.count > MAX_ROWS:
             raise row.error(self.file, f"more than {MAX_ROWS} rows", "Split the file.")
-        columns = self.mapping.columns
+        columns = self.mapping.holds
         key = (
             self._text(row, columns.item),
             self._text(row, columns.annotator),
@@ -318,7 +304,7 @@ class _Reading:
 
     def _remedy(self, row: Row, first: Row) -> str:
         """Return what to do about a row that repeats a label of another."""
-        named = {*vars(self.mapping.columns).values(), *self.mapping.only}
+        named = {*vars(self.mapping.holds).values(), *self.mapping.only}
         differing = [
             column
             for column, value in row.values.items()
@@ -334,7 +320,7 @@ class _Reading:
         )
 
     def _kind(self, row: Row) -> Kind:
-        column = self.mapping.columns.kind
+        column = self.mapping.holds.kind
         if not column:
             return "person"
         written = self._text(row, column)
@@ -345,7 +331,7 @@ class _Reading:
         return kinds[written]
 
     def _labels(self, row: Row) -> Sequence[str]:
-        column = self.mapping.columns.label
+        column = self.mapping.holds.label
         value = row.value(self.file, column)
         parts: Sequence[Any] = value if isinstance(value, list) else [value]
         parts = [

@@ -9,12 +9,14 @@ from deployments.cli.options import (
     AllowUnreadable,
     AsJson,
     Everything,
+    RecordedColumns,
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
+    RecordedRows,
     RecordedTruth,
     ShowMapping,
     Yes,
@@ -61,6 +63,8 @@ def audit(
     scorer: RecordedCriteria = None,
     truth: RecordedTruth = "",
     cut: RecordedCuts = None,
+    rows: RecordedRows = "",
+    columns: RecordedColumns = "",
     show_mapping: ShowMapping = False,
     yes: Yes = False,
 ) -> None:
@@ -75,7 +79,8 @@ def audit(
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.derived import options_of
 
-    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as, yes=yes)
+    options = options_of(judges, scorer, truth, cut, rows, columns)
+    found = readings(files, mapping, options, read_as, yes=yes)
     if show_mapping:
         print_mappings(found)
         return

@@ -10,12 +10,14 @@ from deployments.cli.json_output import print_json
 from deployments.cli.options import (
     AllowUnreadable,
     AsJson,
+    RecordedColumns,
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
+    RecordedRows,
     RecordedTruth,
     Yes,
 )
@@ -138,6 +140,8 @@ def import_verdicts(
     scorer: RecordedCriteria = None,
     truth: RecordedTruth = "",
     cut: RecordedCuts = None,
+    rows: RecordedRows = "",
+    columns: RecordedColumns = "",
 ) -> None:
     """Import judgements recorded elsewhere, and mark them as imported.
 
@@ -148,7 +152,8 @@ def import_verdicts(
     from judge_gym.lab import importing
     from judge_gym.recorded.derived import options_of
 
-    found = readings(files, mapping, options_of(judges, scorer, truth, cut), read_as, yes=yes)
+    options = options_of(judges, scorer, truth, cut, rows, columns)
+    found = readings(files, mapping, options, read_as, yes=yes)
     for note in found.notes:
         console.print(note, markup=False)
     with database() as session:

@@ -32,7 +32,7 @@ Labels = Annotated[
     Path | None,
     typer.Option(
         "--labels",
-        help="People's labels of the items (CSV or JSONL), several a text.",
+        help="People's labels of the items (CSV, Excel, JSONL), several a text.",
         show_default="none",
     ),
 ]
@@ -61,7 +61,7 @@ OfFailure = Annotated[
 RecordedPaths = Annotated[
     list[Path],
     typer.Argument(
-        help="Inspect logs, promptfoo or AlpacaEval results, CSV, JSONL; or a folder.",
+        help="Inspect logs, promptfoo or AlpacaEval results, CSV, Excel, JSONL; or a folder.",
         show_default=False,
     ),
 ]
@@ -105,6 +105,22 @@ RecordedCuts = Annotated[
     list[float] | None,
     typer.Option("--cut", help="A score at which a new stage begins; may be repeated."),
 ]
+RecordedRows = Annotated[
+    str,
+    typer.Option(
+        "--rows",
+        help="Where the rows stand: a key such as data.items, or a sheet.",
+        show_default=False,
+    ),
+]
+RecordedColumns = Annotated[
+    str,
+    typer.Option(
+        "--columns",
+        help="Names of the columns of a file without a header: item,judge,score.",
+        show_default=False,
+    ),
+]
 ShowMapping = Annotated[
     bool,
     typer.Option("--show-mapping", help="Print the mapping that the format gives, and stop."),
@@ -144,14 +160,17 @@ def _columns(
     option: str, assignments: Sequence[str] | None, fields: Sequence[str]
 ) -> dict[str, str]:
     from judge_gym.errors import ConfigError
+    from judge_gym.evidence.choosing import KEYS, is_key
 
     columns: dict[str, str] = {}
     for assignment in assignments or ():
         field, equals, column = assignment.partition("=")
-        if not equals or not column or field not in fields or field in columns:
+        known = field in fields or is_key(field)
+        if not equals or not column or not known or field in columns:
             raise ConfigError(
                 f"{option} is {assignment!r}.",
-                f"Use FIELD=COLUMN, each field once, with a field of {', '.join(fields)}.",
+                "Use FIELD=COLUMN, each field once, with a field of "
+                f"{', '.join((*fields, *KEYS))}.",
             )
         columns[field] = column
     return columns

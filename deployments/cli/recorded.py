@@ -61,14 +61,14 @@ def readings(
         return _derived(paths, options, chosen, yes=yes)
     if options != Options():
         raise ConfigError(
-            "--judges, --scorer, --truth and --cut come without a mapping file.",
+            "--judges, --scorer, --truth, --cut, --rows and --columns come without a mapping file.",
             "Say the same in the mapping file: --show-mapping prints one to begin with.",
         )
     recorded, rubric = load_recorded(mapping)
     if recorded.format == "rows" and chosen in ("", "rows"):
         files = recorded_files(paths, recorded)
     else:
-        _, files = load_files(paths, chosen or recorded.format)
+        _, files = load_files(paths, chosen or recorded.format, recorded.layout)
     if recorded.join:
         files = joined(files, recorded.join)
     return Readings((Reading(files, recorded, rubric),))
@@ -81,11 +81,11 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
     from judge_gym.recorded.mapping import stages_rubric
     from judge_gym.recorded.proposing import propose
 
-    kind, files = load_files(paths, chosen)
+    kind, files = load_files(paths, chosen, options.layout)
     try:
         found = derived(files, kind, options)
     except NoMappingError as error:
-        if options != Options():
+        if options.of_the_format != Options():
             raise
         try:
             proposal = propose(files, kind)

@@ -23,7 +23,8 @@ MAX_TEXT_BYTES = 1_000_000
 """Maximum size of a sweep or rubric file."""
 DEFINITION = Path("definition")
 """Stands for the file of what was given as JSON."""
-CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv")
+WORKBOOK = ".xlsx"
+CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", WORKBOOK)
 COMPRESSED = ".gz"
 """May follow a suffix of a corpus file: the file is decompressed while it is read."""
 _SHOWN_NAMES = 3

@@ -16,7 +16,8 @@ from judge_gym.design.window import Window
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
 from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.evidence.row import Row
+from judge_gym.evidence.rows import read_rows
 
 ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
     "title": ("title", "headline", "name"),

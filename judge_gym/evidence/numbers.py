@@ -5,7 +5,7 @@ other value of the column has a point.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -58,8 +58,8 @@ WITHOUT = DecimalCommas({}, {})
 """Of files that have no decimal commas, since a comma separates their values."""
 
 
-class _Lines(Protocol):
-    """A reader of CSV, with the number of lines that it has read."""
+class Lines(Protocol):
+    """A reader of a table, with the number of lines that it has read."""
 
     line_num: int
 
@@ -68,11 +68,14 @@ class _Lines(Protocol):
     def __next__(self) -> list[str]: ...
 
 
-def decimal_commas(reader: _Lines, before: int = 0) -> DecimalCommas:
-    """Return how the columns of a file write numbers; `before` lines are read already."""
+def decimal_commas(reader: Lines, names: Sequence[str] = (), before: int = 0) -> DecimalCommas:
+    """Return how the columns of a file write numbers.
+
+    `names` are those of its columns, where its first line has none; `before` lines are read.
+    """
     commas: dict[str, int] = {}
     points: dict[str, int] = {}
-    header = next(reader, [])
+    header = names or next(reader, [])
     for cells in reader:
         for name, cell in zip(header, cells, strict=False):
             written = re.sub(_SPACES, "", cell.strip().lstrip("'\u2019"))

@@ -14,7 +14,8 @@ from judge_gym.design.rubric import FIRST, SECOND, TIE
 from judge_gym.design.window import PAIR_FIELDS, Window
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.documents import RawDocument, RawStream
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.evidence.row import Row
+from judge_gym.evidence.rows import read_rows
 from judge_gym.seeds import canonical_json
 
 _TITLE_CHARACTERS = 80

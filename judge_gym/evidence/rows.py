@@ -1,30 +1,34 @@
-"""Rows of JSONL, JSON and CSV files: values with line numbers.
+"""Rows of JSONL, JSON, CSV and Excel files: values with line numbers.
 
 A `.json` file holds an array of objects; one with an object a line is read as JSONL.
 
 `design.files` lists the files of a corpus.
 """
 
-import csv
 import gzip
 import json
 import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_LE
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from io import BytesIO, TextIOWrapper
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from judge_gym.design.config import COMPRESSED, corpus_suffix, shown
-from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
-from judge_gym.evidence.numbers import WITHOUT, DecimalCommas, decimal_commas, plain_number
+from judge_gym.design.config import COMPRESSED, WORKBOOK, corpus_suffix, shown
+from judge_gym.errors import DataFileError, EvidenceError
+from judge_gym.evidence.delimited import delimited_rows
+from judge_gym.evidence.row import (
+    MAX_ARRAY_BYTES,
+    MAX_ROW_CHARACTERS,
+    PLAIN,
+    Layout,
+    Row,
+    encoding_fault,
+    named_row,
+)
 
-MAX_ROW_CHARACTERS = 10_000_000
-"""Longest JSONL line in bytes and longest CSV value in characters that is read."""
-MAX_ARRAY_BYTES = 500_000_000
-"""Longest JSON array that is read; it is in memory as a whole."""
 NOT_JSON = "not JSON"
 _NO_ROWS = "neither an array of objects nor an object a line"
 _NO_ARRAY = f"{NOT_JSON}: {_NO_ROWS}"
@@ -36,66 +40,20 @@ _MOST_KEYS = 5
 """Most keys of such an object that a message names."""
 _OPENING = re.compile(r"\s*\[\s*")
 _SEPARATED = re.compile(r"\s*(?:,\s*|(?=\]\s*\Z))")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
-_QUOTED = re.compile(r'"[^"]*"')
+_JSON = (".json", ".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One record of a file, or the reason why it cannot be read."""
-
-    line: int
-    """Line of the file on which the record starts, from 1."""
-    values: dict[str, Any]
-    fault: str = ""
-    place: str = ""
-    """What the record is, in a file without lines, such as `sample 3, epoch 2`."""
-    numbers: DecimalCommas = WITHOUT
-    """How the columns of its file write numbers."""
-
-    @property
-    def where(self) -> str:
-        """Where the record is in its file."""
-        return self.place or f"line {self.line}"
-
-    def error(self, file: Path, what: str, remedy: str = "") -> DataFileError:
-        """Return an error that names the file and this line; long values are cut."""
-        return DataFileError(f"{file} {self.where}: {what[:500]}.", remedy[:500])
-
-    def value(self, file: Path, column: str) -> Any:
-        """Return the value of a column; raises `EvidenceError` if there is no such column."""
-        if column not in self.values:
-            there = ", ".join(map(repr, self.values))
-            meant = did_you_mean(column, list(self.values))
-            raise self.error(file, f"there is no {column!r}", f"{meant}The row has {there}.")
-        return self.values[column]
-
-    def number(self, file: Path, column: str, text: str) -> str:
-        """Return a value of a column with a point, where it is a number; any other unchanged.
-
-        Raises `DataFileError` where the column has numbers with a decimal comma and with a point.
-        """
-        found = plain_number(text, comma=self.numbers.are_in(column))
-        if (mixed := self.numbers.mixed(column)) and found.strip()[:1].isdecimal():
-            raise DataFileError(f"{file}: {mixed}.", "Write all numbers of a column in one way.")
-        return found
-
-
-def read_rows(file: Path, under: str = "") -> Iterator[Row]:
+def read_rows(file: Path, layout: Layout = PLAIN) -> Iterator[Row]:
     """Yield the records of `file` one at a time.
 
-    A file that ends in .gz is decompressed, and UTF-16 is decoded. With `under`, such as
-    `data.items`, the file is one JSON object that has the records there. A record that cannot be
-    read is a row with a fault. Raises `EvidenceError` when the file cannot be opened,
-    decompressed or parsed any further.
+    A file that ends in .gz is decompressed, and UTF-16 is decoded. `layout` says where the rows
+    stand, and names columns that no first line names. A record that cannot be read is a row with a
+    fault. Raises `EvidenceError` when the file cannot be opened, decompressed or parsed any
+    further.
     """
     try:
         with opened(file) as handle:
-            if under:
-                yield from _rows_under(file, handle, under)
-            else:
-                yield from _rows(corpus_suffix(file), file, handle)
+            yield from _rows(corpus_suffix(file), file, handle, layout)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataFileError(
             f"{file} cannot be decompressed: {error}.", "Download or compress it again."
@@ -104,10 +62,25 @@ def read_rows(file: Path, under: str = "") -> Iterator[Row]:
         raise unopened(file, error) from error
 
 
-def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
-    if suffix == ".csv":
-        return _csv_rows(file, handle)
-    return _array_rows(file, handle) if suffix == ".json" else _json_rows(handle)
+def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
+    columns = layout.columns
+    if suffix == WORKBOOK:
+        # openpyxl takes a part of a second to import, and few files are of it.
+        from judge_gym.evidence.workbooks import workbook_rows
+
+        return workbook_rows(file, handle, layout)
+    if suffix not in _JSON:
+        if layout.rows:
+            raise DataFileError(
+                f"{file}: rows is {layout.rows!r}, and a table in text has no keys or sheets.",
+                "Leave `rows` out: it is of JSON and of workbooks.",
+            )
+        return delimited_rows(file, handle, columns, spaced=suffix not in (".csv", ".tsv"))
+    if layout.rows:
+        return _rows_under(file, handle, layout)
+    if suffix == ".json":
+        return _array_rows(file, handle, columns)
+    return _json_rows(handle, columns)
 
 
 def opened(file: Path) -> BinaryIO:
@@ -148,8 +121,9 @@ def _opened(file: Path) -> BinaryIO:
     return file.open("rb")
 
 
-def _rows_under(file: Path, handle: BinaryIO, under: str) -> Iterator[Row]:
+def _rows_under(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
     """Yield the records of a list in a JSON object."""
+    under = layout.rows
     value = _object_of(file, handle, under)
     walked: list[str] = []
     for name in under.split("."):
@@ -167,7 +141,7 @@ def _rows_under(file: Path, handle: BinaryIO, under: str) -> Iterator[Row]:
             "Name the key of the list of objects.",
         )
     for number, one in enumerate(value):
-        yield replace(_object_row(number + 1, one), place=f"{under}[{number}]")
+        yield replace(_object_row(number + 1, one, layout.columns), place=f"{under}[{number}]")
 
 
 def _object_of(file: Path, handle: BinaryIO, under: str) -> Any:
@@ -201,79 +175,12 @@ def unopened(file: Path, error: OSError) -> EvidenceError:
     return DataFileError(f"{file} cannot be read: {error.strerror or error}.")
 
 
-def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
-    # The limit is global to the csv module. Raising it does not affect other readers.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
-    with TextIOWrapper(
-        content, encoding="utf-8-sig", errors="surrogateescape", newline=""
-    ) as handle:
-        first = handle.readline(MAX_ROW_CHARACTERS)
-        # A line in which Excel names the separator.
-        given = _SEPARATOR.fullmatch(first)
-        before = 1 if given else 0
-        if not given:
-            handle.seek(0)
-        delimiter = given[1] if given else _delimiter(first)
-        line = 1
-        try:
-            numbers = WITHOUT
-            if delimiter != ",":
-                numbers = decimal_commas(csv.reader(handle, delimiter=delimiter), before)
-                handle.seek(0)
-                for _ in range(before):
-                    handle.readline()
-            reader = csv.reader(handle, delimiter=delimiter)
-            header = next(reader, [])
-            _check_header(file, header)
-            while True:
-                line = before + reader.line_num + 1
-                cells = next(reader, None)
-                if cells is None:
-                    return
-                # Spreadsheets leave rows of empty cells below the last one.
-                if any(cell.strip() for cell in cells):
-                    yield _csv_row(line, header, cells, numbers)
-        except csv.Error as error:
-            raise DataFileError(
-                f"{file} line {line}: not CSV from here on: {error}.",
-                "Check the quotes around this value.",
-            ) from error
-
-
-def _delimiter(header: str) -> str:
-    """Return the separator: the most frequent of comma, semicolon and tab."""
-    outside = _QUOTED.sub("", header)
-    return max(",;\t", key=outside.count)
-
-
-def _check_header(file: Path, header: list[str]) -> None:
-    if header and header[0].lstrip().startswith("{"):
-        raise DataFileError(
-            f"{file} line 1: not CSV but JSON.", "Rename the file to end in .jsonl."
-        )
-    repeated = [name for place, name in enumerate(header) if name and name in header[:place]]
-    if repeated:
-        raise DataFileError(
-            f"{file} line 1: column {repeated[0]!r} is there twice.",
-            "Rename or remove one of them: which holds the values cannot be told.",
-        )
-    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
-        raise DataFileError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
-
-
-def _csv_row(line: int, header: list[str], cells: list[str], numbers: DecimalCommas) -> Row:
-    values = dict(zip(header, cells, strict=False))
-    if len(cells) != len(header):
-        return Row(line, values, f"{len(cells)} values under {len(header)} column names")
-    return Row(line, values, _encoding_fault(values), numbers=numbers)
-
-
-def _json_rows(handle: BinaryIO) -> Iterator[Row]:
+def _json_rows(handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
     for number, line in enumerate(_bounded_lines(handle), start=1):
         if len(line) > MAX_ROW_CHARACTERS:
             yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
         elif line.strip():
-            row = _json_row(number, line)
+            row = _json_row(number, line, columns)
             if row.fault.startswith(NOT_JSON) and _goes_on(line, handle):
                 yield Row(number, {}, CUT)
                 return
@@ -294,7 +201,7 @@ def _goes_on(line: bytes, handle: BinaryIO) -> bool:
     return True
 
 
-def _json_row(number: int, line: bytes) -> Row:
+def _json_row(number: int, line: bytes, columns: Sequence[str]) -> Row:
     try:
         values = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -303,16 +210,20 @@ def _json_row(number: int, line: bytes) -> Row:
         is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
         why = "a comment, which JSON does not have: remove it" if is_comment else error
         return Row(number, {}, f"{NOT_JSON}: {why}")
-    return _object_row(number, values)
+    return _object_row(number, values, columns)
 
 
-def _object_row(number: int, values: Any) -> Row:
+def _object_row(number: int, values: Any, columns: Sequence[str]) -> Row:
+    if columns and isinstance(values, list):
+        return named_row(number, columns, values)
+    if isinstance(values, list):
+        return Row(number, {}, "a JSON list, and no `columns` name what is in it")
     if not isinstance(values, dict):
         return Row(number, {}, "not a JSON object")
-    return Row(number, values, _encoding_fault(values))
+    return Row(number, values, encoding_fault(values))
 
 
-def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
+def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
     content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(
@@ -325,12 +236,12 @@ def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
         yield Row(1 + content.count(b"\n", 0, error.start), {}, "not UTF-8")
         return
     if opening := _OPENING.match(text):
-        yield from _entries(text, opening.end())
+        yield from _entries(text, opening.end(), columns)
         return
     if keys := _keys_of(text):
         yield Row(1, {}, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(text)}")
         return
-    for row in _json_rows(BytesIO(content)):
+    for row in _json_rows(BytesIO(content), columns):
         yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(NOT_JSON) else row
 
 
@@ -356,7 +267,7 @@ def _keys_of(text: str) -> str:
     return ", ".join(map(repr, list(value)[:_MOST_KEYS])) or "none"
 
 
-def _entries(text: str, start: int) -> Iterator[Row]:
+def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:
     """Yield the entries of an array whose first one starts here; nothing after a fault."""
     decode = json.JSONDecoder().raw_decode
     line, counted = 1, 0
@@ -367,7 +278,7 @@ def _entries(text: str, start: int) -> Iterator[Row]:
         except (ValueError, RecursionError) as error:
             yield Row(line, {}, f"{NOT_JSON}: {error}")
             return
-        yield _object_row(line, values)
+        yield _object_row(line, values, columns)
         separator = _SEPARATED.match(text, end)
         if separator is None:
             yield Row(line, {}, f"{NOT_JSON}: no comma or bracket after this entry")
@@ -382,10 +293,3 @@ def _bounded_lines(handle: BinaryIO) -> Iterator[bytes]:
         while len(rest) > MAX_ROW_CHARACTERS and not rest.endswith(b"\n"):
             rest = handle.readline(MAX_ROW_CHARACTERS + 1)
         yield line
-
-
-def _encoding_fault(values: dict[str, Any]) -> str:
-    for name, value in values.items():
-        if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-            return f"field {name!r} is not UTF-8"
-    return ""

@@ -12,7 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from judge_gym.design.config import corpus_files, shown
 from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
-from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT, Row, read_rows
+from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.row import Row
+from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT
 
 MAX_ROWS = 100_000
 """Most rows of one corpus."""
@@ -51,14 +53,16 @@ def read_typed_rows(
 
     `columns` are the fields of `form` that come from the file (default: all), and `more` holds
     values that all rows share. `numbers` are the fields that may be numbers as spreadsheets write
-    them. A field is read from the column of its name, whatever its case, or
-    from the column that `fields` names. Blank values count as missing. A row without an `id` is
-    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
-    and value for the first row that cannot be read, a repeated id, and a missing column.
+    them. A field is read from the column of its name, whatever its case, or from the column or
+    path that `fields` names; `fields` may have the keys of `choosing.KEYS`, too. Blank values count
+    as missing. A row without an `id` is named by its number. Other columns are ignored. Raises
+    `EvidenceError` with file, line, column and value for the first row that cannot be read, a
+    repeated id, and a missing column.
     """
-    reading = _Reading(form, columns or tuple(form.model_fields), fields or {}, numbers, more)
+    chosen, fields = beside_fields(fields or {}, form.model_fields)
+    reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, more)
     for file in corpus_files(path):
-        for row in read_rows(file):
+        for row in chosen.rows(file):
             reading.add(file, row)
     return reading.result(path)
 
@@ -78,6 +82,7 @@ class _Reading(Generic[R]):
         self._places: list[str] = []
         self._columns: dict[str, None] = {}
         self._used: dict[str, str] = {}
+        self._missing: dict[str, EvidenceError | None] = {}
 
     def add(self, file: Path, row: Row) -> None:
         """Add a row of the file."""
@@ -107,11 +112,12 @@ class _Reading(Generic[R]):
         """Return the rows; raises `EvidenceError` without any."""
         if not self._rows:
             raise DataFileError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
-        for field, column in self._fields.items():
-            if column not in self._columns:
+        for field, error in self._missing.items():
+            if error is not None:
+                column = self._fields[field]
                 raise DataFileError(
                     f"{path}: fields: {field} is {column!r}, and no row has such a column.",
-                    f"{did_you_mean(column, list(self._columns))}{_listed(self._columns)}",
+                    error.remedy,
                 )
         places, columns = tuple(self._places), tuple(self._columns)
         return TypedRows(tuple(self._rows.values()), places, columns, self._used)
@@ -120,13 +126,25 @@ class _Reading(Generic[R]):
         values = {}
         for name in self._names:
             column = self._column(file, row, name)
-            value = None if column is None else row.values.get(column)
+            value = None if column is None else self._value(file, row, name, column)
             if column is None or value is None or (isinstance(value, str) and not value.strip()):
                 continue
             if name in self._numbers and isinstance(value, str):
                 value = row.number(file, column, value)
             values[name], self._used[name] = value, column
         return values
+
+    def _value(self, file: Path, row: Row, name: str, column: str) -> Any:
+        """Return the value of a field; None where the row is without its column."""
+        if name not in self._fields:
+            return row.values.get(column)
+        try:
+            value = row.value(file, column)
+        except EvidenceError as error:
+            self._missing.setdefault(name, error)
+            return None
+        self._missing[name] = None
+        return value
 
     def _column(self, file: Path, row: Row, name: str) -> str | None:
         """Return the column of a field; None without one."""

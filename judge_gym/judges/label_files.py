@@ -20,8 +20,9 @@ from judge_gym.alike import said_alike
 from judge_gym.annotations import Annotation
 from judge_gym.counting import counted
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
-from judge_gym.errors import ConfigError, DataFileError, did_you_mean
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
+from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.row import Row
 from judge_gym.judges.newest_labels import (
     ABSTAIN,
     contradiction_error,
@@ -170,14 +171,14 @@ def collect_labels(
 
 
 def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> LabelFile:
-    """Read people's labels from a CSV, JSON or JSONL file.
+    """Read people's labels from a CSV, JSON, JSONL or Excel file.
 
     A row has `item` (its id or its 16-digit key), `annotator` and `label`, and may have
     `criterion`, `time` (ISO 8601; UTC without a zone) and `note`. A label is a number, the name of
     a verdict or step, several of them (a list, or text with `|` between them), or `abstain`; a row
-    without one is counted, not used. `fields` maps those that stand in other columns. Raises
-    `DataFileError` or `EvidenceError` with file, line, column and value for a row that does not
-    fit, and for contradictory labels (`collect_labels`).
+    without one is counted, not used. `fields` maps those that stand in other columns or paths, and
+    may have the keys of `choosing.KEYS`. Raises `DataFileError` or `EvidenceError` with file, line,
+    column and value for a row that does not fit, and for contradictory labels (`collect_labels`).
     """
     path = Path(path)
     if not path.exists():
@@ -185,9 +186,12 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
             f"There is no file {path}.", "Check the path, or make it: judge-gym judge label."
         )
     if corpus_suffix(path) not in CORPUS_SUFFIXES:
-        raise ConfigError(f"{path} is not a file of labels.", "Name a CSV, JSON or JSONL file.")
-    reading = _Reading(path, dict(fields or {}))
-    rows = [found for row in read_rows(path) if (found := reading.take(row)) is not None]
+        raise ConfigError(
+            f"{path} is not a file of labels.", "Name a CSV, JSON, JSONL or Excel file."
+        )
+    chosen, fields = beside_fields(fields or {})
+    reading = _Reading(path, fields)
+    rows = [found for row in chosen.rows(path) if (found := reading.take(row)) is not None]
     reading.check_fields()
     return collect_labels(rows, path, column=reading.used["label"], empty=reading.empty)
 
@@ -204,6 +208,7 @@ class _Reading:
         self._columns: dict[str, None] = {}
         self.used: dict[str, str] = {"label": fields.get("label", "label")}
         self.empty = 0
+        self._missing: dict[str, EvidenceError | None] = {}
 
     def take(self, row: Row) -> Annotation | None:
         if row.fault:
@@ -231,12 +236,12 @@ class _Reading:
         """Raise for a mapped column that no row has, and for a file without rows."""
         if not self._columns:
             raise DataFileError(f"{self._path} has no row.", "Check that it is a file of labels.")
-        for name, column in self._fields.items():
-            if column not in self._columns:
+        for name, error in self._missing.items():
+            if error is not None:
+                column = self._fields[name]
                 raise DataFileError(
                     f"{self._path}: fields: {name} is {column!r}, and no row has such a column.",
-                    f"{did_you_mean(column, list(self._columns))}"
-                    f"The columns are {', '.join(map(repr, self._columns))}.",
+                    error.remedy,
                 )
 
     def _column(self, row: Row, name: str) -> str | None:
@@ -260,7 +265,15 @@ class _Reading:
             )  # fmt: skip
         if column is not None:
             self.used[name] = column
-        return None if column is None else row.values.get(column)
+        if name not in self._fields:
+            return None if column is None else row.values.get(column)
+        try:
+            value = row.value(self._path, self._fields[name])
+        except EvidenceError as error:
+            self._missing.setdefault(name, error)
+            return None
+        self._missing[name] = None
+        return value
 
     def _text(self, row: Row, name: str, longest: int = _LONGEST) -> str:
         value = self._value(row, name)

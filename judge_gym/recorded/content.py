@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.rows import MAX_ARRAY_BYTES, Row, opened
+from judge_gym.evidence.row import MAX_ARRAY_BYTES, Row
+from judge_gym.evidence.rows import opened
 
 
 class Left(StrEnum):

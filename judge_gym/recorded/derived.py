@@ -3,11 +3,12 @@
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.recorded.columns import ColumnError, Source, text_at
+from judge_gym.evidence.columns import ColumnError, Source, text_at
+from judge_gym.evidence.row import PLAIN, Layout
 from judge_gym.recorded.derived_stages import Stages
 from judge_gym.recorded.files import RecordedFiles, name_of
 from judge_gym.recorded.mapping import Recorded
@@ -27,15 +28,34 @@ class Options:
     """A column with the known answer, such as `metadata.human` or `vars.label`."""
     cuts: Sequence[float] = ()
     """Scores at which a new stage begins."""
+    layout: Layout = PLAIN
+    """What files of rows do not say of themselves."""
+
+    @property
+    def of_the_format(self) -> "Options":
+        """What is said of more than where rows stand."""
+        return replace(self, layout=PLAIN)
 
 
 def options_of(
-    judges: str, criteria: Sequence[str] | None, truth: str, cuts: Sequence[float] | None
+    judges: str,
+    criteria: Sequence[str] | None,
+    truth: str,
+    cuts: Sequence[float] | None,
+    rows: str = "",
+    columns: str = "",
 ) -> Options:
-    """Return options as typed; raises `ConfigError` for a kind of judges that there is not."""
+    """Return options as typed; raises `ConfigError` for a kind of judges that there is not, and for
+    names of columns that cannot be used."""
     if judges not in ("", "models", "scorers"):
         raise ConfigError(f"--judges is {judges!r}.", "Use models or scorers.")
-    return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()))
+    names = tuple(name.strip() for name in columns.split(",")) if columns else ()
+    if len(set(names)) < len(names) or not all(names):
+        raise ConfigError(
+            f"--columns is {columns!r}.", "Name each column once, such as item,judge,score."
+        )
+    layout = Layout(rows, names)
+    return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()), layout)
 
 
 class NoMappingError(ConfigError):
@@ -63,6 +83,7 @@ def add_mapping(
     *,
     item: dict[str, Any],
     default_truth: str = "",
+    layout: Layout = PLAIN,
     **mapping: Any,
 ) -> None:
     """Add a mapping; a column of known answers counts where each of them is a stage."""
@@ -89,6 +110,7 @@ def add_mapping(
     decisions = mapping.pop("decisions", stages.decisions)
     given = {
         **mapping,
+        **layout.keys,
         "repeats": mapping.get("format", "rows") != "rows",
         "scale": stages.scale,
         "stages": () if stages.scale else stages.names,

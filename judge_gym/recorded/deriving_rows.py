@@ -1,6 +1,7 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -65,7 +66,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         bands = "the nearest whole ones" if scale.is_whole else "ten equal bands"
         found.notes.append(f"{verdict}: {unfit}, and are read as {bands}. {unfit.cut} reads two.")
     add_mapping(
-        found, rows, options, stages, name=named_by(files), concept=verdict,
+        found, rows, options, stages, layout=files.layout, name=named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
         item={"key": item,
               "text": columns["text"], "system": system if several else ""},
@@ -78,7 +79,7 @@ def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFi
     there, first = set(rows[0]), rows[0]
     judge = "judge[0]" if isinstance(first["judge"], list) else "judge"
     key = "{question_id}" + ("-{turn}" if "turn" in there else "")
-    described = {
+    described: dict[str, Any] = {
         "name": named_by(files), "source": "MT-bench judgements", "judge_column": judge,
         "unlisted": "unreadable", "default_truth": "",
     }  # fmt: skip

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from judge_gym.design.config import COMPRESSED, corpus_files
+from judge_gym.design.config import COMPRESSED, CORPUS_SUFFIXES, corpus_files, corpus_suffix
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.evidence.row import PLAIN, Layout, Row
+from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.content import Content
 from judge_gym.recorded.mapping import Recorded
 
@@ -22,14 +23,30 @@ class RecordedFiles:
     folder: Path
     contents: Mapping[Path, Content] = field(default_factory=dict)
     """The records of files of other tools, read already."""
-    under: str = ""
-    """Where the rows stand in a JSON file that is an object."""
+    layout: Layout = PLAIN
+    """What the files do not say of themselves."""
 
     def rows(self, file: Path) -> Iterable[Row]:
         """Return the records of one of the files."""
         if file in self.contents:
             return self.contents[file].rows
-        return read_rows(file, self.under)
+        return read_rows(file, self.layout)
+
+
+TABLES = (".txt", ".qrels")
+"""Further suffixes of tables in text."""
+
+
+def table_files(
+    path: Path, layout: Layout = PLAIN, suffixes: tuple[str, ...] = CORPUS_SUFFIXES
+) -> list[Path]:
+    """Return the files of a path as `corpus_files` does, and of a folder those with `suffixes`.
+
+    A file that is named may be a table in text, and of any suffix where its columns are named.
+    """
+    if path.is_file() and (layout.columns or corpus_suffix(path) in TABLES):
+        return [path]
+    return corpus_files(path, suffixes)
 
 
 def name_of(file: Path) -> str:
@@ -44,7 +61,7 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     """
     chosen: dict[Path, None] = {}
     for path in paths:
-        found = corpus_files(path)
+        found = table_files(path, recorded.layout)
         if path.is_dir() and (pattern := recorded.files):
             fitting = [file for file in found if file.match(pattern)]
             if not fitting:
@@ -57,7 +74,7 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     if len(paths) > 1:
         folder = Path(os.path.commonpath([file.parent.absolute() for file in chosen]))
         chosen = dict.fromkeys(file.absolute() for file in chosen)
-    return RecordedFiles(tuple(chosen), folder, under=recorded.rows)
+    return RecordedFiles(tuple(chosen), folder, layout=recorded.layout)
 
 
 def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from judge_gym.design.config import CORPUS_SUFFIXES, corpus_files, corpus_suffix
+from judge_gym.design.config import CORPUS_SUFFIXES, WORKBOOK, corpus_suffix
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
-from judge_gym.evidence.rows import Row, opened, read_rows, unopened
+from judge_gym.evidence.row import PLAIN, Layout, Row
+from judge_gym.evidence.rows import opened, read_rows, unopened
 from judge_gym.recorded.content import Content, Left
-from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.files import TABLES, RecordedFiles, table_files
 from judge_gym.recorded.inspect_logs import FINISHED, HEADER, STARTED, read_inspect
 from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
 from judge_gym.recorded.qrels import are_qrels, read_qrels
@@ -21,11 +22,11 @@ from judge_gym.seeds import sha256
 
 Format = Literal["inspect", "promptfoo", "alpaca_eval", "qrels", "rows"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-SUFFIXES = (*CORPUS_SUFFIXES, ".eval", ".txt", ".qrels")
+SUFFIXES = (*CORPUS_SUFFIXES, ".eval", *TABLES)
 READ = (
     "Formats read: logs of Inspect (.eval or JSON), results of promptfoo (JSON or JSONL), "
-    "annotations of AlpacaEval (JSON), qrels of TREC, and CSV, JSONL or JSON with a row for each "
-    "judgement."
+    "annotations of AlpacaEval (JSON), qrels of TREC, and CSV, TSV, .txt, Excel (.xlsx), JSONL or "
+    "JSON with a row for each judgement."
 )
 _READERS: Mapping[Format, Callable[[Path], Content]] = {
     "inspect": read_inspect,
@@ -37,28 +38,38 @@ _HEAD = 1 << 16
 Rows = list[dict[str, Any]]
 
 
-def format_of(file: Path) -> Format:
-    """Return the format of a file; raises `DataFileError` for one that is not read."""
+def format_of(file: Path, layout: Layout = PLAIN) -> Format:
+    """Return the format of a file; raises `DataFileError` for one that is not read.
+
+    A file of which something is said by `layout` is one of rows.
+    """
+    if layout != PLAIN:
+        return "rows"
     try:
         with opened(file) as handle:
             head = handle.read(_HEAD)
     except (OSError, EOFError) as error:
         raise unopened(file, OSError(0, str(error))) from error
+    suffix = corpus_suffix(file)
+    if suffix == WORKBOOK:
+        return "rows"
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
         if HEADER in names or STARTED in names:
             return "inspect"
         raise _unknown(file, "a zip file without header.json, so no log of Inspect")
-    if corpus_suffix(file) == ".eval" or b"\0" in head:
+    if suffix == ".eval" or b"\0" in head:
         raise _unknown(file, "neither text nor a complete zip file")
     text = head.decode("utf-8-sig", errors="replace").lstrip()
     if not text:
         raise _unknown(file, "an empty file")
-    if corpus_suffix(file) == ".csv":
+    if suffix in (".csv", ".tsv"):
         return "rows"
     if text[0] not in "{[" and are_qrels(text):
         return "qrels"
+    if suffix in TABLES:
+        return "rows"
     if text[0] not in "{[":
         raise _unknown(file, "neither JSON nor, by its name, CSV")
     if text[0] == "{":
@@ -107,15 +118,19 @@ def _unknown(file: Path, what: str) -> DataFileError:
     return DataFileError(f"{file} line 1: {what}.", READ)
 
 
-def load_files(paths: Sequence[Path], chosen: str = "") -> tuple[Format, RecordedFiles]:
+def load_files(
+    paths: Sequence[Path], chosen: str = "", layout: Layout = PLAIN
+) -> tuple[Format, RecordedFiles]:
     """Return the format of files, and the files with their judgements.
 
-    `chosen` is a format that is taken as given. Of a folder, files of another format are named
-    in the content of the first. Raises `ConfigError` for files of several tools, `DataFileError`
-    for a file that cannot be read.
+    `chosen` is a format that is taken as given, and `layout` is of files of rows. Of a
+    folder, files of another format are named in the content of the first. Raises `ConfigError` for
+    files of several tools, `DataFileError` for a file that cannot be read.
     """
     files = {
-        file.absolute(): path.is_dir() for path in paths for file in corpus_files(path, SUFFIXES)
+        file.absolute(): path.is_dir()
+        for path in paths
+        for file in table_files(path, layout, SUFFIXES)
     }
     if chosen and chosen not in FORMATS:
         raise ConfigError(f"--format is {chosen!r}.", f"Use one of {', '.join(FORMATS)}.")
@@ -123,7 +138,7 @@ def load_files(paths: Sequence[Path], chosen: str = "") -> tuple[Format, Recorde
     others: list[str] = []
     for file, of_folder in files.items():
         try:
-            formats[file] = chosen or format_of(file)
+            formats[file] = chosen or format_of(file, layout)
         except EvidenceError as error:
             if not of_folder or len(files) == 1:
                 raise
@@ -142,16 +157,20 @@ def load_files(paths: Sequence[Path], chosen: str = "") -> tuple[Format, Recorde
         raise ConfigError(f"{wrong[0]} is not a file of {kind}, as others are.", READ)
     if not chosen_files:
         raise DataFileError(f"{paths[0]}: no file that is read: {others[0]}", READ)
-    return kind, _files(paths, chosen_files, kind, others)
+    return kind, _files(paths, chosen_files, kind, others, layout)
 
 
 def _files(
-    paths: Sequence[Path], files: Sequence[Path], kind: Format, others: Sequence[str]
+    paths: Sequence[Path],
+    files: Sequence[Path],
+    kind: Format,
+    others: Sequence[str],
+    layout: Layout,
 ) -> RecordedFiles:
     folder = Path(os.path.commonpath([file.parent for file in files]))
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0].absolute()
-    contents = {file: _content(file, kind) for file in files}
+    contents = {file: _content(file, kind, layout) for file in files}
     if kind == "inspect":
         _leave_superseded(contents)
     if kind in _FINISH:
@@ -159,7 +178,7 @@ def _files(
         _FINISH[kind]([row.values for content in contents.values() for row in content.rows])
     if others:
         contents[folder] = Content(left={Left.OTHER_FILE: list(others)})
-    return RecordedFiles(tuple(files), folder, contents)
+    return RecordedFiles(tuple(files), folder, contents, layout)
 
 
 def _leave_superseded(contents: Mapping[Path, Content]) -> None:
@@ -216,7 +235,7 @@ def _taken_out(content: Content, seen: Counter[str]) -> tuple[list[Row], Counter
     return content.keep(is_new), times
 
 
-def _content(file: Path, kind: Format) -> Content:
+def _content(file: Path, kind: Format, layout: Layout) -> Content:
     if kind in _READERS:
         try:
             return _READERS[kind](file)
@@ -225,7 +244,7 @@ def _content(file: Path, kind: Format) -> Content:
                 f"{file}: not as {kind} writes it: {error}.", f"{READ} Force one with --format."
             ) from error
     content = Content()
-    for row in read_rows(file):
+    for row in read_rows(file, layout):
         if row.fault:
             raise row.error(file, row.fault, READ)
         content.rows.append(row)

@@ -6,12 +6,13 @@ from pathlib import Path
 from statistics import fmean
 
 from judge_gym.errors import did_you_mean
+from judge_gym.evidence.choosing import values_of
+from judge_gym.evidence.columns import as_text
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import read_rows
-from judge_gym.recorded.columns import as_text
 from judge_gym.recorded.files import RecordedFiles, items_file
 from judge_gym.recorded.judged import RecordedItem, Unread
-from judge_gym.recorded.mapping import Recorded, as_number, values_of
+from judge_gym.recorded.mapping import Recorded, as_number
 from judge_gym.recorded.record import Record, Refusals
 
 _LEFT_LABELS = {"was_cancelled": ("true",), "status": ("discarded", "draft", "pending")}

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from judge_gym.evidence.rows import Row
-from judge_gym.recorded.columns import ColumnError, Source, names_in, text_at
+from judge_gym.evidence.columns import ColumnError, Source, names_in, text_at
+from judge_gym.evidence.row import Row
 from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.files import RecordedFiles, name_of
 

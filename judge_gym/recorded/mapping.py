@@ -19,8 +19,10 @@ from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.choosing import ColumnNames, Only
+from judge_gym.evidence.columns import fault_of, names_in
 from judge_gym.evidence.numbers import plain_number
-from judge_gym.recorded.columns import fault_of, names_in
+from judge_gym.evidence.row import Layout
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
 """A stage, several stages, or an abstention."""
@@ -87,20 +89,14 @@ class _Columns(Frozen):
     @model_validator(mode="after")
     def _check_columns(self) -> Self:
         for name, value in self:
-            if name in self.columns and isinstance(value, str) and (fault := fault_of(value)):
+            if name in self.column_fields and isinstance(value, str) and (fault := fault_of(value)):
                 raise ValueError(f"{name} {fault}")
         return self
 
     @property
-    def columns(self) -> Collection[str]:
+    def column_fields(self) -> Collection[str]:
         """The fields that name columns."""
         return type(self).model_fields
-
-
-Only = Annotated[
-    dict[str, str | tuple[str, ...]], Legal("a mapping of columns to a value or several")
-]
-"""Column → its value, or its values, in what is read."""
 
 
 class ItemColumns(_Columns):
@@ -227,7 +223,11 @@ class Recorded(_Columns):
     """The verdicts by name, lowest first: in place of `rubric`. `decisions` and `truths` may add
     other values for them."""
     rows: str = _added()
-    """Where the rows stand in a JSON file that is an object, such as `data.items`."""
+    """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
+    sheet of a workbook."""
+    columns: ColumnNames = _added(())
+    """The names of the columns, in order, of files whose first line has none: CSV, tables with
+    tabs or spaces between values, sheets, and JSON with a list for each row."""
     only: Only = _added({})
     """Column → its value, or its values, in the rows that are read; others, and rows without the
     column, are counted and left."""
@@ -413,6 +413,11 @@ class Recorded(_Columns):
         return f"{said[0].upper()}{said[1:]}."
 
     @property
+    def layout(self) -> Layout:
+        """What its files do not say of themselves."""
+        return Layout(self.rows, self.columns)
+
+    @property
     def reads_names(self) -> bool:
         """Whether a column has a part of the file's name."""
         return "{file" in self.model_dump_json()
@@ -428,7 +433,7 @@ class Recorded(_Columns):
             raise ValueError(f"file_pattern is not a regular expression: {error}") from error
 
     @property
-    def columns(self) -> Collection[str]:
+    def column_fields(self) -> Collection[str]:
         """The fields that name columns."""
         return ("judge", "judge_column", "wording_column", "swapped_column", "window_column")
 
@@ -510,11 +515,6 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
     except ConfigError as error:
         at = tree.items["rubric"].place
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
-
-
-def values_of(chosen: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values of a column that `only` reads."""
-    return (chosen,) if isinstance(chosen, str) else chosen
 
 
 def as_number(written: str) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
-from judge_gym.recorded.columns import entries_at, list_in, names_in, root_of
+from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unread

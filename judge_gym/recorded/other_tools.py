@@ -9,7 +9,8 @@ from typing import Any
 from judge_gym.design.config import corpus_suffix
 from judge_gym.design.rubric import FIRST, SECOND, TIE
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.evidence.row import Row
+from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
 
 _GRADED = (

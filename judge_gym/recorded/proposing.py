@@ -93,6 +93,7 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
         "name": named_by(files),
         **({"join": join} if join else {}),
         **({"format": kind} if kind != "rows" else {}),
+        **files.layout.keys,
         "concept": "verdicts",
         "source": "recorded judgements",
         "judge": "{column}",

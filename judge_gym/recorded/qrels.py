@@ -18,7 +18,8 @@ def are_qrels(text: str) -> bool:
     """Whether a text begins as qrels: one of its first lines is a line of them."""
     fields = [line.split() for line in text.splitlines()[:_LINES]]
     return any(
-        len(one) == _FIELDS and one[1].isalnum() and as_number(one[3]) is not None for one in fields
+        len(one) == _FIELDS and one[1].lstrip("qQ").isdecimal() and as_number(one[3]) is not None
+        for one in fields
     )
 
 

@@ -6,8 +6,9 @@ Values only; `lab.importing` stores them.
 from pathlib import Path
 
 from judge_gym.alike import folded
-from judge_gym.errors import DataFileError, EvidenceError
-from judge_gym.recorded.columns import file_parts
+from judge_gym.errors import DataFileError
+from judge_gym.evidence.choosing import OnlyRows, values_of
+from judge_gym.evidence.columns import file_parts
 from judge_gym.recorded.decisions import Decisions
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.items import Described, described_items, item_of
@@ -19,7 +20,7 @@ from judge_gym.recorded.judged import (
     Recordings,
     Unread,
 )
-from judge_gym.recorded.mapping import Recorded, values_of
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.noting import Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
@@ -62,6 +63,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
         for why, names in content.left.items():
             reading.unread.left.setdefault(why, []).extend(names)
     if not reading.windows:
+        reading.check_any(files.paths[0])
         raise DataFileError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
             "Check that it is the recorded file.",
@@ -75,7 +77,7 @@ class _Reading:
     ) -> None:
         self.windows: dict[str, RecordedWindow] = {}
         self.unread = unread
-        self._missing: dict[str, EvidenceError | None] = {}
+        self._only = OnlyRows(recorded.only)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._decisions, self._noting = Decisions(recorded, n_stages), Noting(recorded, unread)
         self._systems = Systems(recorded)
@@ -83,29 +85,16 @@ class _Reading:
 
     def chooses(self, record: Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
-        if record.row.fault:
-            raise record.fault(record.row.fault)
-        chosen = all(
-            self._value_of(record, column) in values_of(value)
-            for column, value in self._recorded.only.items()
-        )
-        self.unread.others += not chosen
-        return chosen
+        return self._only.chooses(record.file, record.row, record.source)
 
-    def _value_of(self, record: Record, column: str) -> str | None:
-        """Return a column's value, None where a row is without it, and note in which it is."""
-        try:
-            text = record.text(column)
-        except EvidenceError as error:
-            self._missing.setdefault(column, error)
-            return None
-        self._missing[column] = None
-        return text
+    def check_any(self, file: Path) -> None:
+        """Raise `DataFileError` where `only` reads no row."""
+        self._only.check_any(file)
 
     def check_paths(self, files: RecordedFiles) -> None:
         """Raise `EvidenceError` for a column of `only`, or an entry of a list, that no row has."""
-        for error in filter(None, self._missing.values()):
-            raise error
+        self._only.check()
+        self.unread.others = self._only.left
         self._noting.check_lists(files)
 
     def take(self, record: Record) -> None:
@@ -178,7 +167,8 @@ class _Reading:
     def _is_of_a_person(self, record: Record) -> bool:
         """Return whether a row is the label of a person, by `people` of the mapping."""
         return bool(self._recorded.people) and all(
-            folded(self._value_of(record, column) or "") in map(folded, values_of(value))
+            folded(self._only.value(record.file, record.row, column, record.source) or "")
+            in map(folded, values_of(value))
             for column, value in self._recorded.people.items()
         )
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import DataFileError, EvidenceError
+from judge_gym.evidence.columns import ColumnError, Source, entered, text_at
 from judge_gym.evidence.normal_text import normal_line
-from judge_gym.evidence.rows import Row
-from judge_gym.recorded.columns import ColumnError, Source, entered, text_at
+from judge_gym.evidence.row import Row
 
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -29,10 +29,15 @@ class Record:
     row: Row
     parts: Mapping[str, str]
 
+    @property
+    def source(self) -> Source:
+        """What columns are read from."""
+        return Source(self.row.values, self.parts)
+
     def text(self, column: str) -> str:
         """Return a value as text; "" for a column that the mapping does not name."""
         try:
-            return text_at(column, Source(self.row.values, self.parts))
+            return text_at(column, self.source)
         except ColumnError as error:
             raise self.fault(error.what, error.remedy) from error
 

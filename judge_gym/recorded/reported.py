@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from judge_gym.recorded.columns import Source, text_at
+from judge_gym.evidence.choosing import values_of
+from judge_gym.evidence.columns import Source, text_at
 from judge_gym.recorded.content import Content
-from judge_gym.recorded.mapping import Choice, Recorded, as_number, values_of
+from judge_gym.recorded.mapping import Choice, Recorded, as_number
 
 _NEAR = 0.005
 """A difference that rounding explains."""

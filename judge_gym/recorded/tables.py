@@ -7,7 +7,7 @@ from functools import cache
 from itertools import combinations
 
 from judge_gym.alike import folded
-from judge_gym.recorded.columns import fault_of
+from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
 from judge_gym.recorded.derived_stages import MOST
 from judge_gym.recorded.mapping import as_number

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
+from judge_gym.evidence.choosing import is_key
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.seeds import digest
 
@@ -26,7 +27,7 @@ COLUMNS = ("id", "text", "second", "context", "truth", "category")
 def known_fields(fields: dict[str, str]) -> dict[str, str]:
     """Return them when they are fields of an item; raises `ValueError` otherwise."""
     for name in fields:
-        if name not in COLUMNS:
+        if name not in COLUMNS and not is_key(name):
             close = did_you_mean(name, COLUMNS)
             raise ValueError(f"{name!r} is not a field of an item. {close}Use {', '.join(COLUMNS)}")
     return fields

@@ -11,6 +11,7 @@ import pytest
 
 from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
 from judge_gym.errors import ConfigError, EvidenceError, JudgeGymError
+from judge_gym.evidence import delimited
 from judge_gym.evidence import rows as row_files
 from judge_gym.evidence.corpus import read_corpus
 from judge_gym.evidence.documents import Dropped, RawDocument
@@ -92,7 +93,7 @@ def test_csv_with_quotes_newlines_and_a_byte_order_mark(tmp_path):
     ("line", "detail"),
     [
         (b"{not json", "a.jsonl line 2: not JSON"),
-        (b"[1, 2]", "a.jsonl line 2: not a JSON object"),
+        (b"[1, 2]", "a.jsonl line 2: a JSON list, and no `columns` name what is in it"),
         (b'{"text": "caf\xe9"}', "a.jsonl line 2: not UTF-8"),
         (b'{"text": "a\\ud800b"}', "a.jsonl line 2: field 'text' is not UTF-8"),
         (b'{"title": "only"}', "a.jsonl line 2: no field 'text'"),
@@ -127,7 +128,8 @@ def test_a_csv_row_that_does_not_fit_its_header_is_dropped(tmp_path):
 
 
 def test_values_larger_than_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(row_files, "MAX_ROW_CHARACTERS", 200_000)
+    for module in (row_files, delimited):
+        monkeypatch.setattr(module, "MAX_ROW_CHARACTERS", 200_000)
     limit = csv.field_size_limit(131_072)
     try:
         large, huge = "x" * 150_000, "y" * 200_100
@@ -136,11 +138,11 @@ def test_values_larger_than_the_limit(tmp_path, monkeypatch):
         assert (len(first.text), third.text, third.origin) == (150_000, "z", "a.jsonl line 3")
         assert second.detail == "a.jsonl line 2: longer than 200000 bytes"
         table = tmp_path / "a.csv"
+        table.write_text(f"text\n{large}\n")
+        assert [len(one.text) for one in read_corpus(table, {})] == [150_000]
         table.write_text(f"text\n{large}\n{huge}\n")
-        rows = read_corpus(table, {})
-        assert len(next(rows).text) == 150_000
         with pytest.raises(EvidenceError, match=r"a\.csv line 3: not CSV from here on"):
-            next(rows)
+            next(read_corpus(table, {}))
     finally:
         csv.field_size_limit(limit)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from judge_gym.annotations import AnnotationMapping, read_annotations
-from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.errors import EvidenceError
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.judged import Recordings
 from judge_gym.recorded.mapping import Recorded
@@ -212,9 +212,16 @@ def test_a_label_that_is_there_twice_names_only(tmp_path):
     assert "`only: {name: tone}`" in refused.value.remedy
 
 
-@pytest.mark.parametrize("only", [{"name": "Tone"}, {"nam": "tone"}])
-def test_only_that_reads_no_row_says_what_is_there(tmp_path, only):
-    with pytest.raises((EvidenceError, ConfigError), match="no row that `only` reads"):
+@pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        ({"name": "Tone"}, "no row that `only` reads: name is 'correctness', 'tone'"),
+        ({"nam": "tone"}, "there is no 'nam'"),
+        ({"name": "tone", "source": "ANNOTATION", "trace": "t9"}, "trace is 't0', 't1'"),
+    ],
+)
+def test_only_that_reads_no_row_says_what_is_there(tmp_path, only, said):
+    with pytest.raises(EvidenceError, match=said):
         labels(tmp_path, only=only)
 
 

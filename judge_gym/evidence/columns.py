@@ -12,7 +12,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _FILE = re.compile(r"file(?:\.(\w+))?")
-_SUFFIX = re.compile(r"\.(?:jsonl|ndjson|json|csv)(?:\.gz)?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(?:jsonl|ndjson|json|csv|tsv|xlsx|txt)(?:\.gz)?$", re.IGNORECASE)
 _MOST_NAMED = 15
 
 
@@ -31,6 +31,18 @@ class Source:
     values: Mapping[str, Any]
     file: Mapping[str, str]
     """"" is the name, or the part of it that the mapping's pattern selects; then named groups."""
+
+
+def source_of(file: Path, values: Mapping[str, Any]) -> Source:
+    """Return a record of a file by itself, whose `{file}` is its name without suffixes."""
+    return Source(values, {"": _SUFFIX.sub("", file.name)})
+
+
+def value_at(column: str, source: Source) -> Any:
+    """Return the value at a column, of any kind; otherwise as `text_at`."""
+    if column in source.values or "{" not in column:
+        return _at(column, source.values)
+    return text_at(column, source)
 
 
 def text_at(column: str, source: Source) -> str:

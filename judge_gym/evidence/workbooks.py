@@ -1,0 +1,170 @@
+"""Sheets of Excel workbooks (.xlsx), read a row at a time."""
+
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from datetime import date, time
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from judge_gym.errors import DataFileError, did_you_mean
+from judge_gym.evidence.headers import LOOKED_AT, check_names, check_no_data
+from judge_gym.evidence.row import MAX_ARRAY_BYTES, Layout, Row, named_row
+
+MAX_COLUMNS = 16_384
+"""Columns of a sheet, by the format."""
+_CHUNK = 1 << 20
+_HEAD = 4096
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z0-9:]{1,40})"')
+_FORMULA = re.compile(rb"<f[ />]")
+_AGAIN = "Open it in a spreadsheet and save it again."
+
+
+def workbook_rows(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
+    """Yield the rows of a sheet; `layout.rows` names it where several hold something.
+
+    A formula has the value that was stored with it. Dates are ISO 8601. Raises `DataFileError` for
+    a file that is no workbook or too large, a sheet that is not there, merged cells, and a formula
+    without a value.
+    """
+    from openpyxl import load_workbook
+
+    _check_archive(file, handle)
+    try:
+        book = load_workbook(handle, read_only=True, data_only=True, keep_links=False)
+    except Exception as error:
+        raise DataFileError(f"{file}: not an Excel workbook: {error}.", _AGAIN) from error
+    try:
+        sheet = _sheet(file, book, layout.rows)
+        if _has_formulas(file, handle, sheet):
+            _check_formulas(file, handle, sheet.title)
+        yield from _rows(file, sheet, layout.columns)
+    finally:
+        book.close()
+
+
+def _check_archive(file: Path, handle: BinaryIO) -> None:
+    """Raise `DataFileError` for an archive that is damaged, or that unpacks to too much."""
+    try:
+        with zipfile.ZipFile(handle) as archive:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > MAX_ARRAY_BYTES:
+                raise DataFileError(
+                    f"{file} unpacks to more than {MAX_ARRAY_BYTES:,} bytes.",
+                    "Save the sheet as CSV.",
+                )
+            for part in parts:
+                if part.filename.endswith((".xml", ".rels")):
+                    with archive.open(part) as stream:
+                        if b"<!DOCTYPE" in stream.read(_HEAD):
+                            raise DataFileError(
+                                f"{file}: {part.filename} declares entities, which no workbook "
+                                "does.",
+                                _AGAIN,
+                            )
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+        raise DataFileError(
+            f"{file}: not an Excel workbook: {error}.",
+            f"{_AGAIN} A workbook with a password is not read.",
+        ) from error
+
+
+def _sheet(file: Path, book: Any, name: str) -> Any:
+    names = [sheet.title for sheet in book.worksheets]
+    if name:
+        if name not in names:
+            raise DataFileError(
+                f"{file}: rows is {name!r}, and there is no such sheet.",
+                f"{did_you_mean(name, names)}It has {', '.join(map(repr, names))}.",
+            )
+        return book[name]
+    filled = [sheet for sheet in book.worksheets if next(_cells(sheet), None)]
+    if not filled:
+        raise DataFileError(f"{file} has no row.", "Check that it is the right workbook.")
+    if len(filled) > 1:
+        listed = ", ".join(repr(sheet.title) for sheet in filled)
+        raise DataFileError(
+            f"{file} has {len(filled)} sheets with rows: {listed}.",
+            f"Name one: `rows: {filled[0].title}` in a mapping, --rows of audit, or "
+            f"rows={filled[0].title} among the fields of items or labels. Or save it as a file of "
+            "its own.",
+        )
+    return filled[0]
+
+
+def _cells(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the cells of each row that is not empty, without empty ones at its end."""
+    sheet.reset_dimensions()  # formats in empty cells make them endless
+    for line, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS), start=1):
+        cells = [_plain(value) for value in row]
+        while cells and cells[-1] in (None, ""):
+            cells.pop()
+        if cells:
+            yield line, cells
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell as JSON would have it."""
+    if isinstance(value, str | bool | int | float) or value is None:
+        return value
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _rows(file: Path, sheet: Any, columns: Sequence[str]) -> Iterator[Row]:
+    table = _cells(sheet)
+    names = list(columns) or [_text(name) for name in next(table, (1, []))[1]]
+    check_names(file, names)
+    head = list(islice(table, LOOKED_AT))
+    if not columns:
+        check_no_data(file, names, [list(map(_text, cells)) for _, cells in head])
+    elif head and list(map(_text, head[0][1])) == names:
+        del head[0]
+    for line, cells in chain(head, table):
+        padded = [*cells, *[None] * (len(names) - len(cells))]
+        yield named_row(line, names, padded, place=f"sheet {sheet.title!r}, row {line}")
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _has_formulas(file: Path, handle: BinaryIO, sheet: Any) -> bool:
+    """Whether a sheet has formulas; raises `DataFileError` for merged cells, which leave cells
+    empty that look filled."""
+    found, kept = False, b""
+    with zipfile.ZipFile(handle) as archive, archive.open(sheet._worksheet_path) as stream:
+        while chunk := stream.read(_CHUNK):
+            text = kept + chunk
+            if merged := _MERGED.search(text):
+                raise DataFileError(
+                    f"{file}, sheet {sheet.title!r}: cells {merged[1].decode()} are merged, so "
+                    "all but one of them are empty.",
+                    "Split them, and fill in the value of each.",
+                )
+            found = found or _FORMULA.search(text) is not None
+            kept = text[-100:]
+    return found
+
+
+def _check_formulas(file: Path, handle: BinaryIO, name: str) -> None:
+    """Raise `DataFileError` for a formula whose value is not stored in the file."""
+    from openpyxl import load_workbook
+
+    written = load_workbook(handle, read_only=True, keep_links=False)
+    valued = load_workbook(handle, read_only=True, data_only=True, keep_links=False)
+    try:
+        sheets = [written[name], valued[name]]
+        for sheet in sheets:
+            sheet.reset_dimensions()
+        for cells, values in zip(*(sheet.iter_rows() for sheet in sheets), strict=False):
+            for cell, value in zip(cells, values, strict=False):
+                if cell.data_type == "f" and value.value is None:
+                    raise DataFileError(
+                        f"{file}, sheet {name!r}: {cell.coordinate} is a formula whose value is "
+                        "not stored.",
+                        _AGAIN,
+                    )
+    finally:
+        written.close()
+        valued.close()
