@@ -90,7 +90,8 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         try:
             proposal = propose(files, kind)
         except NoMappingError as none:
-            raise NoMappingError(f"{error.message} {none.message}", *error.remedies) from None
+            remedies = [*none.remedies, *error.remedies]
+            raise NoMappingError(f"{error.message} {none.message}", remedies) from None
         return _proposed(paths, proposal, yes=yes)
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from judge_gym.design.config import corpus_files, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.choosing import Chosen, ColumnNames, Only
+from judge_gym.evidence.choosing import TableKeys
 from judge_gym.evidence.normal_text import normal_line, normal_text
-from judge_gym.evidence.row import Layout, Row
+from judge_gym.evidence.row import Row
 
 Better = Literal["first", "second"]
 """Which of two answers is known to be better."""
@@ -69,7 +69,7 @@ class ScoreColumns(Frozen):
         return self
 
 
-class Benchmark(Frozen):
+class Benchmark(TableKeys):
     """How to read a benchmark's file. Exactly one of `pair` and `score` says what its rows are."""
 
     name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
@@ -82,13 +82,6 @@ class Benchmark(Frozen):
     """The columns that together tell items apart."""
     category: str = ""
     """The part of the benchmark; accuracy is given for each."""
-    rows: str = ""
-    """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
-    sheet of a workbook."""
-    columns: ColumnNames = ()
-    """The names of the columns, in order, of a file whose first line has none."""
-    only: Only = Field(default_factory=dict)
-    """Column → its value, or its values, in the rows that are read."""
     part: str = ""
     """The column that says which part of it published figures are of; each is compared with the
     items of its own part alone."""
@@ -151,8 +144,7 @@ def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
     """
     corpus_files(file)
     reading = _Reading(file, benchmark)
-    chosen = Chosen(Layout(benchmark.rows, benchmark.columns), benchmark.only)
-    items = [reading.item(row) for row in chosen.rows(file)]
+    items = [reading.item(row) for row in benchmark.chosen.rows(file)]
     if not items:
         raise DataFileError(f"{file} has no row.", "Check that it is the benchmark's file.")
     return items

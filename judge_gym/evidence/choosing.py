@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
-from judge_gym.design.fields import Legal
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import ColumnError, Source, source_of, text_at
 from judge_gym.evidence.row import PLAIN, Layout, Row
@@ -99,6 +99,28 @@ class OnlyRows:
                 f"{file} has no row that `only` reads, of {self.left:,}.",
                 f"No row has all of {', '.join(self._only)} as `only` says.",
             )
+
+
+class TableKeys(Frozen):
+    """The keys that say of any file where its rows stand and which are read."""
+
+    rows: str = ""
+    """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
+    sheet of a workbook."""
+    columns: ColumnNames = ()
+    """The names of the columns, in order, of a file whose first line has none."""
+    only: Only = Field(default_factory=dict)
+    """Column → its value, or its values, in the rows that are read."""
+
+    @property
+    def layout(self) -> Layout:
+        """What the file does not say of itself."""
+        return Layout(self.rows, self.columns)
+
+    @property
+    def chosen(self) -> "Chosen":
+        """Which rows are read."""
+        return Chosen(self.layout, self.only)
 
 
 @dataclass(frozen=True)

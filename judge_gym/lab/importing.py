@@ -24,7 +24,7 @@ from judge_gym.lab.recorded_answers import (
     sample_rows,
 )
 from judge_gym.model_names import RECORDED
-from judge_gym.recorded.files import RecordedFiles, items_file
+from judge_gym.recorded.files import RecordedFiles, items_file, labels_file
 from judge_gym.recorded.judged import (
     Judging,
     RecordedItem,
@@ -144,10 +144,8 @@ def recorded_experiments(
 
 def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
-    described = items_file(files, recorded)
-    contents = [
-        file_digest(file).hex() for file in (*files.paths, *([described] if described else ()))
-    ]
+    beside = items_file(files, recorded), labels_file(files, recorded)
+    contents = [file_digest(file).hex() for file in (*files.paths, *filter(None, beside))]
     # Lengths, weighted preferences and labels of several people are for an audit, and not stored.
     unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(
@@ -188,7 +186,7 @@ def _experiment(
     judging: Judging,
     content: RecordedWindow,
 ) -> Experiment:
-    truth = GroundTruth(source=recorded.source, per_item=True) if recorded.item.known else None
+    truth = GroundTruth(source=recorded.source, per_item=True) if recorded.has_truth else None
     subset = recorded.subset and not (recorded.answers and not recorded.answer_forms)
     return Experiment(
         task_type="benchmark" if truth else "ecc",

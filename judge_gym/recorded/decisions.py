@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from judge_gym.recorded.judged import Given, stages_of, turned
-from judge_gym.recorded.mapping import Recorded, VerdictColumn, as_number
+from judge_gym.recorded.mapped_columns import VerdictColumn
+from judge_gym.recorded.mapping import Recorded, as_number
 from judge_gym.recorded.record import Record
 
 MAX_JUDGEMENTS = 2_000_000

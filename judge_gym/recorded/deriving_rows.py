@@ -18,6 +18,7 @@ from judge_gym.recorded.derived import (
 from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, covering, stages_from
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
+from judge_gym.recorded.joining import SEVERAL
 from judge_gym.recorded.mapping import Scale, as_number
 
 COLUMNS = {
@@ -48,6 +49,11 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
             f"Name them so ({wanted}), or say what they mean in a mapping file (--mapping). {READ}",
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
+    for file, content in files.contents.items():
+        if content.rows and not any(verdict in row.values for row in content.rows):
+            raise ConfigError(
+                f"{file} has no {verdict!r}, and {files.paths[0].name} has one.", SEVERAL
+            )
     others = [column for column in there if column not in (item, judge, verdict)]
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1

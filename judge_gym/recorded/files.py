@@ -62,6 +62,8 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     chosen: dict[Path, None] = {}
     for path in paths:
         found = table_files(path, recorded.layout)
+        if path.is_dir():
+            found = [file for file in found if file.name not in _beside(recorded)] or found
         if path.is_dir() and (pattern := recorded.files):
             fitting = [file for file in found if file.match(pattern)]
             if not fitting:
@@ -77,13 +79,25 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     return RecordedFiles(tuple(chosen), folder, layout=recorded.layout)
 
 
+def _beside(recorded: Recorded) -> set[str]:
+    """Return the names of the files beside the judgements, with and without compression."""
+    named = {one.file for one in (recorded.item, recorded.labels, recorded.published) if one}
+    return {f"{Path(name).name}{packed}" for name in named - {""} for packed in ("", COMPRESSED)}
+
+
+def labels_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
+    """Return the file of people's labels; raises `ConfigError` if it is missing."""
+    labels = recorded.labels
+    return beside(files, labels.file, labels.layout) if labels else None
+
+
 def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
     """Return the file that describes the items; raises `ConfigError` if it is missing."""
     return beside(files, recorded.item.file) if recorded.item.file else None
 
 
-def beside(files: RecordedFiles, name: str) -> Path:
+def beside(files: RecordedFiles, name: str, layout: Layout = PLAIN) -> Path:
     """Return a file beside the judgements, which may be compressed."""
     path, packed = files.folder / name, files.folder / f"{name}{COMPRESSED}"
-    [file] = corpus_files(packed if packed.is_file() and not path.exists() else path)
+    [file] = table_files(packed if packed.is_file() and not path.exists() else path, layout)
     return file

@@ -73,7 +73,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
     columns = recorded.item
     key = record.named(columns.key)
     for column in dict.fromkeys((columns.known, *columns.people)):
-        if (why := _left_label(record, recorded, column)) and record.text(column):
+        if (why := left_label(record, recorded, column)) and record.text(column):
             unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
     return RecordedItem(
         key=key,
@@ -92,7 +92,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
 def _known(record: Record, recorded: Recorded, column: str) -> int | None:
     """Return the stage that a column's value stands for; None where it is empty or left."""
     value = record.verdict(column)
-    if not value or _left_label(record, recorded, column):
+    if not value or left_label(record, recorded, column):
         return None
     stage = recorded.label(value)
     if stage is None:
@@ -106,13 +106,13 @@ def _known_number(record: Record, recorded: Recorded) -> float | None:
     written = [
         record.verdict(column)
         for column in ((columns.known,) if columns.known else columns.people)
-        if not _left_label(record, recorded, column)
+        if not left_label(record, recorded, column)
     ]
     numbers = [number for text in written if text and (number := as_number(text)) is not None]
     return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
 
 
-def _left_label(record: Record, recorded: Recorded, column: str) -> str:
+def left_label(record: Record, recorded: Recorded, column: str) -> str:
     """Return why a label of a person does not count, by the entry of a list it stands in."""
     entries = record.entries(column)
     for key, chosen in recorded.item.only.items() if entries else ():

@@ -12,6 +12,10 @@ from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.files import RecordedFiles, name_of
 
 _Rows = Mapping[str, Row]
+SEVERAL = (
+    "A file of people's labels, with several rows an item, is not joined: leave it out of the files "
+    "and name it in the mapping: `labels: {file: ..., person: ..., label: ...}`."
+)
 
 
 def joined(files: RecordedFiles, key: str) -> RecordedFiles:
@@ -65,7 +69,7 @@ def _by_key(files: RecordedFiles, file: Path, key: str) -> dict[str, Row]:
             raise row.error(file, f"join is {key!r}, and it is empty")
         if written in found:
             where = found[written].where
-            raise row.error(file, f"join is {key!r}, and {written!r} is in {where}, too")
+            raise row.error(file, f"join is {key!r}, and {written!r} is in {where}, too", SEVERAL)
         found[written] = row
     return found
 

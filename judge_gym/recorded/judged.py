@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Literal, TypeGuard
 
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.mapping import Choice, as_number
@@ -79,12 +80,36 @@ class RecordedWindow:
     items: dict[str, RecordedItem] = field(default_factory=dict)
     judgements: dict[Judging, list[Given]] = field(default_factory=dict)
     labels: dict[str, dict[str, list[int]]] = field(default_factory=dict)
-    """Item → person → the stages that they gave it, in rows of their own beside those of judges."""
+    """Item → person → the stages that they gave it, in rows of their own beside those of judges, or
+    in a file of labels."""
+    _numbers: dict[str, dict[str, list[float | None]]] = field(default_factory=dict)
+    """As `labels`, the same labels as numbers; None for one that is none."""
 
-    def add_label(self, item: str, person: str, stage: int | None) -> None:
-        """Add the label of a person; None for no label."""
+    def add_label(
+        self, item: str, person: str, stage: int | None, number: float | None = None
+    ) -> None:
+        """Add the label of a person; no stage for no label."""
         if stage is not None:
             self.labels.setdefault(item, {}).setdefault(person, []).append(stage)
+            self._numbers.setdefault(item, {}).setdefault(person, []).append(number)
+
+    def answer_by_one_person(self) -> None:
+        """Make the labels of a single person the known answers, where each item has one of them.
+
+        The mean of several people's numbers is what distances are from, without a known answer.
+        """
+        people = {person for of_item in self.labels.values() for person in of_item}
+        alone = len(people) == 1 and all(
+            len(stages) == 1 for of_item in self.labels.values() for stages in of_item.values()
+        )
+        for key, of_item in self.labels.items():
+            numbers = list(self._numbers[key].values())
+            known = not any(None in of for of in numbers)
+            self.items[key] = replace(
+                self.items[key],
+                truth=next(iter(of_item.values()))[0] if alone else None,
+                number=fmean(fmean(filter(_is_number, of)) for of in numbers) if known else None,
+            )
 
     def replicates(self, judging: Judging) -> int:
         """Return the largest number of judgements of one item by this judge and wording."""
@@ -154,6 +179,10 @@ class Recordings:
 
     windows: dict[str, RecordedWindow]
     unread: Unread
+
+
+def _is_number(given: float | None) -> TypeGuard[float]:
+    return given is not None
 
 
 Stages = tuple[int, ...] | Literal["abstained"]

@@ -8,9 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import BaseModel, Field, GetJsonSchemaHandler, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import BaseModel, Field, model_validator
 
 from judge_gym.alike import by_folded, folded
 from judge_gym.answers.text import read_answer
@@ -20,9 +18,17 @@ from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.choosing import ColumnNames, Only
-from judge_gym.evidence.columns import fault_of, names_in
+from judge_gym.evidence.columns import names_in
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import Layout
+from judge_gym.recorded.mapped_columns import (
+    Columns,
+    ItemColumns,
+    LabelsFile,
+    PublishedFigures,
+    VerdictColumn,
+    added,
+)
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
 """A stage, several stages, or an abstention."""
@@ -31,14 +37,6 @@ Choice = int | tuple[int, ...] | Literal["abstained"]
 MOST_STAGES = 10
 _TRUTH_VALUES = {"0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 _CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained")
-
-
-def _added(default: Any = "") -> Any:
-    """Return a field that is not part of a mapping's identity while it has its default.
-
-    The identity of what was imported before the field existed stays the same.
-    """
-    return Field(default=default, exclude_if=lambda value: value == default)
 
 
 class Scale(Frozen):
@@ -83,122 +81,7 @@ class Scale(Frozen):
         return min(int(share * MOST_STAGES), MOST_STAGES - 1) + 1
 
 
-class _Columns(Frozen):
-    """Fields that name columns: a name, a path, or a text with `{...}` around either."""
-
-    @model_validator(mode="after")
-    def _check_columns(self) -> Self:
-        for name, value in self:
-            if name in self.column_fields and isinstance(value, str) and (fault := fault_of(value)):
-                raise ValueError(f"{name} {fault}")
-        return self
-
-    @property
-    def column_fields(self) -> Collection[str]:
-        """The fields that name columns."""
-        return type(self).model_fields
-
-
-class ItemColumns(_Columns):
-    """The columns that describe what was judged."""
-
-    key: str = Field(min_length=1)
-    """What tells items apart; unique within a window."""
-    file: str = _added()
-    """A file with a row for each item, beside the judgements; it holds the other columns."""
-    title: str = ""
-    """A title for people."""
-    text: str = ""
-    """What the judges read."""
-    category: str = ""
-    """The part of a benchmark; accuracy is given for each."""
-    system: str = _added()
-    """What was compared, such as the model that wrote the text: an audit gives the figures of each
-    system first, and says how rightly each judge ranks them."""
-    question: str = _added()
-    """What the item answers, where several do: such items are no independent evidence. Without it,
-    the key, which several systems may have."""
-    truth: str = ""
-    """The known answer; `truths` says which stage each value stands for."""
-    people: tuple[str, ...] = _added(())
-    """Columns with a label each, of people who judged the item too; `truths` says what a value
-    stands for, and an empty one is no label. An audit compares judges with them. Labels of one
-    person are the known answers, where `truth` is not given."""
-    only: Only = _added({})
-    """A key of a list's entry, such as `status` of a response → its value, or its values, in the
-    entries whose labels count. Without it, a label does not count whose entry has `was_cancelled`
-    or the status discarded, draft or pending; the page counts them."""
-    texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = _added({})
-    """Column of an answer → the stage that chooses it; an audit compares their lengths."""
-
-    @property
-    def person(self) -> str:
-        """The column of the one person whose labels are the known answers; "" without one."""
-        return self.people[0] if len(self.people) == 1 and not self.truth else ""
-
-    @property
-    def known(self) -> str:
-        """The column of the known answers; "" without one."""
-        return self.truth or self.person
-
-
-class VerdictColumn(_Columns):
-    """A column with one verdict a row."""
-
-    column: str = Field(min_length=1)
-    """Its name."""
-    reversed: bool = False
-    """The stages were shown in reverse: the other order of a pair."""
-    own_order: bool = _added(False)
-    """Its decisions name the stages in the rubric's order, whatever order was shown."""
-    preference: str = _added()
-    """A column with a preference for the second text of a pair, from 1 (the first) to 2, as
-    AlpacaEval weights it; an audit gives its mean less 1, the win rate."""
-    answer: str = _added()
-    """A column with the raw answer behind a decision. It is stored to be read, and with
-    `answer_forms` it is parsed and compared with the decision, which counts."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return {"column": given} if isinstance(given, str) else given
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "string"}, handler(schema)]}
-
-
-Metric = Literal[
-    "accuracy_of_all",
-    "accuracy_as_listed",
-    "accuracy_swapped",
-    "accuracy_every_order",
-    "same_choice",
-    "kappa_between_orders",
-]
-"""What a published figure can be of."""
-
-
-class PublishedFigures(_Columns):
-    """A file of figures that others published about the same judges."""
-
-    file: str = Field(min_length=1)
-    """The file, beside the judgements."""
-    judge: str = Field(min_length=1)
-    """The column that names the judge, as the judgements do."""
-    wording: str = ""
-    """The column that names the wording, where the judgements have one."""
-    category: str = ""
-    """The column that names the category; without one the figures are of all items."""
-    figures: dict[str, Metric] = Field(min_length=1)
-    """Column → the metric that it is of."""
-    percent: bool = False
-    """Whether shares are in percent."""
-
-
-class Recorded(_Columns):
+class Recorded(Columns):
     """How to read files of recorded judgements. Exactly one of `verdicts`, `answers` and
     `counts` says where they stand."""
 
@@ -214,34 +97,34 @@ class Recorded(_Columns):
     """The country or setting."""
     source: str = Field(min_length=1, max_length=200)
     """Where the truth, or the judgements, come from, as a paper would cite it."""
-    scale: Scale | None = _added(None)
+    scale: Scale | None = added(None)
     """The lowest and the highest score, where verdicts and labels are scores: in place of `rubric`,
     `decisions` and `truths`."""
     rubric: Path | None = None
     """The stages the verdicts are mapped to: a rubric file, relative to this one."""
-    stages: tuple[str, ...] = _added(())
+    stages: tuple[str, ...] = added(())
     """The verdicts by name, lowest first: in place of `rubric`. `decisions` and `truths` may add
     other values for them."""
-    rows: str = _added()
+    rows: str = added()
     """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
     sheet of a workbook."""
-    columns: ColumnNames = _added(())
+    columns: ColumnNames = added(())
     """The names of the columns, in order, of files whose first line has none: CSV, tables with
     tabs or spaces between values, sheets, and JSON with a list for each row."""
-    only: Only = _added({})
+    only: Only = added({})
     """Column → its value, or its values, in the rows that are read; others, and rows without the
     column, are counted and left."""
-    join: str = _added()
+    join: str = added()
     """The key by which several files are read as one table, such as `id` or `{query}-{passage}`.
     Columns that differ between files are named after them, too, such as `gpt-4 score` of
     `gpt-4.json`."""
-    format: Literal["rows", "inspect", "promptfoo", "alpaca_eval", "qrels"] = _added("rows")
+    format: Literal["rows", "inspect", "promptfoo", "alpaca_eval", "qrels"] = added("rows")
     """The tool that wrote the files, whose judgements are the rows; rows of a file otherwise. Of
     qrels (lines of query, 0, passage and grade) the columns are `query`, `passage` and the file's
     name, with the grade."""
-    files: str = _added()
+    files: str = added()
     """Which files of a folder hold the judgements, such as `*.jsonl`; all, if not given."""
-    file_pattern: str = _added()
+    file_pattern: str = added()
     """A regular expression for the part of a file's name that `{file}` is: its first group. A
     named group `(?P<x>...)` is `{file.x}`."""
     judge: str = ""
@@ -249,20 +132,20 @@ class Recorded(_Columns):
     column of `verdicts` or `answers` is of a judge that it names."""
     judge_column: str = ""
     """The column that names the judge."""
-    wording_column: str = _added()
+    wording_column: str = added()
     """The column that names the wording of the prompt; each becomes experiments of its own."""
-    repeats: bool = _added(False)
+    repeats: bool = added(False)
     """Equal rows of a file are repeated judgements; otherwise they are refused as copies."""
-    swapped_column: str = _added()
+    swapped_column: str = added()
     """The column that says whether a pair was shown in the other order."""
-    swapped: Annotated[dict[str, bool], Legal("a mapping of values to true and false")] = _added(
+    swapped: Annotated[dict[str, bool], Legal("a mapping of values to true and false")] = added(
         _TRUTH_VALUES
     )
     """Value of `swapped_column` → whether the order was the other one."""
-    names: dict[str, str] = _added({})
+    names: dict[str, str] = added({})
     """Judge or person as the file names them → the name that they count under, where one has
     several such as GPT-4 and gpt-4."""
-    people: Only = _added({})
+    people: Only = added({})
     """Column → its value, or its values, in rows that are labels of people in a file that has rows
     of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the
     verdict is the label. An audit compares judges with them."""
@@ -272,22 +155,25 @@ class Recorded(_Columns):
     """The column whose values split the items into windows, judged by different judges."""
     item: ItemColumns
     """The columns that describe an item."""
+    labels: LabelsFile | None = added(None)
+    """A file of people's labels of the items. An audit compares judges with them; labels of one
+    person are the known answers, where `item.truth` is not given."""
     truths: Annotated[dict[str, int], Legal("a mapping of values to stages")] = Field(
         default_factory=dict
     )
-    """Value of `item.truth` and `item.people` → the stage it stands for. Case and surrounding space
-    are ignored where no other value differs in nothing else."""
+    """Value of `item.truth`, `item.people` and `labels` → the stage it stands for. Case and
+    surrounding space are ignored where no other value differs in nothing else."""
     verdicts: tuple[VerdictColumn, ...] = ()
     """Columns of decisions, read through `decisions`."""
     decisions: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
     """Value of such a column → stage, stages, or abstained; stages as they were shown. Values are
     matched as those of `truths`. An empty value is an answer that could not be read."""
-    unlisted: Literal["refused", "unreadable"] = _added("refused")
+    unlisted: Literal["refused", "unreadable"] = added("refused")
     """What a decision that is none of these is: an error, or an answer that could not be read."""
     answers: tuple[VerdictColumn, ...] = ()
     """Columns of raw answers. They end in a verdict line and are parsed like a model's, unless
     `answer_forms` says how a verdict is written."""
-    answer_forms: Annotated[dict[str, Choice], _CHOICES] = _added({})
+    answer_forms: Annotated[dict[str, Choice], _CHOICES] = added({})
     """How a raw answer writes its verdict, such as `[[A>>B]]`, `Output (a)` or `Rating: 4` → stage,
     stages, or abstained; stages as they were shown. The last one that the answer asserts counts."""
     scoring_method: ScoringMethod = "single"
@@ -295,7 +181,7 @@ class Recorded(_Columns):
     counts: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
     """Column that counts judgements → the stage or stages they chose."""
 
-    published: PublishedFigures | None = _added(None)
+    published: PublishedFigures | None = added(None)
     """Published figures of the same judges on pairs, to compare with the computed ones."""
 
     @model_validator(mode="after")
@@ -348,16 +234,17 @@ class Recorded(_Columns):
                 'verdicts come with decisions, the stage of each value, such as decisions: {"bad": '
                 '1, "good": 2}; for scores give scale in place of rubric and decisions'
             )
-        labelled = bool(self.item.truth or self.item.people)
+        labelled = bool(self.item.truth or self.item.people or self.labels)
         if self.truths and not labelled:
             raise ValueError(
-                "truths is of item.truth or item.people, such as item: {key: id, truth: label}, "
-                "and has neither"
+                "truths is of item.truth, item.people or labels, such as item: {key: id, truth: "
+                "label}, and has none"
             )
         if labelled and not (self.truths or self.scale or self.stages):
             raise ValueError(
-                "item.truth and item.people come with truths, the stage of each label, such as "
-                'truths: {"bad": 1, "good": 2}; for scores give scale in place of rubric and truths'
+                "item.truth, item.people and labels come with truths, the stage of each label, "
+                'such as truths: {"bad": 1, "good": 2}; for scores give scale in place of rubric '
+                "and truths"
             )
 
     def decision(self, written: str) -> Choice | None:
@@ -411,6 +298,11 @@ class Recorded(_Columns):
             stated.append(f"the scale is {self.scale.lowest:g} to {self.scale.highest:g}")
         said = "; ".join(stated)
         return f"{said[0].upper()}{said[1:]}."
+
+    @property
+    def has_truth(self) -> bool:
+        """Whether items may have known answers."""
+        return bool(self.item.known or self.labels)
 
     @property
     def layout(self) -> Layout:

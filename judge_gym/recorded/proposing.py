@@ -16,7 +16,7 @@ from judge_gym.recorded.derived import NoMappingError, named_by
 from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, stages_from
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
-from judge_gym.recorded.joining import common_key, joined
+from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.tables import Table, words_of
 
 _PEOPLE = {
@@ -72,7 +72,8 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
     if len(files.paths) > 1:
         join = QRELS if kind == "qrels" else common_key(files)
         if not join:
-            raise _unproposed(f"no column tells the rows of each file apart{_doubled(files)}")
+            why = f"no column tells the rows of each file apart{_doubled(files)}"
+            raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
         files = joined(files, join)
     table = Table([row.values for file in files.paths for row in files.rows(file)])
     elsewhere = {one for one in table.values if words_of(one) & _NOT_VERDICTS}

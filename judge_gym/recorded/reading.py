@@ -20,7 +20,8 @@ from judge_gym.recorded.judged import (
     Recordings,
     Unread,
 )
-from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.labelled import add_labels
+from judge_gym.recorded.mapping import Recorded, as_number
 from judge_gym.recorded.noting import Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
@@ -55,6 +56,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                 reading.check_copy(record)
     unknown.fail()
     reading.check_paths(files)
+    add_labels(files, recorded, reading.windows, reading.unread)
     reading.finish()
     for file, content in files.contents.items():
         reading.unread.apart += means_apart(content, file.name, recorded)
@@ -110,7 +112,7 @@ class _Reading:
         if len(window.items) > MAX_ITEMS:
             raise record.fault(f"more than {MAX_ITEMS} items")
         if self._is_of_a_person(record):
-            window.add_label(item.key, self._judge(record), self._label(record))
+            window.add_label(item.key, self._judge(record), *self._label(record))
             return
         wording = record.named(recorded.wording_column) if recorded.wording_column else ""
         if len(wording) > LONGEST_WORDING:
@@ -158,8 +160,10 @@ class _Reading:
         """Name the items of keys that several systems have by both, and note doubted scales."""
         self._noting.finish()
         for window in self.windows.values():
+            if not self._recorded.item.known:
+                window.answer_by_one_person()
             self._systems.rename(window)
-            if self._recorded.item.known:
+            if self._recorded.item.known or any(one.truth for one in window.items.values()):
                 self.unread.unlabelled += [
                     item.key for item in window.items.values() if item.truth is None
                 ]
@@ -172,14 +176,15 @@ class _Reading:
             for column, value in self._recorded.people.items()
         )
 
-    def _label(self, record: Record) -> int | None:
-        """Return the stage of a person's label, which stands where judges' verdicts do."""
+    def _label(self, record: Record) -> tuple[int | None, float | None]:
+        """Return the stage of a person's label, which stands where judges' verdicts do, and its
+        number."""
         column = self._recorded.verdicts[0].column
         written = record.verdict(column)
         stage = self._recorded.label(written) or self._recorded.decision(written)
         if written and stage is None:
             raise record.unknown(column, self._recorded.legal("decisions"))
-        return stage if isinstance(stage, int) else None
+        return (stage, as_number(written)) if isinstance(stage, int) else (None, None)
 
     def _item(self, record: Record) -> RecordedItem:
         if self._described is None:

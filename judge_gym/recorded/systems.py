@@ -11,6 +11,11 @@ def item_name(key: str, system: str) -> str:
     return f"{key} · {system}"
 
 
+def key_of(item: RecordedItem) -> str:
+    """Return the key of an item as its file has it, which several systems may share."""
+    return item.key.removesuffix(f" · {item.system}") if item.system else item.key
+
+
 class Systems:
     """Tells the items of one key and several systems apart.
 

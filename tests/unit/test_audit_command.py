@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from judge_gym.recorded.mapping import ItemColumns, Recorded
+from judge_gym.recorded.mapped_columns import ItemColumns
+from judge_gym.recorded.mapping import Recorded
 from support.command_line import REPOSITORY, CommandLine
 from support.documents import blocks
 from support.references import SHARED

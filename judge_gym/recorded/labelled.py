@@ -1,0 +1,110 @@
+"""A file of people's labels beside judgements: a row for a label, or a column for a person."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from judge_gym.recorded.content import Left
+from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
+from judge_gym.recorded.items import left_label
+from judge_gym.recorded.judged import RecordedWindow, Unread
+from judge_gym.recorded.mapped_columns import LabelsFile
+from judge_gym.recorded.mapping import Recorded, as_number
+from judge_gym.recorded.record import Record, Refusals, RowError
+from judge_gym.recorded.systems import key_of
+
+
+def add_labels(
+    files: RecordedFiles,
+    recorded: Recorded,
+    windows: Mapping[str, RecordedWindow],
+    unread: Unread,
+) -> None:
+    """Add the labels of the file that a mapping names; nothing without one.
+
+    Labels of items that nobody judged are named in `unread`. Raises `EvidenceError` for a label
+    that stands for no stage, one that is there twice, and an item of several systems that the
+    labels do not tell apart.
+    """
+    file, columns = labels_file(files, recorded), recorded.labels
+    if file is None or columns is None:
+        return
+    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for name, of_name in windows.items():
+        for described in of_name.items.values():
+            places[key_of(described)].append((name, described.key))
+    refusals, given = Refusals(), dict[tuple[str, str, str], dict[int, Record]]()
+    for row in columns.chosen.rows(file):
+        record = Record(file, row, {"": name_of(file)})
+        if row.fault:
+            raise record.fault(row.fault)
+        key = record.named(columns.item or recorded.item.key)
+        if key not in places:
+            unread.left.setdefault(Left.NO_PARTNER, []).append(f"{file.name}: {key}")
+            continue
+        with refusals:
+            for person, column in _people(record, columns, file):
+                stage = _stage(record, recorded, unread, key, column)
+                if stage is None:
+                    continue
+                number = as_number(record.verdict(column))
+                for window, item in _chosen(record, recorded, windows, places[key]):
+                    earlier = given.setdefault((window, item, person), {})
+                    if stage in earlier or (earlier and not columns.person):
+                        raise _again(record, key, person, column, next(iter(earlier.values())))
+                    earlier[stage] = record
+                    windows[window].add_label(item, person, stage, number)
+    refusals.fail()
+
+
+def _again(record: Record, key: str, person: str, column: str, first: Record) -> RowError:
+    """Return the error of a second label of a person of an item."""
+    return record.refused(
+        f"{column} is {record.verdict(column)!r}, and {first.row.where} has a label of item "
+        f"{key!r} by {person!r}, too",
+        "Remove the repeated row; or choose one of several scores with `only`; or name the column "
+        "that tells people apart: `labels: {person: annotator}`.",
+    )
+
+
+def _people(record: Record, columns: LabelsFile, file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the people whose labels a row has, each with the column of it."""
+    if columns.people:
+        yield from ((person, person) for person in columns.people)
+    elif record.verdict(columns.label):
+        person = record.named(columns.person) if columns.person else name_of(file)
+        yield person, columns.label
+
+
+def _stage(record: Record, recorded: Recorded, unread: Unread, key: str, column: str) -> int | None:
+    """Return the stage of a label; None where there is none, or it does not count."""
+    written = record.verdict(column)
+    if not written:
+        return None
+    if why := left_label(record, recorded, column):
+        unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
+        return None
+    stage = recorded.label(written)
+    if stage is None:
+        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
+    return stage
+
+
+def _chosen(
+    record: Record,
+    recorded: Recorded,
+    windows: Mapping[str, RecordedWindow],
+    places: list[tuple[str, str]],
+) -> list[tuple[str, str]]:
+    """Return the items that a label is of: in each window, that of the row's system."""
+    systems = {windows[window].items[item].system for window, item in places}
+    if len(systems) < 2:
+        return places
+    system = record.named(recorded.item.system)
+    chosen = [one for one in places if windows[one[0]].items[one[1]].system == system]
+    if not chosen:
+        raise record.refused(
+            f"{recorded.item.system} is {system!r}, and no judgement of this item is of it",
+            f"It has {', '.join(map(repr, sorted(systems)))}.",
+        )
+    return chosen
