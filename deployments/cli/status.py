@@ -239,7 +239,7 @@ def running_view(status: "Status") -> RenderableType:
     from judge_gym.formats import duration
 
     table = as_table(
-        f"Sweep {status.sweep}: {counted(status.experiments, 'experiment')}",
+        f"Sweep {status.sweep}: {status.experiments_text}",
         ("workflow", "done", "of", "failed"),
         (
             (part.workflow, part.done, "?" if part.total is None else part.total, part.failed)
@@ -262,7 +262,7 @@ def running_view(status: "Status") -> RenderableType:
 def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableType]:
     # A short screen shows the beginning only: the most important parts come first.
     yield as_table(
-        f"Sweep {status.sweep}: {counted(status.experiments, 'experiment')}, {status.state}",
+        f"Sweep {status.sweep}: {status.experiments_text}, {status.state}",
         ("workflow", "state", "done", "of", "failed", "wait in batches"),
         (
             (

@@ -106,6 +106,8 @@ class Status:
     simulated: bool
     """Whether all judges are simulated by name, or a simulator gave every answer so far."""
     experiments: int
+    first_draws: int
+    """Experiments without further draws of their rubrics."""
     windows: Sequence[WindowLine]
     workflows: Sequence[WorkflowStatus]
     providers: Sequence[Activity]
@@ -126,6 +128,13 @@ class Status:
     """Whether there are figures of all its judgements and probes."""
     last_run: LastRun | None
     """The newest run of the whole sweep; None before the first."""
+
+    @property
+    def experiments_text(self) -> str:
+        """How many experiments there are, and with all draws of their rubrics where these vary."""
+        if self.first_draws in (0, self.experiments):
+            return counted(self.experiments, "experiment")
+        return f"{counted(self.first_draws, 'experiment')} ({self.experiments:,} with rubric draws)"
 
     @property
     def cost_in_words(self) -> str:
@@ -201,6 +210,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         cancelled=has_cancelled_calls(session, scope),
         simulated=all(map(is_simulated_model, models.values())) or usage.simulated,
         experiments=len(experiments),
+        first_draws=sum(not experiment.rubric_draw for experiment in experiments.values()),
         windows=window_lines(session, experiment_ids=list(experiments)),
         workflows=_workflows(
             progress, _failures(progress, kept, refused), in_batches, at_work=at_work

@@ -137,7 +137,7 @@ def calibration(verdicts: Verdicts, probes: Probes) -> Calibration:
     common = verdicts.common_items() & probes.common_items()
     judges = verdicts.n_judges
     if judges < 2:
-        return _uncalibrated("there is no other judge to agree with", judges)
+        return _uncalibrated("no other judge scores these items under the same rubric", judges)
     if not common.any():
         return _uncalibrated("no item was scored by, and probed for, every judge", judges)
     probes = probes.rows(common[probes.item])

@@ -419,7 +419,7 @@ def summary_of(
     return Summary(
         ran=", ".join(
             (
-                counted(status.experiments, "experiment"),
+                status.experiments_text,
                 counted(len(facts.judges), "judge"),
                 counted(documents, "document") + (f" ({facts.dropped})" if facts.dropped else ""),
             )

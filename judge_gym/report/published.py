@@ -93,6 +93,11 @@ def published_table(given: PublishedStudy, lines: Sequence[Line]) -> Table:
             for (one, row, planted), inside in zip(lines, held, strict=True)
         ),
         notes=(
+            *(
+                f"{one.finding}: not recovered, because {row.because}."
+                for one, row, _ in lines
+                if row is not None and row.estimate is None and row.because
+            ),
             f"{sum(known)} of {len(known)} recovered figures hold what is planted; about 95% of "
             "intervals should.",
             given.source,

@@ -222,7 +222,7 @@ def test_a_plot_that_the_data_cannot_give_is_left_out_with_the_reason(database: 
     plots = plots_of(lab)
     assert {kind: plot.missing for kind, plot in plots.items()} == {
         "heat_map": "it compares two judges of different families or more, and there is 1",
-        "reliability": "there is no other judge to agree with",
+        "reliability": "no other judge scores these items under the same rubric",
         "swaps": "no judge was probed under a rival's rubric and its own: the sweep has no swap",
         "distributions": "",
         "subsets": "no judge was asked for sets of stages",

@@ -95,7 +95,7 @@ STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
     },
     one_judge: {
         "polarization": "it compares two judges of different families or more, and there is 1",
-        "overconfidence": "there is no other judge to agree with",
+        "overconfidence": "no other judge scores these items under the same rubric",
         "polarization_pair": "it needs verdicts of two judge families on the same items",
     },
     no_overlap: {
@@ -113,7 +113,7 @@ STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
     constant_verdicts: {"replicate_icc": "all verdicts of the judge are the same"},
     nothing_judged: {"failed_rate": "there is no sample to count"},
     judges_on_concepts_of_their_own: {
-        "overconfidence": "there is no other judge to agree with",
+        "overconfidence": "no other judge scores these items under the same rubric",
         "contrast": "it needs two experiments of a judge that differ in one axis alone",
     },
 }

@@ -47,12 +47,15 @@ def test_a_line_has_published_planted_and_recovered_in_the_same_unit(make_row) -
     given = load_published(PUBLISHED)
     entry = next(one for one in given.figures if one.figure == "contrast")
     row = make_row("contrast", -0.2, (-0.3, -0.1), scope=dict(entry.of), simulated=True)
-    table = published_table(given, [(entry, row, -0.15), (entry, row, 0.1), (entry, None, None)])
+    missing = make_row("contrast", None, scope=dict(entry.of), because="it needs 5 replicates")
+    lines = [(entry, row, -0.15), (entry, row, 0.1), (entry, None, None), (entry, missing, None)]
+    table = published_table(given, lines)
     cells = [line.cells[2:] for line in table.rows]
     assert cells[0] == ("-0.38", "-0.45", "-0.60 [-0.90, -0.30]", "yes")
     assert cells[1][-1] == "no"
     assert cells[2] == ("-0.38", "–", "–", "–")
-    assert table.notes[0].startswith("1 of 2 ")
+    assert table.notes[0] == f"{entry.finding}: not recovered, because it needs 5 replicates."
+    assert table.notes[1].startswith("1 of 2 ")
     assert table.simulated
 
 
