@@ -26,6 +26,7 @@ from judge_gym.design.config import (
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.choosing import Chosen, ColumnNames, Only
+from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.row import Layout, Row
 
@@ -227,7 +228,7 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     name = _name(file)
     described = mapping.sets.get(name, mapping.default)
     reading = _Reading(file, mapping, described)
-    for row in mapping.chosen.rows(file):
+    for row in LabelRows(mapping.chosen, vars(mapping.holds).values()).rows(file):
         reading.take(row)
     reading.check_repeated()
     if not reading.found:

@@ -11,7 +11,7 @@ import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from judge_gym.counting import counted
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.row import Row
 from judge_gym.judges.newest_labels import (
     ABSTAIN,
@@ -56,6 +57,8 @@ class LabelFile:
     """The column that labels were read from."""
     empty: int = 0
     """Rows without a label, such as items that are still to be labelled."""
+    left: Mapping[str, int] = field(default_factory=dict)
+    """Why a label of an export of a labelling tool does not count → how many."""
 
     @property
     def annotators(self) -> Counter[str]:
@@ -95,6 +98,7 @@ class LabelFile:
             parts.append(f"{counted(len(self.earlier), 'earlier label')} replaced by newer ones")
         if self.empty:
             parts.append(f"{counted(self.empty, 'row')} without a label")
+        parts += [f"{count:,} left out: {why}" for why, count in self.left.items()]
         by_gain = sum(row.draw.startswith("gain") for row in self.rows)
         if by_gain:
             parts.append(f"{by_gain} drawn by expected gain, so no random sample of the items")
@@ -171,7 +175,7 @@ def collect_labels(
 
 
 def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> LabelFile:
-    """Read people's labels from a CSV, JSON, JSONL or Excel file.
+    """Read people's labels from a CSV, JSON, JSONL or Excel file, or an export of a labelling tool.
 
     A row has `item` (its id or its 16-digit key), `annotator` and `label`, and may have
     `criterion`, `time` (ISO 8601; UTC without a zone) and `note`. A label is a number, the name of
@@ -191,9 +195,11 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
         )
     chosen, fields = beside_fields(fields or {})
     reading = _Reading(path, fields)
-    rows = [found for row in chosen.rows(path) if (found := reading.take(row)) is not None]
+    given = LabelRows(chosen, fields.values())
+    rows = [found for row in given.rows(path) if (found := reading.take(row)) is not None]
     reading.check_fields()
-    return collect_labels(rows, path, column=reading.used["label"], empty=reading.empty)
+    labels = collect_labels(rows, path, column=reading.used["label"], empty=reading.empty)
+    return replace(labels, left={why: len(places) for why, places in given.left.items()})
 
 
 class _Reading:

@@ -8,16 +8,13 @@ from statistics import fmean
 from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import values_of
 from judge_gym.evidence.columns import as_text
+from judge_gym.evidence.label_exports import WITHDRAWN
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.files import RecordedFiles, items_file
 from judge_gym.recorded.judged import RecordedItem, Unread
 from judge_gym.recorded.mapping import Recorded, as_number
 from judge_gym.recorded.record import Record, Refusals
-
-_LEFT_LABELS = {"was_cancelled": ("true",), "status": ("discarded", "draft", "pending")}
-"""Key of an annotation of Label Studio or a response of Argilla → its values that say that the
-person did not give this label."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ def left_label(record: Record, recorded: Recorded, column: str) -> str:
         if not any(value in values_of(chosen) for value in written):
             return f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
     for entry in entries:
-        for key, left in _LEFT_LABELS.items():
+        for key, left in WITHDRAWN.items():
             if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
                 return f"{key} is {as_text(entry[key])}"
     return ""

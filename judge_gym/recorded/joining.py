@@ -13,8 +13,8 @@ from judge_gym.recorded.files import RecordedFiles, name_of
 
 _Rows = Mapping[str, Row]
 SEVERAL = (
-    "A file of people's labels, with several rows an item, is not joined: leave it out of the files "
-    "and name it in the mapping: `labels: {file: ..., person: ..., label: ...}`."
+    "A file of people's labels, with several rows an item, is not joined: leave it out of the "
+    "files and name it in the mapping: `labels: {file: ..., person: ..., label: ...}`."
 )
 
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
 from judge_gym.recorded.items import left_label
@@ -34,7 +35,9 @@ def add_labels(
         for described in of_name.items.values():
             places[key_of(described)].append((name, described.key))
     refusals, given = Refusals(), dict[tuple[str, str, str], dict[int, Record]]()
-    for row in columns.chosen.rows(file):
+    named = (columns.item or recorded.item.key, columns.person, columns.label, *columns.people)
+    rows = LabelRows(columns.chosen, list(filter(None, named)))
+    for row in rows.rows(file):
         record = Record(file, row, {"": name_of(file)})
         if row.fault:
             raise record.fault(row.fault)
@@ -55,6 +58,8 @@ def add_labels(
                     earlier[stage] = record
                     windows[window].add_label(item, person, stage, number)
     refusals.fail()
+    for why, left in rows.left.items():
+        unread.not_counted.setdefault(why, {}).update({f"{file.name} {one}": None for one in left})
 
 
 def _again(record: Record, key: str, person: str, column: str, first: Record) -> RowError:
