@@ -4,7 +4,7 @@ A conclusion that holds under one rule alone is a property of that rule, so all 
 Their measures of conflict are diagnostic: they tell of the rule's premises, not of the evidence.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -70,14 +70,83 @@ def by_rule(
     left out. Needs two judges and n >= 1; Dubois-Prade and PCR6 list every product of the judges'
     masses, and are not estimable with too many.
     """
+    for rule, combine in _rules(cells, stated):
+        yield rule, _figures(cells, combine)
+
+
+def positions_by_rule(
+    cells: CellMasses, stated: CellMeans | None = None
+) -> Iterator[tuple[str, CellMeans]]:
+    """Yield each rule with where the judges together stand on every item, in [0, 1] (1 x items).
+
+    It is (expected stage - 1)/(S - 1), so that scales compare; n counts the samples of the item,
+    0 where a judge has none or the rule gives nothing. Rules as in `by_rule`, without those that
+    are not estimable. Needs two judges and an item that both scored, else there is no rule.
+    """
+    if obstacle(cells, 1, 2):
+        return
+    kept, shared = cells.shared(), np.flatnonzero((cells.sizes > 0).all(axis=1))
+    places = np.arange(kept.masses.n_stages) / (kept.masses.n_stages - 1)
+    for rule, combine in _rules(cells, stated):
+        try:
+            combined = combine(_judges(kept))
+        except TooManyProductsError:
+            continue
+        value, n = np.zeros((1, len(cells.sizes))), np.zeros((1, len(cells.sizes)), dtype=np.int64)
+        if combined.masses is not None:
+            found = shared[combined.defined]
+            value[0, found] = betp(combined.masses) @ places
+            n[0, found] = cells.sizes[found].sum(axis=1)
+        yield rule, CellMeans(value, n)
+
+
+def rules_that_keep(by_rule: Mapping[str, Estimate]) -> tuple[Estimate, Estimate]:
+    """Return under which share of the rules a contrast keeps its sign, and its support.
+
+    `panel_contrast_same_sign`: the share of rules whose estimate has the sign of the linear
+    pool's; `panel_contrast_supported`: the share whose interval lies wholly on that side of 0.
+    Both in [0, 1] of the rules with an estimate, which n counts. Needs one for the linear pool that
+    is not 0, and one for another rule.
+    """
+    names = ("panel_contrast_same_sign", "panel_contrast_supported")
+    found = [one for one in by_rule.values() if one.estimate is not None]
+    pooled = by_rule.get(Rule.LINEAR_POOL)
+    n_items = pooled.n_items if pooled else 0
+    if pooled is None or not pooled.estimate or len(found) < 2:
+        because = "it needs a contrast by the linear pool that is not 0, and one by another rule"
+        absent = [
+            not_estimable(name, because, n=len(found), n_items=n_items, unit="share")
+            for name in names
+        ]
+        return absent[0], absent[1]
+    side = np.sign(pooled.estimate)
+    kept = [(one.estimate or 0.0) * side > 0 for one in found]
+    firm = [
+        one.lower is not None
+        and one.upper is not None
+        and min(one.lower * side, one.upper * side) > 0
+        for one in found
+    ]
+    same, supported = (
+        Estimate(
+            *(name, float(np.mean(held)), None, None, len(found), n_items),
+            method="share of rules of combination",
+            unit="share",
+        )
+        for name, held in zip(names, (kept, firm), strict=True)
+    )
+    return same, supported
+
+
+def _rules(cells: CellMasses, stated: CellMeans | None) -> Iterator[tuple[str, Combine]]:
     for rule in Rule:
-        yield rule.value, _figures(cells, rule.combine)
+        yield rule.value, rule.combine
     if stated is None or obstacle(cells, 1, 2):
         return
     shared = (cells.sizes > 0).all(axis=1)
     weights, known = stated.value.T[shared], stated.present.T[shared]
     if known.all() and known.size:
-        yield BY_STATED_AGREEMENT, _figures(cells, partial(weighted_pool, weights=weights))
+        yield BY_STATED_AGREEMENT, partial(weighted_pool, weights=weights)
 
 
 _UNITS = {

@@ -17,7 +17,7 @@ from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label
 from judge_gym.report.moves import NO_SETTINGS, UNTESTED, Settings, in_numbers, largest_settings
-from judge_gym.report.multiverse import sign_change_cautions
+from judge_gym.report.multiverse import rule_cautions, sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
@@ -435,6 +435,7 @@ def summary_of(
             *_abstentions(rows),
             *_understated(rows),
             *sign_change_cautions(rows),
+            *rule_cautions(rows),
         ),
         settings=largest_settings(rows),
         uses=scale_use(rows),

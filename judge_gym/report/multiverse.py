@@ -6,10 +6,12 @@ from typing import Any
 
 from judge_gym.analysis.figures.interactions import EFFECTS
 from judge_gym.analysis.figures.multiverse import CELL, CURVE, MEDIAN, QUESTION
+from judge_gym.analysis.groups import MIXED
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
+from judge_gym.report.findings import stands
 from judge_gym.report.plots.plot import Panel, Plot, Rows
-from judge_gym.report.scopes import behind, evidence_link
+from judge_gym.report.scopes import behind, changes, evidence_link
 from judge_gym.report.table import Table, plain_table
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -287,3 +289,38 @@ def sign_change_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
     more = len(turning) - _MOST_CHANGES
     if more > 0:
         yield f"{counted(more, 'more effect')} of axes change sign; see Effects that change sign."
+
+
+def rule_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield how many changes of the panel's verdict only some rules of combination support."""
+    panel: dict[tuple[str, str], dict[str, ResultRow]] = {}
+    for row in rows:
+        metric = row.metric.removesuffix(MIXED)
+        if metric in _PANEL:
+            mixed = row.metric[len(metric) :]
+            panel.setdefault((row.scope_key, mixed), {})[metric] = row
+    supported = [of for of in panel.values() if len(of) == len(_PANEL) and stands(of[_PANEL[0]])]
+    hanging = sorted(
+        (of for of in supported if (of[_PANEL[2]].estimate or 0.0) < 1),
+        key=lambda of: (of[_PANEL[2]].estimate or 0.0, -abs(of[_PANEL[0]].estimate or 0.0)),
+    )
+    if hanging:
+        told = "; ".join(map(_kept, hanging[:_MOST_CHANGES]))
+        yield (
+            f"The rule that combines the judges decides {len(hanging)} of "
+            f"{counted(len(supported), 'change')} that the linear pool supports: {told}. See "
+            "Contrasts of the panel, by how many rules."
+        )
+
+
+_PANEL = ("panel_contrast", "panel_contrast_same_sign", "panel_contrast_supported")
+
+
+def _kept(of_change: dict[str, ResultRow]) -> str:
+    rules = of_change[_PANEL[1]].n
+    same, supported = (round((of_change[name].estimate or 0.0) * rules) for name in _PANEL[1:])
+    [change] = changes([of_change[_PANEL[0]].scope])
+    return (
+        f"{change} keeps its sign under {same} of {counted(rules, 'rule')}, "
+        f"its support under {supported}"
+    )

@@ -3,9 +3,11 @@
 import pytest
 
 from judge_gym.metrics.estimate import Remark, RemarkKind
-from support.lab import Lab, only
+from judge_gym.store.results import ResultRow
+from support.lab import Lab, labels, only, rubric
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
+SHARED = {"provided": rubric(*labels(4))}
 FIXED = {"randomize_labels": False, "shuffle_order": False}
 
 
@@ -179,3 +181,57 @@ def test_an_item_without_a_name_to_exchange_is_left_out_of_the_contrast(database
     assert row.n_items == 3
     assert Remark(RemarkKind.NOTHING_SWAPPED, number=1) in row.remarks
     assert only(rows, "axis_effect", axis="actors").n_items == 3
+
+
+def by_rule(rows: list[ResultRow]) -> dict[str, float | None]:
+    named = [row for row in rows if row.metric == "panel_contrast_by_rule"]
+    return {row.scope["rule"]: row.estimate for row in named}
+
+
+def test_a_change_of_the_panel_is_made_by_every_rule(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    shared = {"rubric": SHARED, "scoring_method": "subset"}
+    # raw: {1} and {1, 2} on both; neutralized: {1, 2} and {2, 3} on one, {1} and {4} on the other.
+    for model, raw, neutral in (
+        (ALPHA, [[1], [1]], [[(1, 2)], [1]]),
+        (BETA, [[(1, 2)], [(1, 2)]], [[(2, 3)], [4]]),
+    ):
+        lab.own(model, raw, evidence_view="raw", **shared)
+        lab.own(model, neutral, **shared)
+    rows = lab.analyse()
+
+    # Linear pool: from 1.25 to 2 and to 2.5, in thirds of the scale.
+    pooled = only(rows, "panel_contrast")
+    assert pooled.estimate == pytest.approx((0.75 + 1.25) / 2 / 3)
+    assert (pooled.scope["from"], pooled.scope["to"]) == ("raw", "neutralized")
+    found = by_rule(rows)
+    # Dempster: from stage 1 to stage 2 on the first item, nothing on the second.
+    assert found["dempster"] == pytest.approx(1 / 3)
+    # Yager: as Dempster on the first, from 1 to the middle of the scale on the second.
+    assert found["yager"] == pytest.approx((1 + 1.5) / 2 / 3)
+    rules = len(found) + 1
+    assert only(rows, "panel_contrast_same_sign").estimate == 1
+    assert only(rows, "panel_contrast_same_sign").n == rules
+    # Two items that differ little by the linear pool: its t interval holds 0, and so do others.
+    assert (pooled.lower or 0) < 0
+
+
+def test_a_judge_without_a_verdict_at_one_level_is_not_in_the_panel(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    for model in (ALPHA, BETA, "acme/gamma-1"):
+        lab.own(model, [[1], [2]], evidence_view="raw", rubric=SHARED)
+    lab.own(ALPHA, [[2], [3]], rubric=SHARED)
+    lab.own(BETA, [[2], [3]], rubric=SHARED)
+    lab.own("acme/gamma-1", [["abstained"], ["abstained"]], rubric=SHARED)
+    row = only(lab.analyse(), "panel_contrast")
+    assert (row.estimate, row.n) == (pytest.approx(1 / 3), 8)
+
+
+def test_one_judge_is_no_panel(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    lab.own(ALPHA, [[1], [2]], evidence_view="raw")
+    lab.own(ALPHA, [[2], [3]])
+    assert only(lab.analyse(), "panel_contrast").because.startswith("it needs two judges")

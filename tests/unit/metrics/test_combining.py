@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import CellMeans
-from judge_gym.metrics.combining import BY_STATED_AGREEMENT, by_rule, conflict_of_all
+from judge_gym.metrics.combining import (
+    BY_STATED_AGREEMENT,
+    by_rule,
+    conflict_of_all,
+    positions_by_rule,
+    rules_that_keep,
+)
+from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.masses import Rule, cell_masses
 
 
@@ -98,3 +105,53 @@ def test_too_many_judges_for_the_rules_that_list_products(build_verdicts):
     assert "40353607 products" in found(cells)["pcr6", "combined_gap"].reason
     assert values(cells, "combined_gap")["yager"] is not None
     assert {rule for rule, _ in found(cells)} == {rule.value for rule in Rule}
+
+
+def test_positions_by_rule_are_on_the_scale_and_absent_on_total_conflict(build_verdicts):
+    # item 0: {1} against {4}, total conflict; item 1: {4} twice; item 2 lacks the second judge
+    cells = cell_masses(build_verdicts([[[1], [4], [2]], [[4], [4], []]]))
+    found = dict(positions_by_rule(cells))
+    assert found["linear_pool"].value.tolist() == [[0.5, 1, 0]]
+    assert found["linear_pool"].n.tolist() == [[2, 2, 0]]
+    assert found["dempster"].n.tolist() == [[0, 2, 0]]
+    assert found["yager"].value.tolist() == [[0.5, 1, 0]]
+    assert "stated_agreement" not in found
+
+
+def test_stated_agreement_weighs_positions_too(build_verdicts):
+    cells = cell_masses(build_verdicts([[[1]], [[4]]]))
+    stated = CellMeans(np.array([[0.25], [0.75]]), np.ones((2, 1), dtype=int))
+    found = dict(positions_by_rule(cells, stated))
+    assert found[BY_STATED_AGREEMENT].value[0, 0] == pytest.approx(0.75)
+
+
+def contrast(value, half):
+    ends = (None, None) if half is None else (value - half, value + half)
+    return Estimate("c", value, *ends, 10, 5, because="" if half is not None else "one item")
+
+
+def test_rules_that_keep_a_contrast_are_counted_on_the_side_of_the_linear_pool():
+    found = {
+        "linear_pool": contrast(-0.2, 0.1),
+        "dempster": contrast(-0.3, 0.1),
+        "yager": contrast(-0.1, 0.2),  # the sign alone
+        "log_pool": contrast(0.3, 0.1),  # supported, on the other side
+        "pcr6": contrast(-0.1, None),  # no interval
+        "averaged": not_estimable("c", "the rule gives nothing"),
+    }
+    same, supported = rules_that_keep(found)
+    assert (same.estimate, supported.estimate) == (4 / 5, 2 / 5)
+    assert same.n == supported.n == 5
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"linear_pool": contrast(0.2, 0.1)},
+        {"dempster": contrast(0.2, 0.1), "yager": contrast(0.2, 0.1)},
+        {"linear_pool": contrast(0.0, None), "yager": contrast(0.2, 0.1)},
+    ],
+)
+def test_without_a_side_to_keep_no_share_is_made(found):
+    assert [one.estimate for one in rules_that_keep(found)] == [None, None]

@@ -10,6 +10,7 @@ from judge_gym.report.multiverse import (
     claims_table,
     curves_of,
     least_settled,
+    rule_cautions,
     sign_change_cautions,
     specification_plot,
 )
@@ -104,3 +105,35 @@ def test_without_a_curve_the_picture_says_why() -> None:
     assert "two cells" in specification_plot([missing]).missing
     with pytest.raises(ValueError, match="no reason"):
         type(specification_plot([missing]))("specification_curve", "t", "h", "b")
+
+
+def of_panel(
+    axis: str, value: float, same: float, supported: float, half: float = 0.1
+) -> list[ResultRow]:
+    """The rows of a change of the panel by eight rules."""
+    scope = {"concept": "order", "axis": axis, "from": False, "to": True}
+    ends = {"lower": value - half, "upper": value + half}
+    return [
+        row("panel_contrast", value, scope, **ends),
+        row("panel_contrast_same_sign", same, scope, n=8),
+        row("panel_contrast_supported", supported, scope, n=8),
+    ]
+
+
+def test_changes_that_few_rules_support_are_said_the_frailest_first() -> None:
+    rows = [
+        *of_panel("abstain", 0.3, 1.0, 1.0),
+        *of_panel("evidence_view", 0.2, 7 / 8, 4 / 8),
+        *of_panel("shuffle_order", -0.2, 6 / 8, 1 / 8),
+        *of_panel("concept", 0.05, 3 / 8, 0.0),  # not supported by the linear pool itself
+    ]
+    [said] = rule_cautions(rows)
+    assert said.startswith("The rule that combines the judges decides 2 of 3 changes")
+    frailest, next_one = said.split(": ", 1)[1].split("; ")
+    assert frailest.startswith("shuffle order: off → on keeps its sign under 6 of 8 rules")
+    assert [one[-1] for one in (frailest, next_one.partition(".")[0])] == ["1", "4"]
+
+
+def test_where_every_rule_supports_what_the_linear_pool_does_nothing_is_said() -> None:
+    firm, open_one = of_panel("abstain", 0.3, 1.0, 1.0), of_panel("concept", 0.05, 0.5, 0.0)
+    assert not list(rule_cautions([*firm, *open_one]))
