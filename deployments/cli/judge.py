@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.judges.reason_critic import Criticism
+    from judge_gym.judges.sessions import SessionScore
     from judge_gym.model_names import Answered
 
 _File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
@@ -112,6 +113,7 @@ def score(
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.judging import Asked, readable_of
+    from judge_gym.judges.sessions import session_scores
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))
@@ -125,6 +127,7 @@ def score(
     critic, paid, stopped = _criticised(judge, results)
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
+    sessions = session_scores(results, read.conversations.sessions)
     if as_json:
         scored = {
             "name": judge.name,
@@ -146,11 +149,13 @@ def score(
                 "annotators": dict(read.labels.annotators) if read.labels else {},
                 **asdict(labelled),
             },
+            "sessions": [asdict(one) for one in sessions],
             "results": [result.model_dump(mode="json") for result in results],
         }
         json_output.give(scored)
     else:
         _show(judge, by, results, cost, critic, paid)
+        _show_sessions(sessions)
         if labelled.labels:
             console.print(str(labelled), markup=False, soft_wrap=True)
     show_note(by)
@@ -286,6 +291,19 @@ def _contradictions(
     ruled = [(result, why, "rule") for result in results if (why := judge.contradiction(result))]
     read = critic.contradictions if critic else ()
     return [*ruled, *((result, why, "model") for result, why in read)]
+
+
+def _show_sessions(sessions: "Sequence[SessionScore]") -> None:
+    """Show the scores of sessions whose turns were judged."""
+    from judge_gym.judges.sessions import STATED
+
+    if sessions:
+        rows = [
+            (one.session, one.turns, one.scored, _number(one.mean), _number(one.lowest))
+            for one in sessions
+        ]
+        show_table("Sessions", ("session", "turns", "scored", "mean", "lowest"), rows)
+        console.print(f"{STATED}.", markup=False)
 
 
 def _show(

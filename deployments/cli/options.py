@@ -136,9 +136,10 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 def fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
     """Return field → column of `--fields`; raises `ConfigError` for anything else."""
+    from judge_gym.records.conversations import KEYS
     from judge_gym.records.items import COLUMNS
 
-    return _columns("--fields", assignments, COLUMNS)
+    return _columns("--fields", assignments, (*COLUMNS, *KEYS))
 
 
 def labels_of(path: Path | None, assignments: Sequence[str] | None) -> "LabelFile | None":

@@ -3,7 +3,7 @@
 `design.files` lists the files of a corpus.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -47,6 +47,7 @@ def read_typed_rows(
     columns: Sequence[str] = (),
     fields: Mapping[str, str] | None = None,
     numbers: Collection[str] = (),
+    unfold: Callable[[Path, Row], Iterable[Row]] | None = None,
     **more: Any,
 ) -> TypedRows[R]:
     """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
@@ -55,15 +56,16 @@ def read_typed_rows(
     values that all rows share. `numbers` are the fields that may be numbers as spreadsheets write
     them. A field is read from the column of its name, whatever its case, or from the column or
     path that `fields` names; `fields` may have the keys of `choosing.KEYS`, too. Blank values count
-    as missing. A row without an `id` is named by its number. Other columns are ignored. Raises
-    `EvidenceError` with file, line, column and value for the first row that cannot be read, a
-    repeated id, and a missing column.
+    as missing. `unfold` makes several rows of one. A row without an `id` is named by its
+    number. Other columns are ignored. Raises `EvidenceError` with file, line, column and value for
+    the first row that cannot be read, a repeated id, and a missing column.
     """
     chosen, fields = beside_fields(fields or {}, form.model_fields)
     reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, more)
     for file in corpus_files(path):
         for row in chosen.rows(file):
-            reading.add(file, row)
+            for one in (row,) if unfold is None else unfold(file, row):
+                reading.add(file, one)
     return reading.result(path)
 
 
@@ -106,7 +108,7 @@ class _Reading(Generic[R]):
         if len(self._rows) == MAX_ROWS:
             raise _fault(file, row, f"more than {MAX_ROWS} rows")
         self._rows[name] = one
-        self._places.append(f"{file} line {row.line}")
+        self._places.append(f"{file} {row.where}")
 
     def result(self, path: Path) -> TypedRows[R]:
         """Return the rows; raises `EvidenceError` without any."""

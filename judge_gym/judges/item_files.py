@@ -4,7 +4,7 @@ import re
 import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from judge_gym.design.config import corpus_digest, shown
 from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.evidence.typed_rows import read_typed_rows
 from judge_gym.judges.base import Judge
+from judge_gym.judges.conversation_items import ConversationItems
 from judge_gym.judges.label_files import LabelFile
 from judge_gym.judges.labels import check_on
 from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields
@@ -54,6 +55,8 @@ class ItemFile:
     """The labels of that file and of the column `truth`, by annotator."""
     own: tuple[Label | None, ...] = ()
     """By item, the label in its own row; rows with the same texts may have several."""
+    conversations: ConversationItems = field(default_factory=ConversationItems)
+    """How sessions of messages were made items."""
 
     @cached_property
     def _apart(self) -> list[list[str]]:
@@ -167,23 +170,30 @@ class ItemFile:
                 f" {counted(len(texts), 'text')} with labels that differ, where the mean of numbers"
                 f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
             )
-        return sentence
+        return sentence + self.conversations.said()
 
 
 def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
     A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
-    `category`; `fields` maps those that stand in other columns. Raises `EvidenceError` as
-    `read_typed_rows` does, and for a column that misspells `truth`.
+    `category`; a text may be a list of messages, and stands in `messages`, too. `fields` maps those
+    that stand in other columns, and may have the keys of `conversations.KEYS`. Raises
+    `EvidenceError` as `read_typed_rows` does, and for a column that misspells `truth`.
     """
     path = Path(path)
     try:
-        chosen = known_fields(dict(fields or {}))
+        conversations, chosen = ConversationItems.of(known_fields(dict(fields or {})))
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
     rows = read_typed_rows(
-        path, Item, COLUMNS, chosen, numbers=["truth"], corpus=corpus_digest(path)
+        path,
+        Item,
+        COLUMNS,
+        chosen,
+        numbers=["truth"],
+        unfold=conversations.rows,
+        corpus=corpus_digest(path),
     )
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
@@ -204,7 +214,9 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         for item in rows.rows
     )
     own = tuple(item.truth for item in rows.rows)
-    return ItemFile(path, items, rows.places, rows.columns, column, own=own)
+    return ItemFile(
+        path, items, rows.places, rows.columns, column, own=own, conversations=conversations
+    )
 
 
 def _of_several(labels: Sequence[Label]) -> Label | None:

@@ -15,6 +15,7 @@ from judge_gym.recorded.files import RecordedFiles, items_file
 from judge_gym.recorded.judged import RecordedItem, Unread
 from judge_gym.recorded.mapping import Recorded, as_number
 from judge_gym.recorded.record import Record, Refusals
+from judge_gym.records.conversations import are_messages, conversation_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
     return RecordedItem(
         key=key,
         title=normal_line(record.text(columns.title), 500),
-        text=normal_text(record.text(columns.text)),
+        text=normal_text(_text(record, columns.text)),
         category=normal_line(record.text(columns.category), 500),
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
@@ -84,6 +85,17 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),
     )
+
+
+def _text(record: Record, column: str) -> str:
+    """Return what was judged; of a column of messages, the conversation."""
+    value = record.row.values.get(column)
+    if not isinstance(value, list) or not are_messages(value):
+        return record.text(column)
+    try:
+        return conversation_of(value).written()
+    except ValueError as error:
+        raise record.fault(f"{column}{error}") from None
 
 
 def _known(record: Record, recorded: Recorded, column: str) -> int | None:

@@ -12,6 +12,7 @@ from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import is_key
 from judge_gym.evidence.numbers import plain_number
+from judge_gym.records.conversations import KEYS, as_text
 from judge_gym.seeds import digest
 
 Label = float | str
@@ -27,7 +28,7 @@ COLUMNS = ("id", "text", "second", "context", "truth", "category")
 def known_fields(fields: dict[str, str]) -> dict[str, str]:
     """Return them when they are fields of an item; raises `ValueError` otherwise."""
     for name in fields:
-        if name not in COLUMNS and not is_key(name):
+        if name not in (*COLUMNS, *KEYS) and not is_key(name):
             close = did_you_mean(name, COLUMNS)
             raise ValueError(f"{name!r} is not a field of an item. {close}Use {', '.join(COLUMNS)}")
     return fields
@@ -80,6 +81,11 @@ class Item(Frozen):
     """None for an original."""
     simulated: bool = False
     """Whether the simulator made the text; then so is what is judged of it."""
+
+    @field_validator("text", "second", "context", mode="before")
+    @classmethod
+    def _may_be_messages(cls, given: Any) -> Any:
+        return as_text(given)
 
     @field_validator("id", "text", "second", "context", "category")
     @classmethod

@@ -1,7 +1,7 @@
 """The server of the page for labels: who is served, and what it stores."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx
@@ -20,12 +20,12 @@ ITEMS = tuple(Item(id=f"t{n}", text=f"text {n}") for n in range(3))
 
 def asked(
     file: Path, path: str, body: object = None, headers: Mapping[str, str] | None = None,
-    token: str | None = None,
+    token: str | None = None, items: Sequence[Item] = ITEMS,
 ) -> httpx.Response:  # fmt: skip
     """What the server answers to one request."""
 
     async def ask() -> httpx.Response:
-        labelling = Labelling(GATE, ITEMS, file, {}, Draw.RANDOM)
+        labelling = Labelling(GATE, items, file, {}, Draw.RANDOM)
         async with serving(labelling, page=lambda nonce: nonce) as url, httpx.AsyncClient() as web:
             if token is not None:
                 url = f"{url.rsplit('/', 2)[0]}/{token}/"
@@ -68,6 +68,15 @@ def test_a_label_that_is_none_of_the_judges_is_refused(tmp_path: Path) -> None:
     assert stale.status_code == 409
     assert asked(file, "label", given | {"labels": {"": "Pass"}}).json()["done"] == 1
     assert [row.labels for row in read_labels(file).rows] == [("Pass",)]
+
+
+def test_a_conversation_is_sent_as_its_messages_with_who_wrote_them(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "2 of 2, assistant\nHi"}, {"role": "assistant"}]
+    chat = Item.model_validate({"id": "s", "text": messages})
+    first = asked(tmp_path / "labels.jsonl", "next", {"annotator": "ann"}, items=[chat])
+    assert first.json()["item"]["text"] == [
+        ["1 of 2, user", "2 of 2, assistant\nHi"], ["2 of 2, assistant", ""],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101])

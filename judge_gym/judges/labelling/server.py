@@ -25,6 +25,7 @@ from judge_gym.http_guards import (
 )
 from judge_gym.judges.label_files import LONGEST_NOTE
 from judge_gym.judges.labelling.drawing import Labelling, Next, Progress
+from judge_gym.records.conversations import conversation_in
 
 _BODY = 64 * 1024
 _REMEDIES = {404: "Open the address that the command printed, with its token."}
@@ -147,9 +148,9 @@ class _Served:
         return {
             "id": item.id,
             "key": item.key,
-            "text": item.text,
-            "second": item.second,
-            "context": item.context,
+            "text": _readable(item.text),
+            "second": item.second and _readable(item.second),
+            "context": _readable(item.context),
             "judged": f"{score:g}" if self.labelling.shows_score and score is not None else None,
         }
 
@@ -162,6 +163,11 @@ class _Served:
             f"{why} The judge meets {figure(progress.met)} of your labels; labelling stops at "
             f"±{self.labelling.until:g}."
         )
+
+
+def _readable(text: str) -> str | list[tuple[str, str]]:
+    """Return a text as the page shows it: a conversation as the headings and texts of its parts."""
+    return conversation_in(text) or text
 
 
 async def _read(request: web.Request) -> _Asked:

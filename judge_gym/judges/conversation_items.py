@@ -1,0 +1,161 @@
+"""Conversations in files of items: a session is an item, or each message of its assistant."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.evidence.row import Row
+from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
+
+Unit = Literal["session", "turn"]
+_UNITS: tuple[Unit, ...] = ("session", "turn")
+
+
+@dataclass
+class ConversationItems:
+    """Turns rows with messages into items; other rows stay as they are."""
+
+    column: str = ""
+    """The column or path with the messages; without it, `messages` of rows without a text."""
+    unit: Unit = "session"
+    window: int | None = None
+    longest: int | None = None
+    sessions: dict[str, str] = field(default_factory=dict)
+    """Item → the session that it is a turn of."""
+    cut: list[str] = field(default_factory=list)
+    """The items of which something was left out."""
+    _named: Mapping[str, str] = field(default_factory=dict)
+    _count: int = 0
+
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> "tuple[ConversationItems, dict[str, str]]":
+        """Return what fields of a file say of conversations, and the fields alone.
+
+        Raises `ConfigError` for a value that is not allowed.
+        """
+        given = {name: value for name, value in fields.items() if name in KEYS}
+        others = {name: value for name, value in fields.items() if name not in KEYS}
+        unit = next((one for one in _UNITS if one == given.get("unit", "session")), None)
+        if unit is None:
+            raise ConfigError(f"unit is {given['unit']!r}.", f"Use {' or '.join(_UNITS)}.")
+        window, longest = (_whole(name, given.get(name)) for name in ("window", "longest"))
+        if window is not None and unit != "turn":
+            raise ConfigError("window is of turns.", "Add unit=turn, or leave window out.")
+        return cls(given.get(MESSAGES, ""), unit, window, longest, _named=others), others
+
+    def rows(self, file: Path, row: Row) -> Iterator[Row]:
+        """Yield the items of a row; raises `DataFileError` for messages that are none."""
+        given = None if row.fault else self._messages(file, row)
+        if given is None:
+            yield row
+            return
+        column, messages = given
+        try:
+            messages = listed(messages)
+            conversation = conversation_of(messages)
+        except ValueError as error:
+            said = f"{column}{error}" if str(error).startswith("[") else f"{column} {error}"
+            raise row.error(file, said, "See docs/how-to/conversations.md.") from None
+        self._count += 1
+        if self.unit == "session":
+            text = conversation.written(self.longest)
+            self._note_cut(conversation, self._session(row))
+            yield replace(row, values={**_without(row.values, column), "text": text})
+            return
+        yield from self._turns(file, row, column, conversation, messages)
+
+    def _turns(
+        self,
+        file: Path,
+        row: Row,
+        column: str,
+        conversation: Conversation,
+        messages: Sequence[Mapping[str, Any]],
+    ) -> Iterator[Row]:
+        session = self._session(row)
+        turns = conversation.turns
+        if not turns:
+            raise row.error(
+                file, f"{column} has no message of the assistant, and unit is turn",
+                "Take this session out, or judge whole sessions: unit=session.",
+            )  # fmt: skip
+        own = {**_without(row.values, column)}
+        for name in ("id", "text", "context", "truth"):
+            own.pop(self._named.get(name, name), None)
+        for number in turns:
+            item = f"{session}#{number}"
+            first = 1 if self.window is None else max(1, number - self.window)
+            before = conversation.only(first, number - 1)
+            self.sessions[item] = session
+            self._note_cut(before, item)
+            values = {
+                **own,
+                self._named.get("id", "id"): item,
+                "text": conversation.only(number, number).written(),
+                "context": before.written(self.longest) if before.parts else "",
+            }
+            if "truth" in messages[number - 1]:
+                values["truth"] = messages[number - 1]["truth"]
+            yield replace(row, values=values, place=f"{row.where}, message {number}")
+
+    def _messages(self, file: Path, row: Row) -> tuple[str, Any] | None:
+        """Return the column of a row's messages and what is in it; None for another row."""
+        if self.column:
+            return self.column, row.value(file, self.column)
+        has_text = "text" in self._named or any(
+            name.strip().lower() == "text" and value not in (None, "")
+            for name, value in row.values.items()
+        )
+        for name, value in row.values.items():
+            if name.strip().lower() == MESSAGES and not has_text:
+                return name, value
+        if self.unit == "turn":
+            raise row.error(
+                file, "there is no column 'messages', and unit is turn",
+                "Name the column with the messages: messages=COLUMN.",
+            )  # fmt: skip
+        return None
+
+    def _session(self, row: Row) -> str:
+        column = self._named.get("id") or next(
+            (name for name in row.values if name.strip().lower() == "id"), ""
+        )
+        try:
+            given = row.value(Path(), column) if column else None
+        except EvidenceError:
+            given = None
+        return str(self._count) if given in (None, "") else str(given)
+
+    def _note_cut(self, conversation: Conversation, item: str) -> None:
+        if self.longest is not None and conversation.length > self.longest:
+            self.cut.append(item)
+
+    def said(self) -> str:
+        """Return how sessions were made items, as sentences; "" where none was."""
+        parts = []
+        if self.sessions:
+            parts.append(
+                f" Each of {len(self.sessions):,} messages of the assistant in "
+                f"{len(set(self.sessions.values())):,} sessions is an item, with what is before it"
+                + (f" (at most {self.window} messages)." if self.window else ".")
+            )
+        if self.cut:
+            parts.append(
+                f" {len(self.cut):,} cut to {self.longest:,} characters, marked where: "
+                f"{', '.join(self.cut[:3])}{' and more' if len(self.cut) > 3 else ''}."
+            )
+        return "".join(parts)
+
+
+def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != column}
+
+
+def _whole(name: str, given: str | None) -> int | None:
+    if given is None:
+        return None
+    if not given.isdecimal() or not int(given):
+        raise ConfigError(f"{name} is {given!r}.", "Use a whole number above 0.")
+    return int(given)

@@ -1,0 +1,42 @@
+"""Scores of sessions, as a function of the scores of their turns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from judge_gym.records.judgements import JudgeResult
+
+STATED = "mean: of the turns' scores, of a turn first over its repeats; lowest: of these"
+"""How the score of a session is made, for people."""
+
+
+@dataclass(frozen=True)
+class SessionScore:
+    """A session: its turns, how many have a score, and the mean and the lowest of these."""
+
+    session: str
+    turns: int
+    scored: int
+    mean: float | None
+    lowest: float | None
+
+
+def session_scores(
+    results: Sequence[JudgeResult], sessions: Mapping[str, str]
+) -> list[SessionScore]:
+    """Return the score of each session, in order; `sessions` is item → session.
+
+    Turns without a score are counted and left out of mean and lowest, which are None without any.
+    """
+    by_turn: dict[str, dict[str, list[float]]] = {}
+    for result in results:
+        if result.item in sessions:
+            scores = by_turn.setdefault(sessions[result.item], {}).setdefault(result.item, [])
+            if result.score is not None:
+                scores.append(result.score)
+    found = []
+    for session, turns in by_turn.items():
+        means = [fmean(scores) for scores in turns.values() if scores]
+        mean, lowest = (fmean(means), min(means)) if means else (None, None)
+        found.append(SessionScore(session, len(turns), len(means), mean, lowest))
+    return found
