@@ -44,7 +44,7 @@ from judge_gym.metrics.facets import (
     JUDGE,
     WORDING,
     FacetCells,
-    Table,
+    FacetTable,
     facet_components,
     next_steps,
     total_error,
@@ -250,9 +250,9 @@ def by_facet(verdicts: Verdicts) -> object:
     return variances and next_steps(variances, 0.001)
 
 
-def over_wordings(verdicts: Verdicts) -> Table:
+def over_wordings(verdicts: Verdicts) -> FacetTable:
     """Mean scores with the judges as wordings."""
-    return Table((ITEM, WORDING), mean_scores(verdicts).value.T)
+    return FacetTable((ITEM, WORDING), mean_scores(verdicts).value.T)
 
 
 def points(verdicts: Verdicts) -> Verdicts:

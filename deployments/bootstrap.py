@@ -45,7 +45,7 @@ Outcome = Literal["created", "changed", "unchanged", "kept", "freed"]
 
 
 @dataclass(frozen=True)
-class Step:
+class BootstrappedObject:
     """An object on the server, and what was done with it."""
 
     name: str
@@ -58,7 +58,7 @@ async def bootstrap(
     *,
     secrets: bool = False,
     overwrite: bool = False,
-) -> list[Step]:
+) -> list[BootstrappedObject]:
     """Create what deployments need; returns a step for each object, created or not.
 
     Slots of limits that no run holds are freed (`task_timeout_s` as in `taken_slots`).
@@ -72,7 +72,7 @@ async def bootstrap(
         steps += [step async for step in _limits(client, providers)]
         limits = {*limits_of(providers), *await limits_of_deployments(client)}
         freed = await free_stale_slots(task_timeout_s, limits)
-        steps += [Step(str(one), "freed") for one in freed]
+        steps += [BootstrappedObject(str(one), "freed") for one in freed]
         steps += [step async for step in _automations(client)]
     steps.append(await _variable())
     if secrets:
@@ -123,7 +123,7 @@ def _is_restricted(template: dict[str, Any]) -> bool:
         return False
 
 
-async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
+async def _work_pool(client: PrefectClient, *, overwrite: bool) -> BootstrappedObject:
     default = ProcessWorker.get_default_base_job_template()
     template = restricted(default)
     try:
@@ -137,36 +137,38 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
                 description="Flow runs of judge-gym, as processes beside their worker.",
             )
         )
-        return Step(f"work pool {WORK_POOL} (process)", "created")
+        return BootstrappedObject(f"work pool {WORK_POOL} (process)", "created")
     name = f"work pool {WORK_POOL} ({pool.type})"
     if pool.type != ProcessWorker.type:
-        return Step(name, "unchanged")
+        return BootstrappedObject(name, "unchanged")
     before = pool.base_job_template
     if not overwrite and _is_restricted(before):
         template = restricted(before)  # as an earlier version of judge-gym made it, edits included
     if before == template:
-        return Step(name, "unchanged")
+        return BootstrappedObject(name, "unchanged")
     # Earlier versions of judge-gym created it with Prefect's default template.
     if not (overwrite or before == default or _is_restricted(before)):
-        return Step(f"{name}: its job template was edited", "kept")
+        return BootstrappedObject(f"{name}: its job template was edited", "kept")
     await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
-    return Step(f"{name}: runs cannot choose their command", "changed")
+    return BootstrappedObject(f"{name}: runs cannot choose their command", "changed")
 
 
-async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[Step]:
+async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[BootstrappedObject]:
     for name, slots in limits_of(providers).items():
         try:
             before = (await client.read_global_concurrency_limit_by_name(name)).limit
         except ObjectNotFound:
             before = None
         await client.upsert_global_concurrency_limit_by_name(name, slots)
-        yield Step(f"limit {name}: {slots} at once", outcome(before, slots))
+        yield BootstrappedObject(f"limit {name}: {slots} at once", outcome(before, slots))
 
 
-async def _automations(client: PrefectClient) -> AsyncIterator[Step]:
+async def _automations(client: PrefectClient) -> AsyncIterator[BootstrappedObject]:
     for automation in lost_run_automations():
         created = await create_automation(client, automation)
-        yield Step(f"automation {automation.name!r}", "created" if created else "unchanged")
+        yield BootstrappedObject(
+            f"automation {automation.name!r}", "created" if created else "unchanged"
+        )
 
 
 def lost_run_automations() -> list[AutomationCore]:
@@ -190,7 +192,7 @@ async def create_automation(client: PrefectClient, automation: AutomationCore) -
     return True
 
 
-async def resume_automation() -> Step:
+async def resume_automation() -> BootstrappedObject:
     """Have crashed runs resumed; needs the deployment `RESUME`.
 
     An automation for an earlier deployment of that name is replaced; other edits are kept.
@@ -205,10 +207,10 @@ async def resume_automation() -> Step:
         for stored in await client.read_automations_by_name(automation.name):
             ids = {getattr(action, "deployment_id", None) for action in stored.actions}
             if deployment.id in ids:
-                return Step(step, "unchanged")
+                return BootstrappedObject(step, "unchanged")
             await client.delete_automation(stored.id)
         await client.create_automation(automation)
-        return Step(step, "created")
+        return BootstrappedObject(step, "created")
 
 
 async def reset_automations() -> None:
@@ -224,15 +226,15 @@ async def reset_automations() -> None:
                 await client.create_automation(AutomationCore(**stored.model_dump(exclude={"id"})))
 
 
-async def _variable() -> Step:
+async def _variable() -> BootstrappedObject:
     """Create the variable of settings, empty, so that it can be found and edited in the UI."""
     before: Any = await Variable.aget(VARIABLE, default=None)
     if before is None:
         await Variable.aset(VARIABLE, {})
-    return Step(f"variable {VARIABLE}", "created" if before is None else "unchanged")
+    return BootstrappedObject(f"variable {VARIABLE}", "created" if before is None else "unchanged")
 
 
-async def _secrets(providers: Providers) -> AsyncIterator[Step]:
+async def _secrets(providers: Providers) -> AsyncIterator[BootstrappedObject]:
     variables = [p.key_env for p in providers.by_name.values() if p.key_env]
     for variable in dict.fromkeys([*variables, FIRECRAWL_KEY]):
         key = os.environ.get(variable, "")
@@ -243,4 +245,4 @@ async def _secrets(providers: Providers) -> AsyncIterator[Step]:
         before = block.get_secret_value() if block else None
         if before != key:
             await Secret(value=SecretStr(key)).asave(name, overwrite=True)
-        yield Step(f"secret {name}, from {variable}", outcome(before, key))
+        yield BootstrappedObject(f"secret {name}, from {variable}", outcome(before, key))

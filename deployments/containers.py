@@ -10,7 +10,7 @@ from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.exceptions import ObjectNotFound
 from pydantic import SecretStr
 
-from deployments.bootstrap import ENVIRONMENT, Step, outcome
+from deployments.bootstrap import ENVIRONMENT, BootstrappedObject, outcome
 from flows.outages import CLIENT_SETTINGS
 from judge_gym.errors import ConfigError
 from judge_gym.extras import require
@@ -61,7 +61,7 @@ def job_template() -> dict[str, Any]:
     return template
 
 
-async def prepare(client: PrefectClient) -> list[Step]:
+async def prepare(client: PrefectClient) -> list[BootstrappedObject]:
     """Create the work pool and the secret of its containers; returns a step for each.
 
     Raises `ConfigError` without the extra `docker` or without `JUDGE_GYM_DATABASE_URL`.
@@ -77,10 +77,13 @@ async def prepare(client: PrefectClient) -> list[Step]:
     before = block.get_secret_value() if block else None
     if before != url:
         await Secret(value=SecretStr(url)).asave(DATABASE, overwrite=True)
-    return [await _work_pool(client), Step(f"secret {DATABASE}", outcome(before, url))]
+    return [
+        await _work_pool(client),
+        BootstrappedObject(f"secret {DATABASE}", outcome(before, url)),
+    ]
 
 
-async def _work_pool(client: PrefectClient) -> Step:
+async def _work_pool(client: PrefectClient) -> BootstrappedObject:
     name = f"work pool {WORK_POOL} (docker)"
     try:
         await client.read_work_pool(WORK_POOL)
@@ -93,5 +96,5 @@ async def _work_pool(client: PrefectClient) -> Step:
                 description="Flow runs of judge-gym in containers.",
             )
         )
-        return Step(name, "created")
-    return Step(name, "unchanged")
+        return BootstrappedObject(name, "created")
+    return BootstrappedObject(name, "unchanged")

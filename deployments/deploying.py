@@ -26,7 +26,7 @@ from prefect.settings import get_current_settings
 from pydantic import BaseModel, Field
 from ruamel.yaml import YAML
 
-from deployments.bootstrap import Step, outcome
+from deployments.bootstrap import BootstrappedObject, outcome
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.shipped import DEPLOYMENTS
 
@@ -66,7 +66,7 @@ class Deployed(Block):
 
 
 @dataclass(frozen=True)
-class Edit:
+class DeploymentEdit:
     """A field of a deployment that was edited on the server, in the format of prefect.yaml."""
 
     deployment: str
@@ -91,7 +91,7 @@ class Edit:
         return f"deployment {self.deployment}: {'; '.join(differences)}"
 
 
-async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[Step]:
+async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[BootstrappedObject]:
     """Deploy every flow; returns a step for each deployment, and for each edit that was kept.
 
     With `image`, flows run in its containers: one with a tag is used as it is, one without is
@@ -109,12 +109,12 @@ async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[Step]:
         after = await _deployments(client)
     await _store_digests(after, edits)
     return [
-        Step(
+        BootstrappedObject(
             f"deployment {name}",
             outcome(_described(before[name]) if name in before else None, _described(after[name])),
         )
         for name in sorted(after)
-    ] + [Step(str(edit), "kept") for edit in edits]
+    ] + [BootstrappedObject(str(edit), "kept") for edit in edits]
 
 
 def _described_in_file() -> dict[str, Any]:
@@ -206,7 +206,7 @@ def _described(deployment: DeploymentResponse) -> dict[str, Any]:
 
 async def _edits_of(
     before: Mapping[str, DeploymentResponse], described: Mapping[str, Any]
-) -> list[Edit]:
+) -> list[DeploymentEdit]:
     """Return the edits of these deployments, which are keyed by flow/deployment."""
     stored = (await _deployed()).digests
     edits = []
@@ -218,11 +218,11 @@ async def _edits_of(
             for field, read in _FIELDS.items():
                 on_server, in_file = read(deployment), _in_file(field, entry)
                 if on_server != in_file and _digest(on_server) != stored.get(name, {}).get(field):
-                    edits.append(Edit(name, key, field, on_server, in_file))
+                    edits.append(DeploymentEdit(name, key, field, on_server, in_file))
     return edits
 
 
-def _with_edits(described: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
+def _with_edits(described: Mapping[str, Any], edits: Iterable[DeploymentEdit]) -> dict[str, Any]:
     """Return the content of prefect.yaml with these edits applied."""
     changed = deepcopy(dict(described))
     for edit in edits:
@@ -232,7 +232,9 @@ def _with_edits(described: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str
     return changed
 
 
-async def _store_digests(after: Mapping[str, DeploymentResponse], edits: Iterable[Edit]) -> None:
+async def _store_digests(
+    after: Mapping[str, DeploymentResponse], edits: Iterable[DeploymentEdit]
+) -> None:
     """Store digests of these deployments; edited fields keep their old digest."""
     deployed = await _deployed()
     edited = {(edit.deployment, edit.field) for edit in edits}

@@ -12,7 +12,7 @@ from altair.typing import ChartType
 
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import t_interval
-from judge_gym.metrics.facets import ITEM, WORDING, Table, total_error
+from judge_gym.metrics.facets import ITEM, WORDING, FacetTable, total_error
 from judge_gym.metrics.masses import (
     CellMasses,
     belief,
@@ -219,7 +219,7 @@ def wordings() -> ChartType:
     rng = np.random.default_rng(2)
     values = 0.5 + rng.normal(0, 0.1, (30, 1)) + rng.normal(0, 0.1, (1, 5))
     values = values + rng.normal(0, 0.08, (30, 5))
-    total = total_error(Table((ITEM, WORDING), values))
+    total = total_error(FacetTable((ITEM, WORDING), values))
     over_items = t_interval(values.mean(axis=1))
     assert total is not None
     assert over_items is not None

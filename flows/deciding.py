@@ -14,7 +14,7 @@ from judge_gym.judges.reviewing.findings import save_decision
 from judge_gym.report.table import escaped_inside
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
-from tasks.judges import Reviewed
+from tasks.judges import ReconsideredJudge
 
 
 class JudgeDecision(RunInput):
@@ -45,7 +45,7 @@ def check_can_wait() -> None:
 
 
 async def wait_for_decisions(
-    runtime: Runtime, review: str, day: date, judges: Sequence[Reviewed]
+    runtime: Runtime, review: str, day: date, judges: Sequence[ReconsideredJudge]
 ) -> None:
     """Wait for a decision about each judge, then store them all."""
     answers = []

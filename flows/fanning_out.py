@@ -72,7 +72,7 @@ class FanOut:
 
     async def _shared(
         self, client: PrefectClient, name: str, parameters: Mapping[str, Any]
-    ) -> "_Shared":
+    ) -> "_WorkflowRuns":
         try:
             deployment = await client.read_deployment_by_name(f"{name}/default")
         except ObjectNotFound:
@@ -86,7 +86,7 @@ class FanOut:
                 None  # pairs are chosen among all experiments, which has been done
             )
         check = spending_check(self.runtime, self.run.budget)
-        return _Shared(client, name, deployment.id, common_parameters, self.at_once, check)
+        return _WorkflowRuns(client, name, deployment.id, common_parameters, self.at_once, check)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Launch:
 
 
 @dataclass
-class _Shared:
+class _WorkflowRuns:
     """One workflow's flow runs: those to come, those going on, and what became of the others."""
 
     client: PrefectClient

@@ -15,7 +15,7 @@ from judge_gym.counting import counted
 from judge_gym.lab.status import progress_of, sweep_status
 from judge_gym.runtime import Runtime
 from judge_gym.store.locks import in_progress
-from judge_gym.store.progress import Progress, share_done
+from judge_gym.store.progress import WorkflowProgress, share_done
 from tasks.analysis import where_the_report_is
 from tasks.artifacts import Bar, artifact_key, only_logged
 
@@ -117,7 +117,7 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
         await look()
 
 
-def progress_text(progress: Mapping[str, Progress]) -> str:
+def progress_text(progress: Mapping[str, WorkflowProgress]) -> str:
     """Return "w1-evidence 5 of 5, w3-scoring 12 of 30, w5-probe pending"."""
     return ", ".join(
         f"{name} {part.state}" if part.total is None else f"{name} {part.done:,} of {part.total:,}"

@@ -22,7 +22,7 @@ HEADERS = {
 """What every response has, unless it says otherwise."""
 
 
-class Refused(JudgeGymError):
+class RequestRefused(JudgeGymError):
     """A request is not served."""
 
     def __init__(
@@ -43,10 +43,10 @@ class Refused(JudgeGymError):
         return web.json_response(body, status=self.status, headers=self.headers)
 
 
-def refused_by_aiohttp(error: web.HTTPException, remedies: Mapping[int, str]) -> Refused:
+def refused_by_aiohttp(error: web.HTTPException, remedies: Mapping[int, str]) -> RequestRefused:
     """Return an error of aiohttp's own, such as an unknown path, as ours; remedies by status."""
     allowed = {name: value for name, value in error.headers.items() if name == "Allow"}
-    return Refused(error.status, f"{error.reason}.", remedies.get(error.status, ""), allowed)
+    return RequestRefused(error.status, f"{error.reason}.", remedies.get(error.status, ""), allowed)
 
 
 def page_response(html: str, nonce: str) -> web.Response:
@@ -76,7 +76,7 @@ def is_address(name: str) -> bool:
 
 
 def check_host(request: web.Request, served_at: str, allowed: Collection[str] = ()) -> None:
-    """Raise `Refused` when it was sent to a name that is not known to be this server's.
+    """Raise `RequestRefused` when it was sent to a name that is not known to be this server's.
 
     `allowed` are names of a proxy before it.
     """
@@ -86,7 +86,7 @@ def check_host(request: web.Request, served_at: str, allowed: Collection[str] = 
         name = ""
     known = ("localhost", served_at.lower(), *map(str.lower, allowed))
     if not (is_address(name) or name in known):
-        raise Refused(
+        raise RequestRefused(
             403,
             "This server is not known by that name.",
             "Open it by its IP address, or serve it with --allowed-host and that name.",
@@ -94,7 +94,7 @@ def check_host(request: web.Request, served_at: str, allowed: Collection[str] = 
 
 
 def check_origin(request: web.Request, allowed: Collection[str] = ()) -> None:
-    """Raise `Refused` for a post from a page that is not this server's.
+    """Raise `RequestRefused` for a post from a page that is not this server's.
 
     Pages of the `allowed` names come through a proxy, whose scheme is not that of the request.
     """
@@ -103,8 +103,10 @@ def check_origin(request: web.Request, allowed: Collection[str] = ()) -> None:
     if (URL(f"http://{request.host}").host or "") in map(str.lower, allowed):
         own |= {f"{scheme}://{request.host}" for scheme in ("http", "https")}
     if origin is not None and origin not in own:
-        raise Refused(403, "Pages of other sites may not post here.", "Use this server's page.")
+        raise RequestRefused(
+            403, "Pages of other sites may not post here.", "Use this server's page."
+        )
     if request.content_type != "application/json":
-        raise Refused(
+        raise RequestRefused(
             415, "The body has to be JSON.", "Send it with Content-Type: application/json."
         )

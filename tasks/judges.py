@@ -139,7 +139,7 @@ def _write_review(
 
 
 @dataclass(frozen=True)
-class Reviewed:
+class ReconsideredJudge:
     """A judge in use that a review says to reconsider, and why: itself or an alternative to it."""
 
     judge: str
@@ -147,7 +147,7 @@ class Reviewed:
 
 
 @task(name="list-judges-to-reconsider", **WRITING)
-async def to_reconsider(review: str, day: date) -> list[Reviewed]:
+async def to_reconsider(review: str, day: date) -> list[ReconsideredJudge]:
     """Return the judges in use of a review that a person should decide about."""
     async with runtime() as current:
         with current.session() as session:
@@ -160,7 +160,7 @@ async def to_reconsider(review: str, day: date) -> list[Reviewed]:
             grounds.setdefault(judge, []).append(
                 f"{row.figures['alternative'] or row.figures['judge']}: {row.reason}"
             )
-    return [Reviewed(name, tuple(reasons)) for name, reasons in grounds.items()]
+    return [ReconsideredJudge(name, tuple(reasons)) for name, reasons in grounds.items()]
 
 
 @task(name="review-document", task_run_name="review {file.name}", **WRITING)

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 
-from judge_gym.analysis.drift import Drift, drift_of
+from judge_gym.analysis.drift import StudyDrift, drift_of
 from judge_gym.design.study_file import StudyFile, load_study
 from judge_gym.report.drift import conclusion
 from judge_gym.report.table import escaped
@@ -33,7 +33,7 @@ async def report_drift(file: Path) -> Path:
     return page
 
 
-def _write(runtime: Runtime, study: StudyFile) -> tuple[Drift, Path]:
+def _write(runtime: Runtime, study: StudyFile) -> tuple[StudyDrift, Path]:
     # What draws the plots takes seconds to import.
     from judge_gym.report.drift import save_drift
 

@@ -19,7 +19,7 @@ from judge_gym.shipped import NOTEBOOKS
 
 if TYPE_CHECKING:
     from judge_gym.design.experiment import Experiment
-    from judge_gym.store.progress import Progress
+    from judge_gym.store.progress import WorkflowProgress
 
 
 def figures(
@@ -264,6 +264,6 @@ def show(
     show_table("Samples", ("arm", "status", "samples"), counts)
 
 
-def _counts(part: "Progress") -> str:
+def _counts(part: "WorkflowProgress") -> str:
     failed = f", {part.failed} failed" if part.failed else ""
     return f"{part.done}/{'?' if part.total is None else part.total}{failed}"

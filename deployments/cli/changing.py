@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.cleaning import Empty, Kept
-    from judge_gym.store.selecting import Chosen, LedgerLine, Selection
+    from judge_gym.store.cleaning import EmptyAnswers, Kept
+    from judge_gym.store.selecting import ChosenExperiments, LedgerLine, Selection
 
 
-def choose(session: "Session", name: str) -> "Chosen":
+def choose(session: "Session", name: str) -> "ChosenExperiments":
     """Return the sweep or experiment of a name, tag or file; raises `StoreError` if unknown."""
     from judge_gym.store.selecting import chosen
 
@@ -125,7 +125,7 @@ def retry(
     )
 
 
-def _show_failures(title: str, kept: "Sequence[Kept]", empty: "Iterable[Empty]") -> None:
+def _show_failures(title: str, kept: "Sequence[Kept]", empty: "Iterable[EmptyAnswers]") -> None:
     show_table(
         f"{title}: failed calls to retry",
         ("workflow", "class", "calls"),
@@ -208,7 +208,7 @@ def cancel(
 
 def _cancel(
     engine: "Engine",
-    chosen: "Chosen",
+    chosen: "ChosenExperiments",
     selection: "Selection",
     runs: "Sequence[FoundRun]",
     batches: Iterable[int],
@@ -271,7 +271,7 @@ class FoundRun:
     """Whether a worker runs it. A run in a terminal can only be stopped there."""
 
 
-async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
+async def unfinished_runs(chosen: "ChosenExperiments", sweep: str) -> list[FoundRun]:
     """Return the unfinished flow runs of a selection; none without a Prefect server."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas import filters as f
@@ -307,7 +307,10 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
 
 
 def works_on(
-    parameters: dict[str, Any], chosen: "Chosen", sweep: str, meant_for: datetime | None = None
+    parameters: dict[str, Any],
+    chosen: "ChosenExperiments",
+    sweep: str,
+    meant_for: datetime | None = None,
 ) -> bool:
     """Whether a run with these parameters belongs to the selection.
 

@@ -15,7 +15,7 @@ from deployments.cli.output import confirmed, console, errors
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
-    from deployments.bootstrap import Step
+    from deployments.bootstrap import BootstrappedObject
 
 
 def roles() -> None:
@@ -158,7 +158,7 @@ def init(
 
 async def made_ready(
     *, secrets: bool = False, overwrite: bool = False, image: str = ""
-) -> "list[Step]":
+) -> "list[BootstrappedObject]":
     """Create what deployments need on the configured Prefect server, and deploy."""
     from prefect.client.orchestration import get_client
 
@@ -178,14 +178,14 @@ async def made_ready(
     return [*steps, await resume_automation()]
 
 
-def show_steps(steps: "list[Step]") -> None:
+def show_steps(steps: "list[BootstrappedObject]") -> None:
     """Print the outcome of each step and a summary."""
     for step in steps:
         console.print(f"{step.outcome:<9} {step.name}", markup=False, soft_wrap=True)
     console.print(f"The Prefect server is ready: {summary(steps)}.")
 
 
-def summary(steps: "list[Step]") -> str:
+def summary(steps: "list[BootstrappedObject]") -> str:
     """Return how many deployments and other objects were created, changed or kept as edited."""
     outcomes = Counter(step.outcome for step in steps)
     deployments = Counter(step.outcome for step in steps if step.name.startswith("deployment "))

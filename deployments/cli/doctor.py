@@ -47,7 +47,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorLine:
     """A line of the examination, with the fix of a problem."""
 
     subject: str
@@ -56,7 +56,7 @@ class Finding:
     state: State = State.FINE
 
 
-Check = Callable[[], Iterator[Finding]]
+Check = Callable[[], Iterator[DoctorLine]]
 
 
 def doctor(
@@ -66,7 +66,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check the installation and list problems first, with their fixes."""
-    findings: list[Finding] = []
+    findings: list[DoctorLine] = []
     for check in (_python, *_possible_checks()):
         subject = _subject(check)
         stopping.sentence = f"The doctor was stopped while it checked {subject}. Nothing was done."
@@ -86,7 +86,7 @@ def _subject(check: Check) -> str:
     return check.__name__.strip("_")
 
 
-def print_findings(findings: Sequence[Finding], *, with_settings: bool) -> None:
+def print_findings(findings: Sequence[DoctorLine], *, with_settings: bool) -> None:
     """Print findings by state, problems first."""
     for state in State:
         if state is State.SETTING and not with_settings:
@@ -111,26 +111,26 @@ def _possible_checks() -> tuple[Check, ...]:
     return (_settings, _database, _prefect, _keys)
 
 
-def _guarded(check: Check) -> Iterator[Finding]:
+def _guarded(check: Check) -> Iterator[DoctorLine]:
     """Yield the findings of a check; a known error is a finding too."""
     subject = _subject(check)
     try:
         yield from check()
     except JudgeGymError as error:
-        yield Finding(subject, error.message, error.remedy, State.BROKEN)
+        yield DoctorLine(subject, error.message, error.remedy, State.BROKEN)
     except OSError as error:
-        yield Finding(subject, first_line(error), "Name a folder to write to.", State.BROKEN)
+        yield DoctorLine(subject, first_line(error), "Name a folder to write to.", State.BROKEN)
 
 
-def _python() -> Iterator[Finding]:
+def _python() -> Iterator[DoctorLine]:
     version = ".".join(map(str, sys.version_info[:3]))
     if OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
-        yield Finding("python", version)
+        yield DoctorLine("python", version)
     else:
-        yield Finding("python", version, "Use Python 3.11, 3.12 or 3.13.", State.BROKEN)
+        yield DoctorLine("python", version, "Use Python 3.11, 3.12 or 3.13.", State.BROKEN)
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[DoctorLine]:
     from pathlib import Path
 
     from pydantic import SecretStr
@@ -144,26 +144,26 @@ def _settings() -> Iterator[Finding]:
         value = value.absolute() if isinstance(value, Path) else value
         text = "(hidden)" if isinstance(value, SecretStr) else value
         shown = "not set" if value in (None, "") else masked(str(text))
-        yield Finding(f"setting {name}", f"{shown}, from {source}", state=State.SETTING)
+        yield DoctorLine(f"setting {name}", f"{shown}, from {source}", state=State.SETTING)
 
 
-def _database() -> Iterator[Finding]:
+def _database() -> Iterator[DoctorLine]:
     from judge_gym.settings import settings
     from judge_gym.store import migrate
     from judge_gym.store.engine import server_version
 
     where = "your own" if settings().database_url else "embedded"
     with database_engine() as engine:
-        yield Finding("database", f"PostgreSQL {server_version(engine)}, {where}")
+        yield DoctorLine("database", f"PostgreSQL {server_version(engine)}, {where}")
         current, newest = migrate.revisions(engine)
     if current == newest:
-        yield Finding("migrations", f"{current} of {newest}")
+        yield DoctorLine("migrations", f"{current} of {newest}")
     else:
         remedy = "Run any command that writes; it migrates the database."
-        yield Finding("migrations", f"{current} of {newest}", remedy, State.BROKEN)
+        yield DoctorLine("migrations", f"{current} of {newest}", remedy, State.BROKEN)
 
 
-def _prefect() -> Iterator[Finding]:
+def _prefect() -> Iterator[DoctorLine]:
     from judge_gym.errors import masked
     from judge_gym.settings import settings
 
@@ -172,12 +172,12 @@ def _prefect() -> Iterator[Finding]:
 
     url, fault = _prefect_server()
     if not url:
-        yield Finding("prefect", f"{prefect.__version__}, a temporary server for each command")
+        yield DoctorLine("prefect", f"{prefect.__version__}, a temporary server for each command")
     elif fault:
         detail = f"{prefect.__version__}; {fault.message}"
-        yield Finding("prefect", detail, fault.remedy, State.BROKEN)
+        yield DoctorLine("prefect", detail, fault.remedy, State.BROKEN)
     else:
-        yield Finding("prefect", masked(f"{prefect.__version__}, server at {url}"))
+        yield DoctorLine("prefect", masked(f"{prefect.__version__}, server at {url}"))
         yield from _leases()
         yield from _slots()
         yield from _settings_of_sweep_runs()
@@ -198,7 +198,7 @@ def _prefect_server() -> tuple[str | None, JudgeGymError | None]:
     return url, None
 
 
-def _leases() -> Iterator[Finding]:
+def _leases() -> Iterator[DoctorLine]:
     """Yield whether the server keeps its leases when it is restarted."""
     import asyncio
 
@@ -215,17 +215,17 @@ def _leases() -> Iterator[Finding]:
     except (HTTPStatusError, KeyError):  # a server that does not show its settings
         return
     if storage == LEASES_IN_MEMORY:
-        yield Finding(
+        yield DoctorLine(
             "leases",
             "Prefect's server keeps them in memory: a restart loses the slots of running tasks",
             f"Set {LEASES_VARIABLE}={LEASES_ON_DISK} on the server, and keep its PREFECT_HOME.",
             State.BROKEN,
         )
     else:
-        yield Finding("leases", storage)
+        yield DoctorLine("leases", storage)
 
 
-def _slots() -> Iterator[Finding]:
+def _slots() -> Iterator[DoctorLine]:
     """Yield the limits of which slots are taken; those that no run holds are a problem."""
     import asyncio
 
@@ -242,12 +242,12 @@ def _slots() -> Iterator[Finding]:
         if taken.stale:
             detail += f"; {taken.stale} of them by no run"
             remedy = "Free them with `judge-gym database init`; the next run does it, too."
-            yield Finding(name, detail, remedy, State.BROKEN)
+            yield DoctorLine(name, detail, remedy, State.BROKEN)
         else:
-            yield Finding(name, detail)
+            yield DoctorLine(name, detail)
 
 
-def _settings_of_sweep_runs() -> Iterator[Finding]:
+def _settings_of_sweep_runs() -> Iterator[DoctorLine]:
     import asyncio
 
     from judge_gym.errors import masked
@@ -259,10 +259,10 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
     for source, overrides in layers:
         for name in overrides:
             value = masked(f"{getattr(values, name)}, from {source}")
-            yield Finding(f"setting {name} in sweep runs", value, state=State.SETTING)
+            yield DoctorLine(f"setting {name} in sweep runs", value, state=State.SETTING)
 
 
-def _keys() -> Iterator[Finding]:
+def _keys() -> Iterator[DoctorLine]:
     """Yield where each key comes from; a missing key that nothing needs is no problem."""
     import asyncio
 
@@ -293,15 +293,15 @@ def _keys() -> Iterator[Finding]:
         block = f"Secret block {kept_name(name)}"
         subject = f"key of {owner}"
         if name not in unset:
-            yield Finding(subject, f"from {name}")
+            yield DoctorLine(subject, f"from {name}")
         elif name in blocks:
-            yield Finding(subject, f"from {block}")
+            yield DoctorLine(subject, f"from {block}")
         elif owner in users:
             remedy = f"Set the environment variable {name}, or save the {block}."
-            yield Finding(subject, f"not set, used by {users[owner]}", remedy, State.MISSING)
+            yield DoctorLine(subject, f"not set, used by {users[owner]}", remedy, State.MISSING)
         else:
             detail = f"not set: no {name}" + (f", no {block}" if has_server else "")
-            yield Finding(subject, detail, state=State.UNUSED)
+            yield DoctorLine(subject, detail, state=State.UNUSED)
 
 
 def _users(providers: "Providers") -> dict[str, str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from judge_gym.simulator.launch import Settings as SimulatorSettings
+    from judge_gym.simulator.launch import LaunchSettings as SimulatorSettings
 
 
 LEASES_VARIABLE = "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"

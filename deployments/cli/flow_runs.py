@@ -33,12 +33,12 @@ class SweepFlowRun:
 def waiting_run(sweep: str) -> SweepFlowRun | None:
     """Return the unfinished flow run of a sweep that is not stored yet; None without one."""
     from deployments.cli.changing import unfinished_runs
-    from judge_gym.store.selecting import Chosen
+    from judge_gym.store.selecting import ChosenExperiments
 
     if not _has_server():
         return None
     try:
-        runs = asyncio.run(unfinished_runs(Chosen(sweep, {}, ()), sweep))
+        runs = asyncio.run(unfinished_runs(ChosenExperiments(sweep, {}, ()), sweep))
     except JudgeGymError:
         return None
     if not runs:

@@ -17,7 +17,7 @@ _MOST_CLAIMS = 15
 _MOST_CELLS = 10
 
 
-class Claim(StrEnum):
+class CurveClaim(StrEnum):
     """A claim that a specification curve can be about."""
 
     POLARIZATION = "polarization"
@@ -27,7 +27,7 @@ class Claim(StrEnum):
 
 def multiverse(
     sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
-    claim: Annotated[Claim | None, typer.Option(help="Only this claim. Default: all.")] = None,
+    claim: Annotated[CurveClaim | None, typer.Option(help="Only this claim. Default: all.")] = None,
     judges: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,7 +59,7 @@ def multiverse(
 
 
 def _chosen(
-    curves: Sequence["SpecificationCurve"], claim: Claim | None, judges: Sequence[str]
+    curves: Sequence["SpecificationCurve"], claim: CurveClaim | None, judges: Sequence[str]
 ) -> list["SpecificationCurve"]:
     """Return the curves about this claim and these judges; raises `StoreError` without any."""
     from judge_gym.errors import StoreError

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from judge_gym.panel import Panel, PanelDocument, PanelState
     from judge_gym.panel.running import Emit
-    from judge_gym.panel.serving.settings import Limits
+    from judge_gym.panel.serving.settings import ServerLimits
     from judge_gym.panel.state import Step
     from judge_gym.report.table import TerminalTable
 
@@ -195,7 +195,7 @@ def serve(
     require("serve")
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_panel
-    from judge_gym.panel.serving.settings import Limits, check_token
+    from judge_gym.panel.serving.settings import ServerLimits, check_token
     from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
@@ -204,7 +204,7 @@ def serve(
     # Behind a proxy it is reached from other machines, wherever it listens.
     for reached in (host, *names):
         check_token(reached, settings().panel_token)
-    limits = Limits(allowed_hosts=names, behind_proxy=behind_proxy)
+    limits = ServerLimits(allowed_hosts=names, behind_proxy=behind_proxy)
     prepare_environment(settings().data_dir, verbose=False)
     console.print("Opening the database ...")
     with simulator_for(loaded.models):
@@ -212,7 +212,7 @@ def serve(
     console.print("Stopped. Reviews are stored.")
 
 
-async def _serve(panel: "Panel", host: str, port: int, limits: "Limits") -> None:
+async def _serve(panel: "Panel", host: str, port: int, limits: "ServerLimits") -> None:
     from judge_gym.errors import JudgeGymError
     from judge_gym.panel import load_document
     from judge_gym.panel.running import check_panel

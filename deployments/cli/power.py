@@ -17,11 +17,11 @@ from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.design.sweep import Sweep
-    from judge_gym.lab.power.comparisons import Comparison
-    from judge_gym.lab.power.study import Answer, Power, Question, Setting
+    from judge_gym.lab.power.comparisons import PlannedComparison
+    from judge_gym.lab.power.study import Power, PowerAnswer, PowerQuestion, Setting
     from judge_gym.planted.truths import StudyDesign
 
-    Row = tuple[Comparison, Question, Setting, Answer]
+    Row = tuple[PlannedComparison, PowerQuestion, Setting, PowerAnswer]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -122,15 +122,15 @@ def simulated_power(
 
 
 def _question(
-    comparison: "Comparison",
-    comparisons: Sequence["Comparison"],
+    comparison: "PlannedComparison",
+    comparisons: Sequence["PlannedComparison"],
     size: float,
     alpha: float,
     noise: float,
     facet_sd: float,
-) -> tuple["Question", "Setting"]:
+) -> tuple["PowerQuestion", "Setting"]:
     from judge_gym.lab.power.comparisons import level
-    from judge_gym.lab.power.study import Question, Setting
+    from judge_gym.lab.power.study import PowerQuestion, Setting
     from judge_gym.metrics.margins import Claim, Direction
 
     direction = comparison.hypothesis.direction
@@ -140,14 +140,14 @@ def _question(
     claim = Claim(direction, comparison.margin)
     levels = tuple(size for _, size in comparison.facets)
     return (
-        Question(
+        PowerQuestion(
             comparison.hypothesis.key, claim, round(value, 9), level(comparisons, comparison, alpha)
         ),
         Setting(comparison.design, comparison.families, noise, levels, facet_sd if levels else 0.0),
     )
 
 
-def _answer(seeds: int, task: tuple["Question", "Setting"]) -> "Answer":
+def _answer(seeds: int, task: tuple["PowerQuestion", "Setting"]) -> "PowerAnswer":
     from judge_gym.lab.power.study import answer
 
     return answer(*task, range(seeds))
@@ -262,16 +262,16 @@ def _decision(row: "Row") -> str:
     return f"For the difference of two judges' mean scores: {advice}."
 
 
-def _items(comparison: "Comparison", design: "StudyDesign") -> str:
+def _items(comparison: "PlannedComparison", design: "StudyDesign") -> str:
     assumed = " (assumed: max_documents)" if comparison.items_assumed else ""
     return f"{counted(design.items, 'item')}{assumed}"
 
 
-def _over(comparison: "Comparison") -> str:
+def _over(comparison: "PlannedComparison") -> str:
     return f" over {comparison.over}" if comparison.facets else ""
 
 
-def _calls(comparison: "Comparison", design: "StudyDesign") -> str:
+def _calls(comparison: "PlannedComparison", design: "StudyDesign") -> str:
     return f"{comparison.calls(design.items, design.replicates):,}"
 
 
@@ -282,7 +282,7 @@ def _power_share(power: "Power") -> str:
     return f"{power.rate.share:.0%} ({low:.0%} to {high:.0%})"
 
 
-def _needs(comparison: "Comparison", power: "Power | None") -> tuple[str, str]:
+def _needs(comparison: "PlannedComparison", power: "Power | None") -> tuple[str, str]:
     if power is None:
         return "—", "—"
     return f"{power.design.items} items", _calls(comparison, power.design)

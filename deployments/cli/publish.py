@@ -17,7 +17,7 @@ from judge_gym.counting import counted
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from judge_gym.publishing.replicating import Difference, Replication
+    from judge_gym.publishing.replicating import Difference, PackageCheck
 
 MOST_LINES = 40
 _OTHER_LINES = 6
@@ -119,7 +119,7 @@ def replicate(
         raise typer.Exit(1)
 
 
-def _as_json(found: "Replication") -> dict[str, object]:
+def _as_json(found: "PackageCheck") -> dict[str, object]:
     from judge_gym.publishing.replicating import ABSOLUTE, RELATIVE
 
     return {
@@ -137,7 +137,7 @@ def _as_json(found: "Replication") -> dict[str, object]:
     }
 
 
-def _lines(found: "Replication") -> list[str]:
+def _lines(found: "PackageCheck") -> list[str]:
     """Return at most `MOST_LINES` lines that say what differs."""
     from importlib.metadata import version
 

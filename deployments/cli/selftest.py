@@ -17,8 +17,8 @@ from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.lab.power.selftest import Scenario
-    from judge_gym.lab.power.study import Rate
-    from judge_gym.lab.power.trials import Summary, Trial
+    from judge_gym.lab.power.study import SimulatedShare
+    from judge_gym.lab.power.trials import MetricTrials, Trial
 
 SEEDS_PER_TASK = 20
 _COLUMNS = (
@@ -94,7 +94,7 @@ def _trials(design: tuple[Sequence[int], int], task: tuple[str, range]) -> "list
     return [trial for seed in seeds for trial in scenario.trials(seed)]
 
 
-def _show(summaries: "Sequence[Summary]") -> None:
+def _show(summaries: "Sequence[MetricTrials]") -> None:
     rows = [
         (
             summary.metric,
@@ -113,7 +113,9 @@ def _show(summaries: "Sequence[Summary]") -> None:
 
 
 def _explain(
-    summaries: "Sequence[Summary]", missed: "Sequence[Summary]", chosen: "Sequence[Scenario]"
+    summaries: "Sequence[MetricTrials]",
+    missed: "Sequence[MetricTrials]",
+    chosen: "Sequence[Scenario]",
 ) -> None:
     console.print(_aims(summaries), markup=False)
     for line in (*_truths(chosen), *_reasons(summaries)):
@@ -127,7 +129,7 @@ def _explain(
         console.print(f"  {summary.metric}, {summary.truth}: {misses}", markup=False)
 
 
-def _aims(summaries: "Sequence[Summary]") -> str:
+def _aims(summaries: "Sequence[MetricTrials]") -> str:
     from judge_gym.lab.power.trials import MOST_FALSE, NOMINAL
 
     covered = [summary for summary in summaries if summary.coverage.of]
@@ -148,7 +150,7 @@ def _truths(chosen: "Sequence[Scenario]") -> list[str]:
     return [*(f"{truth}: {about}" for truth, about in abouts), ABOUT_CONDITIONS]
 
 
-def _reasons(summaries: "Sequence[Summary]") -> list[str]:
+def _reasons(summaries: "Sequence[MetricTrials]") -> list[str]:
     """Return why figures are exploratory, and which are not tested."""
     from judge_gym.lab.power.selftest import NOT_PLANTED
     from judge_gym.lab.power.trials import exploratory
@@ -158,7 +160,7 @@ def _reasons(summaries: "Sequence[Summary]") -> list[str]:
     return [*reasons, f"Not tested: {NOT_PLANTED}."]
 
 
-def _page(summaries: "Sequence[Summary]", chosen: "Sequence[Scenario]", seeds: int) -> str:
+def _page(summaries: "Sequence[MetricTrials]", chosen: "Sequence[Scenario]", seeds: int) -> str:
     """Return the coverage of every figure, and where it is exploratory, in Markdown."""
     from judge_gym.lab.power.selftest import MORE_SETS
     from judge_gym.report.table import markdown_table, plain_table
@@ -212,20 +214,20 @@ def _page(summaries: "Sequence[Summary]", chosen: "Sequence[Scenario]", seeds: i
     return "\n\n".join(parts) + "\n"
 
 
-def _range(rates: "Sequence[Rate]") -> str:
+def _range(rates: "Sequence[SimulatedShare]") -> str:
     shares = [rate.share for rate in rates if rate.share is not None]
     return f"{min(shares):.1%} to {max(shares):.1%}" if shares else ""
 
 
-def _share(rate: "Rate") -> str:
+def _share(rate: "SimulatedShare") -> str:
     if rate.share is None:
         return "—"
     low, high = rate.interval
     return f"{rate.share:.1%} ({low:.0%} to {high:.0%})"
 
 
-def _row(summary: "Summary") -> dict[str, object]:
-    def values(rate: "Rate") -> dict[str, object]:
+def _row(summary: "MetricTrials") -> dict[str, object]:
+    def values(rate: "SimulatedShare") -> dict[str, object]:
         return {"count": rate.count, "of": rate.of, "share": rate.share, "interval": rate.interval}
 
     return {

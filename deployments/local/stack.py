@@ -32,7 +32,7 @@ from judge_gym.store import embedded
 from judge_gym.store.engine import connect, database_url, watched_server
 
 if TYPE_CHECKING:
-    from deployments.bootstrap import Step
+    from deployments.bootstrap import BootstrappedObject
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 REPORTS_URL = "JUDGE_GYM_REPORTS_URL"
@@ -46,7 +46,7 @@ _WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")
 
 
 @dataclass(frozen=True)
-class Part:
+class StackPart:
     """A part of the installation, a check of whether it has ended, and its log."""
 
     name: str
@@ -67,11 +67,11 @@ class Stack:
     """The database of Prefect's server."""
     simulator: str
     home: Path
-    steps: "list[Step]"
+    steps: "list[BootstrappedObject]"
     """What the deployment changed."""
     rescheduled: int
     """Number of flow runs that ended with the last installation and resume in this one."""
-    parts: tuple[Part, ...]
+    parts: tuple[StackPart, ...]
 
     def watch(self) -> None:
         """Watch the parts without end; raises `JudgeGymError` when one has ended."""
@@ -125,7 +125,7 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
         )
 
 
-async def _prepared(*, overwrite: bool) -> "tuple[list[Step], int]":
+async def _prepared(*, overwrite: bool) -> "tuple[list[BootstrappedObject], int]":
     # Prefect reads the environment when it is imported.
     from deployments.bootstrap import reset_automations
     from deployments.cli.database import made_ready
@@ -192,16 +192,16 @@ def _lock(data: Path, port: int) -> Iterator[None]:
 
 
 @contextmanager
-def _postgres(folder: Path, url: str) -> Iterator[Part]:
+def _postgres(folder: Path, url: str) -> Iterator[StackPart]:
     try:
         with watched_server(url) as lost:
-            yield Part("PostgreSQL", lost, folder / "server.log")
+            yield StackPart("PostgreSQL", lost, folder / "server.log")
     finally:
         embedded.release(folder)
 
 
 @contextmanager
-def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
+def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[StackPart]]]:
     if running_url := os.environ.get(SIMULATOR_URL):
         yield running_url, []
         return
@@ -214,7 +214,7 @@ def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
 
 
 @contextmanager
-def _server(port: int, data: Path, records: str, log: Path) -> Iterator[Part]:
+def _server(port: int, data: Path, records: str, log: Path) -> Iterator[StackPart]:
     environment = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
     secret = password(data)
     with prefect_server(port, secret, environment, log, app=WITH_REPORTS) as process:
@@ -223,7 +223,7 @@ def _server(port: int, data: Path, records: str, log: Path) -> Iterator[Part]:
 
 
 @contextmanager
-def _worker(log: Path, server: Part) -> Iterator[Part]:
+def _worker(log: Path, server: StackPart) -> Iterator[StackPart]:
     from httpx import HTTPError
 
     from deployments.local.rescheduling import reschedule, unfinished_runs
@@ -250,5 +250,5 @@ def _worker(log: Path, server: Part) -> Iterator[Part]:
         asyncio.run(reschedule(stopped))
 
 
-def _part(name: str, process: "subprocess.Popen[bytes]", log: Path) -> Part:
-    return Part(name, lambda: process.poll() is not None, log)
+def _part(name: str, process: "subprocess.Popen[bytes]", log: Path) -> StackPart:
+    return StackPart(name, lambda: process.poll() is not None, log)

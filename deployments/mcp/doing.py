@@ -128,7 +128,7 @@ CHANGING = (retry, cancel)
 
 
 @dataclass
-class _Run:
+class _DetachedRun:
     """A run in its own process, which outlives the server."""
 
     file: Path
@@ -147,7 +147,7 @@ class _Run:
         }
 
 
-_runs: list[_Run] = []
+_runs: list[_DetachedRun] = []
 
 
 @as_tool
@@ -172,7 +172,7 @@ def _started(file: Path, *words: str) -> dict[str, Any]:
     log = _new_log(file.stem)
     with log.open("wb") as output:
         process = _start(output, *words)
-    _runs.append(_Run(file, process, log))
+    _runs.append(_DetachedRun(file, process, log))
     return _runs[-1].described()
 
 

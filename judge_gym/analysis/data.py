@@ -27,7 +27,7 @@ from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
     STATUSES,
-    Asked,
+    CallTotals,
     ProbeColumns,
     SampleColumns,
     SweepArm,
@@ -74,7 +74,7 @@ class Judge:
     """Items of the data in which it was to exchange names and found none."""
     served: tuple[Served, ...] = ()
     """Who answered for it, by arm."""
-    asked: Asked = field(default_factory=Asked)
+    asked: CallTotals = field(default_factory=CallTotals)
     """What the sweep asked of it, and what that cost."""
     levels: int = 1
     """How many experiments, which differ in facets alone, are this one: see `facets.pooled`."""
@@ -301,7 +301,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
                 not_taken.get(id_, ()),
                 _unswapped(session, experiment, numbers),
                 tuple(answered_by[id_]),
-                asked.get(id_, Asked()),
+                asked.get(id_, CallTotals()),
             )
             for id_, (experiment, window) in experiments.items()
         ),

@@ -73,7 +73,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Drift:
+class StudyDrift:
     """What is known of a study: its points, and a series for each of its figures and scopes."""
 
     study: StudyFile
@@ -95,7 +95,7 @@ class Drift:
         return all(point.simulated for point in self.points)
 
 
-def drift_of(session: Session, study: StudyFile) -> Drift:
+def drift_of(session: Session, study: StudyFile) -> StudyDrift:
     """Return the series of a study from its stored points; reads no template and no answer."""
     points = points_of(session, study.name)
     values: dict[tuple[str, str], list[Value]] = {}
@@ -110,7 +110,7 @@ def drift_of(session: Session, study: StudyFile) -> Drift:
             values.setdefault(key, []).append(Value(point, row))
             scopes[key] = scope
     found = {metric for metric, _ in values}
-    return Drift(
+    return StudyDrift(
         study,
         tuple(points),
         tuple(

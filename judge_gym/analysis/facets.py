@@ -30,7 +30,7 @@ from judge_gym.metrics.facets import (
     DRAW,
     ITEM,
     WORDING,
-    Table,
+    FacetTable,
     complete_table,
     total_error,
 )
@@ -183,13 +183,13 @@ def _over_levels(same: Measured, varying: dict[str, list[Any]]) -> ResultRow:
         table[cells], samples[cells] = values.values, values.n
     rows = [row for _, row, _ in same]
     names = (ITEM, *(FACETS[axis] for axis in varying))
-    estimate = _total(rows, Table(names, table), samples, same[0][2].bounds)
+    estimate = _total(rows, FacetTable(names, table), samples, same[0][2].bounds)
     origin = Origin(any(row.simulated for row in rows), any(row.imported for row in rows))
     return result_row(estimate, without_facets(rows[0].scope), origin)
 
 
 def _total(
-    rows: Sequence[ResultRow], table: Table, samples: IntArray, bounds: tuple[float, float]
+    rows: Sequence[ResultRow], table: FacetTable, samples: IntArray, bounds: tuple[float, float]
 ) -> Estimate:
     """Return the mean over items and levels, with both intervals, and the samples that it uses."""
     block, kept = complete_table(table)

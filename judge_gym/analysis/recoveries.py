@@ -29,7 +29,7 @@ from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
 from judge_gym.planted import expected as model
 from judge_gym.planted.families import Family, family_named
-from judge_gym.planted.judging import Case, Display, case_of
+from judge_gym.planted.judging import PlantedCase, ShownOrder, case_of
 from judge_gym.planted.wordings import worded
 from judge_gym.questions.scorer import instructions
 from judge_gym.records.shown import shown_to
@@ -63,14 +63,14 @@ class PlantedJudge:
     experiment: Experiment
     family_name: str
     family: Family
-    cases: Mapping[int, Case]
+    cases: Mapping[int, PlantedCase]
     own: PlantedArm
     others: tuple[PlantedArm, ...]
 
     @property
-    def display(self) -> Display:
+    def display(self) -> ShownOrder:
         """What the presentation fixes: the weakest stage first, or lettered A."""
-        return Display(
+        return ShownOrder(
             first=None if self.experiment.shuffle_order else 0,
             lettered_a=None if self.experiment.randomize_labels else 0,
         )
@@ -239,17 +239,17 @@ _FIELDS_OF = {"presentation": ("randomize_labels", "shuffle_order")}
 
 
 @dataclass(frozen=True)
-class Expectation:
+class PlantedValue:
     """The value that a figure should be near, and the planted parameters behind it, as text."""
 
     value: float
     planted: str
 
 
-Expect = Callable[[PlantedSweep, ResultRow], Expectation | None]
+Expect = Callable[[PlantedSweep, ResultRow], PlantedValue | None]
 
 
-def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean P of as many verdicts as were scored, drawn from the planted model."""
     group = sweep.group(row.scope)
     if group is None:
@@ -262,7 +262,7 @@ def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
             ]
             rng = np.random.default_rng(derive_seed("planted", row.metric, row.scope))
             leanings = " and ".join(number(side[0].family.leaning) for side in sides)
-            return Expectation(_drawn_polarization(sides, group.common, rng), leanings)
+            return PlantedValue(_drawn_polarization(sides, group.common, rng), leanings)
     return None
 
 
@@ -287,7 +287,7 @@ def _drawn_polarization(
     )
 
 
-def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean difference of expected scores over the items scored both ways.
 
     Of bundles over those of each plan.
@@ -308,7 +308,7 @@ def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
         "evidence_view": f"tone {number(family.tone_bias)}",
         "presentation": f"first {number(family.first_bias)}, A {number(family.label_a_bias)}",
     }
-    return Expectation(value, planted.get(str(row.scope["axis"]), "none"))
+    return PlantedValue(value, planted.get(str(row.scope["axis"]), "none"))
 
 
 def ends_of_contrast(
@@ -351,7 +351,7 @@ def sets_of(judge: PlantedJudge, item: int) -> dict[tuple[int, ...], float]:
     return {(stage,): float(share) for stage, share in enumerate(single)}
 
 
-def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def confidence_change(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return what loyalty takes from confidence: nothing under a rubric in the own words."""
     judge = sweep.judge(row.scope)
     if judge is None or judge.is_subset:
@@ -362,7 +362,7 @@ def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
         if arm.kind == kind and rival in (None, arm.owner):
             items = judge.own.scored.keys() & arm.scored.keys()
             value = _stated(judge, arm, items) - _stated(judge, judge.own, items)
-            return Expectation(value, number(judge.family.own_rubric_loyalty))
+            return PlantedValue(value, number(judge.family.own_rubric_loyalty))
     return None
 
 
@@ -373,7 +373,7 @@ def _stated(judge: PlantedJudge, arm: PlantedArm, items: Iterable[int]) -> float
     )
 
 
-def stated_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def stated_confidence(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean stated probability for the verdicts the judge should give."""
     single = _single_judge(sweep, row)
     if single is None:
@@ -381,10 +381,10 @@ def stated_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
     group, judge = single
     level, slope = judge.family.probe_level, judge.family.probe_slope
     planted = f"{number(level)} + {number(slope)} x margin"
-    return Expectation(_stated(judge, judge.own, group.common), planted)
+    return PlantedValue(_stated(judge, judge.own, group.common), planted)
 
 
-def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return stated probability less the probability that another judge agrees."""
     single = _single_judge(sweep, row)
     if single is None or len(single[0].present) < 2:
@@ -393,7 +393,7 @@ def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
     others = [candidate for candidate in group.present if candidate is not judge]
     agreement = fmean(_agreement(judge, other, item) for item in group.common for other in others)
     value = _stated(judge, judge.own, group.common) - agreement
-    return Expectation(value, f"{number(judge.family.probe_level)} at no margin")
+    return PlantedValue(value, f"{number(judge.family.probe_level)} at no margin")
 
 
 def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
@@ -405,7 +405,7 @@ def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
     return float(p @ q)
 
 
-def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean variance of the 0-1 score, over items with enough replicates."""
     single = _single_judge(sweep, row)
     if single is None:
@@ -413,7 +413,7 @@ def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | Non
     group, judge = single
     items = [item for item in group.common if judge.own.scored[item] >= MIN_REPLICATES]
     value = fmean(_score_variance(judge, item) for item in items)
-    return Expectation(value, number(judge.family.noise))
+    return PlantedValue(value, number(judge.family.noise))
 
 
 def _score_variance(judge: PlantedJudge, item: int) -> float:
@@ -421,23 +421,23 @@ def _score_variance(judge: PlantedJudge, item: int) -> float:
     return model.score_variance(shares)
 
 
-def display_bias(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def display_bias(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return π(1 - 1/S) for the stage shown first, λ(1 - 1/S) for the one lettered A."""
     single = _single_judge(sweep, row)
     if single is None:
         return None
     family, stages = single[1].family, single[1].experiment.scale_size
     bias = family.first_bias if row.metric == "position_bias" else family.label_a_bias
-    return Expectation(model.display_excess(bias, stages), number(bias))
+    return PlantedValue(model.display_excess(bias, stages), number(bias))
 
 
-def subset_width(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def subset_width(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean share of the scale left open, over the common items."""
     group, judge = sweep.group(row.scope), sweep.judge(row.scope)
     if group is None or judge is None:
         return None
     value = fmean(_open_share(judge, item) for item in group.common)
-    return Expectation(value, number(judge.family.subset_width))
+    return PlantedValue(value, number(judge.family.subset_width))
 
 
 def _open_share(judge: PlantedJudge, item: int) -> float:
@@ -446,12 +446,12 @@ def _open_share(judge: PlantedJudge, item: int) -> float:
     return width / (judge.experiment.scale_size - 1)
 
 
-def abstention_rate(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def abstention_rate(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the mean probability of abstaining under the own rubric, where offered."""
     judge = sweep.judge(row.scope)
     if judge is None or not judge.experiment.abstain or row.scope["arm"] != "own":
         return None
-    return Expectation(abstention_of(judge, judge.cases), _abstains(judge))
+    return PlantedValue(abstention_of(judge, judge.cases), _abstains(judge))
 
 
 def abstention_of(judge: PlantedJudge, items: Iterable[int]) -> float:
@@ -467,7 +467,7 @@ def _abstains(judge: PlantedJudge) -> str:
     return f"{number(judge.family.abstention)}{reserved}"
 
 
-def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return the share right on claims that can be checked; an index is no planted answer."""
     single = _single_judge(sweep, row)
     if single is None or single[1].experiment.task_type != "benchmark":
@@ -480,10 +480,10 @@ def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
         float(model.stage_distribution(judge.family, case, judge.display)[-1 if case.truth else 0])
         for case in cases
     ]
-    return Expectation(fmean(right), number(judge.family.accuracy))
+    return PlantedValue(fmean(right), number(judge.family.accuracy))
 
 
-def letter_calibration(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def letter_calibration(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | None:
     """Return what the letter's token probability comes to on claims that can be checked."""
     single = _single_judge(sweep, row)
     if single is None or single[1].experiment.task_type != "benchmark":
@@ -494,7 +494,7 @@ def letter_calibration(sweep: PlantedSweep, row: ResultRow) -> Expectation | Non
         return None
     figures = [model.letter_calibration(judge.family, case, judge.display) for case in cases]
     place = ("letter_overconfidence", "letter_brier_score").index(row.metric)
-    return Expectation(fmean(both[place] for both in figures), number(judge.family.accuracy))
+    return PlantedValue(fmean(both[place] for both in figures), number(judge.family.accuracy))
 
 
 def _single_judge(sweep: PlantedSweep, row: ResultRow) -> tuple[PlantedGroup, PlantedJudge] | None:
@@ -523,11 +523,11 @@ EXPECTED: Mapping[str, Expect] = {
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RecoveredFigure:
     """A figure beside the value it should be near."""
 
     row: ResultRow
-    expectation: Expectation
+    expectation: PlantedValue
 
     @property
     def inside(self) -> bool | None:
@@ -543,19 +543,19 @@ class Recovery:
     """The families of a simulated sweep, and by metric its figures with an expected value."""
 
     families: tuple[str, ...]
-    comparisons: Mapping[str, Sequence[Comparison]]
+    comparisons: Mapping[str, Sequence[RecoveredFigure]]
 
 
 def recovered(session: Session, sweep: str, data: SweepData, rows: Sequence[ResultRow]) -> Recovery:
     """Compare the figures of a wholly simulated sweep with the planted parameters."""
     planted = read_planted(session, sweep, data)
-    comparisons: dict[str, list[Comparison]] = {metric: [] for metric in EXPECTED}
+    comparisons: dict[str, list[RecoveredFigure]] = {metric: [] for metric in EXPECTED}
     for row in rows:
         metric = row.metric.removesuffix(MIXED)
         if row.estimate is not None and metric in EXPECTED:
             expectation = EXPECTED[metric](planted, row)
             if expectation is not None:
-                comparisons[metric].append(Comparison(row, expectation))
+                comparisons[metric].append(RecoveredFigure(row, expectation))
     families = sorted({judge.family_name for judge in planted.judges})
     return Recovery(
         tuple(families), {name: compared for name, compared in comparisons.items() if compared}

@@ -12,8 +12,8 @@ from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.hypotheses import (
     HYPOTHESES,
     VALIDITY_CHECKS,
-    Figure,
     Finding,
+    TestedFigure,
     beyond_sham,
     correct,
     dose_steps,
@@ -118,24 +118,24 @@ def _row(finding: Finding, origin: Origin, *, frozen: bool) -> FindingRow:
     )
 
 
-def _figure(data: SweepData, row: ResultRow) -> Figure:
+def _figure(data: SweepData, row: ResultRow) -> TestedFigure:
     names = {field.name for field in fields(Estimate)} - {"values"}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
     if row.metric == _ACCURACY and row.floor is None and row.estimate is not None:
         because = "the truth is the same stage throughout, so that guessing has no chance level"
         estimate = not_estimable(_ACCURACY, because, n=row.n, n_items=row.n_items, unit=row.unit)
     reference = (row.floor or 0.0) if row.metric == _ACCURACY else 0.0
-    return Figure(estimate, str(_axis_value(data, row, "task_type")), row.scope, reference)
+    return TestedFigure(estimate, str(_axis_value(data, row, "task_type")), row.scope, reference)
 
 
-def _pair_figure(data: SweepData, row: ResultRow) -> Figure:
+def _pair_figure(data: SweepData, row: ResultRow) -> TestedFigure:
     """Return the accuracy of pairs that may be tied: right less wrong, beyond the judge's habit."""
     figure = _figure(data, row)
     estimate = replace(figure.estimate, metric=_ACCURACY)
     return replace(figure, estimate=estimate, reference=row.floor or 0.0)
 
 
-def _published_figure(data: SweepData, row: ResultRow) -> Figure:
+def _published_figure(data: SweepData, row: ResultRow) -> TestedFigure:
     """Return the accuracy of a judge beside the published one."""
     figure = _figure(data, row)
     estimate = replace(figure.estimate, metric="accuracy_as_published")
@@ -147,8 +147,8 @@ def _axis_value(data: SweepData, row: ResultRow, name: str) -> Any:
     return row.scope.get(name, getattr(data.judges[0].experiment, name))
 
 
-def _dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
-    settings: dict[str, list[Figure]] = {}
+def _dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[TestedFigure]:
+    settings: dict[str, list[TestedFigure]] = {}
     for figure in figures:
         if figure.estimate.metric == _POLARIZATION:
             settings.setdefault(canonical_json(_setting(figure.scope)), []).append(figure)

@@ -14,7 +14,7 @@ from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class KnownTruth:
     """The true stage of each item, 0 where it is not known, and the index it stands for."""
 
     stage: IntArray
@@ -29,7 +29,7 @@ def known_truth(group: Group, number: int) -> IntArray | None:
     if ground_truth is None or not ground_truth.per_item:
         return None
     truth = truth_of(group, number)
-    return truth.stage if isinstance(truth, Truth) else None
+    return truth.stage if isinstance(truth, KnownTruth) else None
 
 
 def truth_of_single(group: Group) -> IntArray | None:
@@ -50,7 +50,7 @@ def parts_of(group: Group) -> Iterator[tuple[dict[str, str], BoolArray]]:
             yield from (({kind: name}, names == name) for name in named if len(named) > 1)
 
 
-def truth_of(group: Group, number: int) -> Truth | str | None:
+def truth_of(group: Group, number: int) -> KnownTruth | str | None:
     """Return the truth of the group's items for a judge, or why it cannot be told; None without.
 
     A label stands for the stage of that label (in any case) and its place on the 0-1 scale, an
@@ -66,7 +66,7 @@ def truth_of(group: Group, number: int) -> Truth | str | None:
     return _truth(group, ground_truth, *labels)
 
 
-def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> Truth | str:
+def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> KnownTruth | str:
     items = group.items
     if ground_truth.per_item:
         value = group.data.truth.value[items]
@@ -84,4 +84,4 @@ def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> 
     if not stage.any():
         return "no item has a truth"
     index = np.where(indexed, value, (stage - 1) / (group.n_stages - 1))
-    return Truth(stage, index, between=not np.isin(stage, (0, 1, group.n_stages)).all())
+    return KnownTruth(stage, index, between=not np.isin(stage, (0, 1, group.n_stages)).all())

@@ -42,14 +42,14 @@ class VerdictSource(Enum):
 
 
 @dataclass(frozen=True)
-class _Context:
+class _WordContext:
     """The word after a keyword, and the words around it, in lower case."""
 
     value: str
     before: tuple[str, ...]
     after: tuple[str, ...]
 
-    def repeats(self, other: "_Context") -> bool:
+    def repeats(self, other: "_WordContext") -> bool:
         """Return whether the words around both are the same."""
         same_before = len(self.before) == _CONTEXT and self.before == other.before
         return same_before or (len(self.after) == _CONTEXT and self.after == other.after)
@@ -86,7 +86,7 @@ class Quotations:
             return False
         return any(_squeezed(part) in _squeezed(text) for text in self.texts)
 
-    def _contexts(self) -> Iterator[_Context]:
+    def _contexts(self) -> Iterator[_WordContext]:
         for text in self.texts:
             words = [
                 token for token in tokenize(read_answer(text, len(text)).text) if token.is_word
@@ -104,11 +104,11 @@ def quotations(evidence: Sequence[str]) -> Quotations:
     )
 
 
-def _context(words: Sequence[Token], index: int) -> _Context:
+def _context(words: Sequence[Token], index: int) -> _WordContext:
     texts = [token.text.lower() for token in words[max(0, index - _CONTEXT) : index + _CONTEXT + 2]]
     at = min(index, _CONTEXT)
     value, *after = texts[at + 1 :] or [""]
-    return _Context(value, tuple(texts[:at]), tuple(after))
+    return _WordContext(value, tuple(texts[:at]), tuple(after))
 
 
 def _is_marked(before: str, prefix: str) -> bool:

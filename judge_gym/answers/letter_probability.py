@@ -12,7 +12,7 @@ _KEY = re.compile(r"""(?<!\\)["']verdict["']\s*:""", re.IGNORECASE)
 _WORD = re.compile("verdict", re.IGNORECASE)
 
 
-class Token(Protocol):
+class LikelyToken(Protocol):
     """A token of an answer with the likeliest tokens at its place."""
 
     @property
@@ -38,7 +38,7 @@ class LetterProbability:
 
 
 def letter_probability(
-    answer: str, verdict: Verdict, offered: Sequence[str], tokens: Sequence[Token]
+    answer: str, verdict: Verdict, offered: Sequence[str], tokens: Sequence[LikelyToken]
 ) -> LetterProbability | None:
     """Return how likely the tokens made the letter of this verdict, and the other letters.
 
@@ -73,7 +73,7 @@ def _place(answer: str, verdict: Verdict, letter: str) -> int | None:
     return found.start() if found else None
 
 
-def _token_at(answer: str, place: int, tokens: Sequence[Token]) -> Token | None:
+def _token_at(answer: str, place: int, tokens: Sequence[LikelyToken]) -> LikelyToken | None:
     tail = answer[place:].rstrip()
     whole = "".join(token.token for token in tokens).rstrip()
     if not whole.endswith(tail):
@@ -86,7 +86,7 @@ def _token_at(answer: str, place: int, tokens: Sequence[Token]) -> Token | None:
     return None
 
 
-def _alternatives(token: Token) -> Iterator[tuple[str, float]]:
+def _alternatives(token: LikelyToken) -> Iterator[tuple[str, float]]:
     """Yield the tokens at a place with their log probabilities, each once."""
     yield token.token, token.logprob
     yield from ((text, logprob) for text, logprob in token.others if text != token.token)

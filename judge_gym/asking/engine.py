@@ -17,7 +17,7 @@ from judge_gym.asking.budgeting import Spender, check_priced, remaining
 from judge_gym.asking.questions import End, Interruption, Outcome, Question, Turn, Turns
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.batches.policy import policy_of, split
-from judge_gym.records.calls import Call, Failure, Opened, Row
+from judge_gym.records.calls import Call, DerivedRow, Failure, Opened
 from judge_gym.runtime import Runtime
 from judge_gym.store import batches
 
@@ -141,7 +141,7 @@ class _Conversation(Generic[V]):
         """Whether one of its next calls is in a batch that has not ended."""
         return any(self.opened[call.key].waiting for call in self.next_calls)
 
-    def take(self, call_id: int, outcome: Outcome) -> Sequence[Row]:
+    def take(self, call_id: int, outcome: Outcome) -> Sequence[DerivedRow]:
         """Add a turn; returns the rows to commit with it."""
         if isinstance(outcome, Failure):
             seconds: float | None = time.perf_counter() - self.called_at
@@ -158,9 +158,9 @@ class _Conversation(Generic[V]):
         self.call = step
         return ()
 
-    def replay(self) -> Sequence[Row]:
+    def replay(self) -> Sequence[DerivedRow]:
         """Take answers that the ledger has, as far as calls are opened; returns the rows."""
-        rows: Sequence[Row] = ()
+        rows: Sequence[DerivedRow] = ()
         while self.end is None and (row := self.opened.get(self.call.key)) and row.answer:
             rows = self.take(row.id, row.answer)
         return rows

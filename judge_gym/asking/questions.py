@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, DerivedTable, Failure, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, DerivedRow, DerivedTable, Failure, is_simulated
 from judge_gym.seeds import derive_seed
 from judge_gym.settings import Settings
 
@@ -40,7 +40,7 @@ class End(Generic[V]):
     """How a question ended; its rows are committed together with the last answer."""
 
     status: str
-    rows: tuple[Row, ...] = ()
+    rows: tuple[DerivedRow, ...] = ()
     value: V | None = None
 
 
@@ -90,7 +90,7 @@ def one_call(
         (turn,) = turns
         values = read(turn.outcome)
         values |= {"simulated": about_simulated or turn.is_simulated, "call_id": turn.call_id}
-        return End(values["status"], (Row(table, values),))
+        return End(values["status"], (DerivedRow(table, values),))
 
     return Question((call,), then)
 

@@ -91,7 +91,7 @@ EVERYTHING = ""
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class PairDecisions:
     """The decisions of one judge on pairs, an entry per judgement.
 
     `item` is the index of the pair in the file, `chosen` FIRST, TIE or SECOND, 0 without a
@@ -104,7 +104,7 @@ class Decisions:
 
 
 def pair_figures(
-    decisions: Decisions, better: IntArray, category: Sequence[str], rng: np.random.Generator
+    decisions: PairDecisions, better: IntArray, category: Sequence[str], rng: np.random.Generator
 ) -> dict[str, list[Estimate]]:
     """Return category → accuracy, order inconsistency, position bias and κ; `EVERYTHING` first.
 
@@ -118,7 +118,7 @@ def pair_figures(
 
 
 def judges_apart(
-    decisions: Mapping[str, Decisions], better: IntArray, rng: np.random.Generator
+    decisions: Mapping[str, PairDecisions], better: IntArray, rng: np.random.Generator
 ) -> dict[tuple[str, str], Estimate]:
     """Return per pair of judges the second's accuracy minus the first's, p by exact McNemar.
 
@@ -179,7 +179,9 @@ def _of_scores(judged: FloatArray, truth: FloatArray, rng: np.random.Generator) 
     ]
 
 
-def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) -> list[Estimate]:
+def _of_pairs(
+    decisions: PairDecisions, better: IntArray, rng: np.random.Generator
+) -> list[Estimate]:
     stages = np.where(decisions.chosen > 0, 1 << np.maximum(decisions.chosen - 1, 0), 0)
     vote = votes(stages, better[decisions.item], SECOND)
     scored = decisions.chosen > 0
@@ -193,7 +195,7 @@ def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) 
     return [replace(accuracy, metric="accuracy"), inconsistent, _position_bias(decisions), kappa]
 
 
-def _position_bias(decisions: Decisions) -> Estimate:
+def _position_bias(decisions: PairDecisions) -> Estimate:
     """Return the mean of +1 for the answer shown first, -1 for the second, in [-1, 1].
 
     Over pairs decided in both orders, where mistakes independent of the order cancel. The rest is
@@ -210,7 +212,7 @@ def _position_bias(decisions: Decisions) -> Estimate:
     )  # fmt: skip
 
 
-def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:
+def _right(decisions: PairDecisions, better: IntArray) -> dict[int, int]:
     """Return judged pair → whether the decision over both orders is correct.
 
     Empty for a judge without any verdict, whose accuracy is unknown.
@@ -222,7 +224,7 @@ def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:
     return {int(item): int(right[item]) for item in np.unique(decisions.item)}
 
 
-def _direction(decisions: Decisions) -> FloatArray:
+def _direction(decisions: PairDecisions) -> FloatArray:
     """Return -1 for the first answer, 1 for the second, 0 for a tie or no verdict."""
     return np.where(decisions.chosen > 0, decisions.chosen - TIE, 0).astype(np.float64)
 
@@ -234,9 +236,11 @@ def _verdicts(item: IntArray, stages: IntArray, n_items: int) -> Verdicts:
     )  # fmt: skip
 
 
-def _within(decisions: Decisions, chosen: BoolArray) -> Decisions:
+def _within(decisions: PairDecisions, chosen: BoolArray) -> PairDecisions:
     kept = chosen[decisions.item]
-    return Decisions(decisions.item[kept], decisions.chosen[kept], decisions.reversed_order[kept])
+    return PairDecisions(
+        decisions.item[kept], decisions.chosen[kept], decisions.reversed_order[kept]
+    )
 
 
 def _parts(category: Sequence[str]) -> dict[str, BoolArray]:

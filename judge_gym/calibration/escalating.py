@@ -22,7 +22,7 @@ SHARES = (0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class MeasuredJudge:
     """A judge as measured, one entry per item, in one order for all judges.
 
     `right` says whether its answer is right by the known truth, `cost` what asking it cost, in
@@ -65,7 +65,9 @@ class PolicyFigures:
         return self.loss.lower == self.loss.upper == 0
 
 
-def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[PolicyFigures]:
+def policies(
+    first: MeasuredJudge, second: MeasuredJudge, others: Sequence[MeasuredJudge] = ()
+) -> list[PolicyFigures]:
     """Return the figures of each policy, from cheap to dear as measured.
 
     `first` is the cheap judge, `second` the stronger one, `others` judges of a second family:

@@ -80,7 +80,7 @@ def effect_checks(
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class SeverityCurve:
     """Mean points of items x severities, ascending from the original at 0."""
 
     perturbation: str
@@ -89,7 +89,7 @@ class Curve:
     points: FloatArray
 
 
-def curve_checks(curves: Sequence[Curve]) -> list[Check]:
+def curve_checks(curves: Sequence[SeverityCurve]) -> list[Check]:
     """Return a check per perturbation that should move the score: the more of it, the further.
 
     Page's trend over severities, one-sided, Holm over perturbations; it fails when the trend the
@@ -104,7 +104,7 @@ def curve_checks(curves: Sequence[Curve]) -> list[Check]:
     ]
 
 
-def severity_means(curve: Curve) -> list[Estimate]:
+def severity_means(curve: SeverityCurve) -> list[Estimate]:
     """Return the mean points at each severity, with t intervals over items."""
     items = len(curve.points)
     return [
@@ -257,7 +257,7 @@ _MEND = {
 }
 
 
-def _trend(curve: Curve) -> Check:
+def _trend(curve: SeverityCurve) -> Check:
     question = f"more {curve.perturbation}, further from the original score"
     name = f"trend:{curve.perturbation}"
     items, levels = curve.points.shape
@@ -282,7 +282,7 @@ def _trend(curve: Curve) -> Check:
     )  # fmt: skip
 
 
-def _judged_trend(curve: Curve, check: Check, p: float | None) -> Check:
+def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
     if p is None:
         return replace(check, action="Score three severities, the original among them.")
     falling = curve.points if curve.expectation is Expectation.DROP else -curve.points

@@ -159,7 +159,7 @@ class RubricSource(Frozen):
 
 
 @dataclass(frozen=True)
-class Rule:
+class FieldRule:
     """A constraint between fields.
 
     `fault` takes the values of `fields` in that order and returns what is wrong, or "". A sweep
@@ -261,18 +261,18 @@ def _rubric_has_draws(rubric: RubricSource, rubric_draw: int) -> str:
 
 
 RULES = (
-    Rule(("model", "wording"), _wording_is_known),
-    Rule(("rubric", "rubric_draw"), _rubric_has_draws),
-    Rule(("task_type", "ground_truth"), _truth_fits_task),
-    Rule(("bundle_size", "bundles"), _bundled_once),
-    Rule(("task_type", "bundle_size"), _bundle_fits_task),
-    Rule(("task_type", "bundles"), _bundles_fit_task),
-    Rule(("task_type", "window"), _window_fits_task),
-    Rule(("task_type", "scale_size"), _scale_fits_task),
-    Rule(("task_type", "evidence_view"), _view_fits_task),
-    Rule(("task_type", "rubric"), _rubric_fits_task),
-    Rule(("task_type", "wording"), _wording_fits_task),
-    Rule(("rubric", "scale_size"), _rubric_fits_scale),
+    FieldRule(("model", "wording"), _wording_is_known),
+    FieldRule(("rubric", "rubric_draw"), _rubric_has_draws),
+    FieldRule(("task_type", "ground_truth"), _truth_fits_task),
+    FieldRule(("bundle_size", "bundles"), _bundled_once),
+    FieldRule(("task_type", "bundle_size"), _bundle_fits_task),
+    FieldRule(("task_type", "bundles"), _bundles_fit_task),
+    FieldRule(("task_type", "window"), _window_fits_task),
+    FieldRule(("task_type", "scale_size"), _scale_fits_task),
+    FieldRule(("task_type", "evidence_view"), _view_fits_task),
+    FieldRule(("task_type", "rubric"), _rubric_fits_task),
+    FieldRule(("task_type", "wording"), _wording_fits_task),
+    FieldRule(("rubric", "scale_size"), _rubric_fits_scale),
 )
 
 

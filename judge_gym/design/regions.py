@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Group:
+class PointGroup:
     """Points with the same choices in some dimensions."""
 
     point: Point
@@ -56,7 +56,7 @@ class Regions:
                 return point
         return None
 
-    def groups(self, kept: Sequence[bool], apart: Collection[Point] = ()) -> Iterator[Group]:
+    def groups(self, kept: Sequence[bool], apart: Collection[Point] = ()) -> Iterator[PointGroup]:
         """Yield the points in groups with the same choices in the dimensions that are `kept`.
 
         Groups do not go beyond a region. Each of the points `apart` is a group of its own.
@@ -71,8 +71,8 @@ class Regions:
                 if count := whole - taken[chosen]:
                     points = (_merged(chosen, rest, kept) for rest in product(*others))
                     point = next(point for point in points if point not in known)
-                    yield Group(point, count, region.peers)
-            yield from (Group(point, 1, region.peers) for point in single)
+                    yield PointGroup(point, count, region.peers)
+            yield from (PointGroup(point, 1, region.peers) for point in single)
 
     def _lines(self) -> Iterator[tuple[Box, list[Choice]]]:
         """Yield boxes of the other dimensions, and what the free one has at each of their points.

@@ -135,7 +135,7 @@ class ControlledDraw(Frozen):
 
 
 @dataclass(frozen=True)
-class _Line:
+class _ChoicePair:
     """All pairs of points that differ only by these two choices of one dimension."""
 
     choices: tuple[Choice, Choice]
@@ -150,7 +150,7 @@ class PairSpace:
         self._dimension = dimension
         choices = dict.fromkeys(choice for box in boxes for choice in box[dimension])
         self._lines = [
-            _Line(two, _common(boxes, dimension, two)) for two in combinations(choices, 2)
+            _ChoicePair(two, _common(boxes, dimension, two)) for two in combinations(choices, 2)
         ]
 
     @property

@@ -50,18 +50,18 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w+")
 
 
 @dataclass(frozen=True)
-class Fault:
+class TextFault:
     """Why a text is no article, or not a whole one."""
 
     reason: PlausibilityReason
     detail: str
 
 
-def fault_of(text: str) -> Fault | None:
+def fault_of(text: str) -> TextFault | None:
     """Return why a text, as its source gave it, is no article; None for one that may be."""
     head = text[:_LARGEST_HEAD]
     if binary := _binary(head):
-        return Fault("binary", binary)
+        return TextFault("binary", binary)
     return _page(head)
 
 
@@ -93,7 +93,7 @@ def _kind(character: str) -> str:
     return "noise" if category in ("Cc", "Cs", "Co", "Cn") or character == "\ufffd" else "other"
 
 
-def _page(text: str) -> Fault | None:
+def _page(text: str) -> TextFault | None:
     """Return what kind of page the sentences of a text are from, if of one."""
     sentences = list(dict.fromkeys(_sentences(text)))
     words = {sentence: len(_WORD.findall(sentence)) for sentence in sentences}
@@ -109,9 +109,9 @@ def _page(text: str) -> Fault | None:
     share = matched / total
     if share >= _MOSTLY or (share >= _PARTLY and total - matched < _FEW_WORDS):
         of_it = f"{matched} of {total} words (repeats aside) are of {_kinds()[kind][0]}"
-        return Fault("not_article", of_it)
+        return TextFault("not_article", of_it)
     if total < _SHORT_WORDS and any(map(_breaks_off().search, sentences[-8:])):
-        return Fault("only_beginning", f"its {total} words end at {_kinds()['wall'][0]}")
+        return TextFault("only_beginning", f"its {total} words end at {_kinds()['wall'][0]}")
     return None
 
 

@@ -24,7 +24,7 @@ MAX_TITLE_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
-class Rules:
+class ScreeningLimits:
     """Limits of a window. Dates are inclusive; lengths are characters of normalised text."""
 
     max_documents: int
@@ -43,7 +43,7 @@ class Rules:
             raise ValueError("min_characters must be 1 to four fifths of max_characters")
 
 
-def screen(raw: Iterable[RawDocument | Dropped], rules: Rules) -> Collected:
+def screen(raw: Iterable[RawDocument | Dropped], rules: ScreeningLimits) -> Collected:
     """Return the documents that `rules` keep, in order, and the reason for each dropped one.
 
     The first reason that applies is given: that of the source, the address, the dates, the length,
@@ -60,7 +60,7 @@ def screen(raw: Iterable[RawDocument | Dropped], rules: Rules) -> Collected:
 
 @dataclass
 class _Screening:
-    rules: Rules
+    rules: ScreeningLimits
     kept: list[Document] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     _origins: dict[str, str] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from judge_gym.evidence.corpus import BenchmarkFiles, CorpusFiles, read_corpus
 from judge_gym.evidence.documents import Collected, Source
 from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
 from judge_gym.evidence.pairs import PairFiles
-from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
+from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, ScreeningLimits, screen
 
 
 def open_source(window: Window, access: FirecrawlAccess) -> Source:
@@ -35,7 +35,7 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
     )
 
 
-def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
+def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> ScreeningLimits:
     """Return the limits of `window`; benchmark items may have any length above 0."""
     benchmark = isinstance(window.source, BenchmarkSource | PairsSource)
     doubtful: Literal["drop", "flag", "keep"] = "keep"
@@ -43,7 +43,7 @@ def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
         doubtful = "drop"
     elif isinstance(window.source, CorpusSource):
         doubtful = "flag"  # whoever has a corpus has chosen its texts
-    return Rules(
+    return ScreeningLimits(
         max_documents=window.max_documents,
         start=window.start,
         end=window.end,

@@ -2,15 +2,15 @@
 
 from typing import ClassVar, Literal
 
-from judge_gym.gyms.writing import Source, WritingGym
+from judge_gym.gyms.writing import WritingCase, WritingGym
 
 
-class AbstractGym(WritingGym[Source]):
+class AbstractGym(WritingGym[WritingCase]):
     """Generalisations of a text; the judge marks how abstract, specific and actionable they are."""
 
     FORM: ClassVar[str] = "one generalisation of it, in one to three sentences"
     kind: Literal["abstract"] = "abstract"
 
     @property
-    def form(self) -> type[Source]:
-        return Source
+    def form(self) -> type[WritingCase]:
+        return WritingCase

@@ -22,7 +22,7 @@ _ALIKE: Mapping[str, Callable[[str, str], float]] = {
 }
 
 
-class Pair(Case):
+class CleanupCase(Case):
     """A new learning beside a principle that is kept; `truth` is the right decision, if known."""
 
     learning: Text
@@ -53,7 +53,7 @@ class Policy(Candidate):
         return self
 
 
-class CleanupGym(Gym[Pair, Policy]):
+class CleanupGym(Gym[CleanupCase, Policy]):
     """Decisions to link or to create; a binary judge and known labels say which are right."""
 
     kind: Literal["cleanup"] = "cleanup"
@@ -63,19 +63,23 @@ class CleanupGym(Gym[Pair, Policy]):
         return ("right by label",)
 
     @property
-    def form(self) -> type[Pair]:
-        return Pair
+    def form(self) -> type[CleanupCase]:
+        return CleanupCase
 
     @property
     def label_field(self) -> str:
         return "truth"
 
-    def judged(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> Asked | None:
+    def judged(
+        self, runtime: Runtime, candidate: Policy, cases: Sequence[CleanupCase]
+    ) -> Asked | None:
         if candidate.judge is None:
             return None
         return Asked(load_judge(candidate.judge), [_item(case) for case in cases])
 
-    def made(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> list[Output]:
+    def made(
+        self, runtime: Runtime, candidate: Policy, cases: Sequence[CleanupCase]
+    ) -> list[Output]:
         judging = self.judged(runtime, candidate, cases)
         if judging is None:
             return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
@@ -87,30 +91,30 @@ class CleanupGym(Gym[Pair, Policy]):
             for case, item in zip(cases, judging.items, strict=True)
         ]
 
-    def context(self, case: Pair) -> str:
+    def context(self, case: CleanupCase) -> str:
         return case.principle
 
-    def measures(self, case: Pair, text: str) -> dict[str, float]:
+    def measures(self, case: CleanupCase, text: str) -> dict[str, float]:
         if case.truth is None:
             return {}
         return {"right by label": 100.0 * (text == _decision(case, case.truth))}
 
 
-def _by_likeness(policy: Policy, case: Pair) -> str:
+def _by_likeness(policy: Policy, case: CleanupCase) -> str:
     assert policy.link_from is not None
     alike = _ALIKE[policy.by](case.learning, case.principle)
     return LINK if alike >= policy.link_from else CREATE
 
 
-def _item(case: Pair) -> Item:
+def _item(case: CleanupCase) -> Item:
     return Item(id=case.id, text=case.learning, context=case.principle)
 
 
-def _decision(case: Pair, decision: str) -> str:
+def _decision(case: CleanupCase, decision: str) -> str:
     return f"Decision: {decision}\nLearning: {case.learning}"
 
 
-def _judged(case: Pair, judge: Judge, results: Sequence[JudgeResult]) -> Output:
+def _judged(case: CleanupCase, judge: Judge, results: Sequence[JudgeResult]) -> Output:
     if not results:
         return Output(failure="missing: not decided yet")
     [result] = results

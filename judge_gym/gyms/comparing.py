@@ -14,7 +14,7 @@ _POINTS = (0.0, 100.0)
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CandidateComparison:
     """A candidate `less` another, on the cases that both have a value of.
 
     `candidate_only` and `less_only` count cases that one of them alone has a value of, `neither`
@@ -56,7 +56,7 @@ def _mean(values: FloatArray, measure: str) -> Estimate:
 
 def comparisons(
     tables: Mapping[str, FloatArray], names: Sequence[str], rng: np.random.Generator
-) -> list[Comparison]:
+) -> list[CandidateComparison]:
     """Return every candidate less each before it; `tables` is measure → cases x candidates.
 
     Mean paired difference over cases in points of 100 with its t interval; two-sided p by sign
@@ -80,7 +80,7 @@ def _paired(
     places: tuple[int, int],
     names: Sequence[str],
     rng: np.random.Generator,
-) -> Comparison:
+) -> CandidateComparison:
     left, right = values[:, places[0]], values[:, places[1]]
     here, there = ~np.isnan(left), ~np.isnan(right)
     apart = (left - right)[here & there]
@@ -88,7 +88,7 @@ def _paired(
     if len(apart):
         method = "mean paired difference over cases, t interval; p by sign flips"
         difference = replace(difference, p=sign_flip_p(apart, rng), method=method)
-    return Comparison(
+    return CandidateComparison(
         measure,
         names[places[0]],
         names[places[1]],

@@ -13,7 +13,7 @@ from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
-from judge_gym.gyms.comparing import Comparison, comparisons, means
+from judge_gym.gyms.comparing import CandidateComparison, comparisons, means
 from judge_gym.gyms.files import load_gym
 from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
@@ -46,7 +46,7 @@ class LoadedGym:
 
 
 @dataclass(frozen=True)
-class Entry:
+class EvaluatedCase:
     """What one candidate made of a case, what the judge said, and both in points of 100."""
 
     output: Output
@@ -89,9 +89,9 @@ class GymReport:
     """
 
     loaded: LoadedGym
-    entries: Sequence[Sequence[Entry]]
+    entries: Sequence[Sequence[EvaluatedCase]]
     means: dict[str, list[Estimate]]
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[CandidateComparison]
     spots: Sequence[Spot]
     answered: Answered
     judge_cost: float
@@ -295,14 +295,14 @@ def _items(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> Iterator[I
 
 def _entry(
     loaded: LoadedGym, case: Case, output: Output, results: dict[str, list[JudgeResult]]
-) -> Entry:
+) -> EvaluatedCase:
     if output.text is None:
-        return Entry(output, None, {})
+        return EvaluatedCase(output, None, {})
     result = next(iter(results[loaded.gym.item(case, output).key]), None)
     points = loaded.gym.measures(case, output.text)
     if result is not None and result.score is not None:
         points |= _points(loaded.judge, result)
-    return Entry(output, result, points)
+    return EvaluatedCase(output, result, points)
 
 
 def _points(judge: Judge, result: JudgeResult) -> dict[str, float]:
@@ -315,5 +315,5 @@ def _points(judge: Judge, result: JudgeResult) -> dict[str, float]:
     return points
 
 
-def _values(entries: Sequence[Sequence[Entry]], measure: str) -> FloatArray:
+def _values(entries: Sequence[Sequence[EvaluatedCase]], measure: str) -> FloatArray:
     return np.array([[entry.points.get(measure, np.nan) for entry in row] for row in entries])

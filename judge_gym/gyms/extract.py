@@ -8,18 +8,18 @@ from pydantic import Field
 
 from judge_gym.gyms.base import Text
 from judge_gym.gyms.similarity import matched
-from judge_gym.gyms.writing import Source, WritingGym
+from judge_gym.gyms.writing import WritingCase, WritingGym
 
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 
 
-class Document(Source):
+class ClaimsCase(WritingCase):
     """A text with its labelled claims; without the column nothing is known of it."""
 
     claims: tuple[Text, ...] | None = None
 
 
-class ExtractGym(WritingGym[Document]):
+class ExtractGym(WritingGym[ClaimsCase]):
     """Claims of a document: the judge marks them, and labels give precision, recall and F1."""
 
     FORM: ClassVar[str] = "one claim a line, or NONE without any"
@@ -32,14 +32,14 @@ class ExtractGym(WritingGym[Document]):
         return ("precision", "recall", "F1")
 
     @property
-    def form(self) -> type[Document]:
-        return Document
+    def form(self) -> type[ClaimsCase]:
+        return ClaimsCase
 
     @property
     def label_field(self) -> str:
         return "claims"
 
-    def measures(self, case: Document, text: str) -> dict[str, float]:
+    def measures(self, case: ClaimsCase, text: str) -> dict[str, float]:
         if case.claims is None:
             return {}
         return against_labels(claims_in(text), case.claims, self.same_from)

@@ -15,7 +15,7 @@ from judge_gym.judges.sampling import check_applied
 AnyGym = ApplyGym | CleanupGym | AbstractGym | ExtractGym
 
 
-class _File(Frozen):
+class _GymFile(Frozen):
     gym: AnyGym
 
 
@@ -26,7 +26,7 @@ def load_gym(path: str | Path) -> AnyGym:
     """
     path = Path(path)
     node = read_tree(path)
-    gym: AnyGym = _beside(path.parent, read_model(_File, Node({"gym": node}, node.place)).gym)
+    gym: AnyGym = _beside(path.parent, read_model(_GymFile, Node({"gym": node}, node.place)).gym)
     for candidate, entry in zip(gym.candidates, node.items["candidates"].entries, strict=True):
         if isinstance(candidate, Writer) and candidate.model:
             check_applied(candidate, entry)

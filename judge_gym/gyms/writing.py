@@ -32,14 +32,14 @@ _TEMPLATE = "gym_write"
 _ONLY = "0"  # a text is written once, so it has one replicate
 
 
-class Source(Case):
+class WritingCase(Case):
     """A text to write about; `given` has what candidates without a model made of it, by name."""
 
     text: Text
     given: dict[Name, Text] = Field(default_factory=dict)
 
 
-S = TypeVar("S", bound=Source)
+S = TypeVar("S", bound=WritingCase)
 
 
 class Writer(Candidate):
@@ -179,7 +179,7 @@ def _by_function(writer: Writer, text: str) -> Output:
     return Output(made.strip(), cost=math.nan)
 
 
-def _given(writer: Writer, case: Source) -> Output:
+def _given(writer: Writer, case: WritingCase) -> Output:
     if writer.name in case.given:
         return Output(case.given[writer.name])
     return Output(failure=f"missing: the corpus gives nothing by {writer.name!r}")

@@ -13,7 +13,7 @@ from judge_gym.benchmarks.figures import (
     FIRST,
     SECOND,
     TIE,
-    Decisions,
+    PairDecisions,
     above_published,
     judges_apart,
     pair_figures,
@@ -245,7 +245,7 @@ def benchmark_figures(
 
 
 def _beside_published(
-    decisions: Decisions, better: IntArray, chosen: BenchmarkSet, rng: np.random.Generator
+    decisions: PairDecisions, better: IntArray, chosen: BenchmarkSet, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Return published name → the accuracy on the pairs of its part less the published one."""
     parts = [entry.part for entry in chosen.known if isinstance(entry, PairItem)]
@@ -280,7 +280,7 @@ def _stage(entry: Known) -> int:
     return FIRST if entry.better == "first" else SECOND
 
 
-def _decisions(results: Results) -> Decisions:
+def _decisions(results: Results) -> PairDecisions:
     """Return a decision for each order of what is judged; 0 where an order has no verdict."""
     rows = [
         (place, _STAGES.get(result.subscores.get(order, -1.0), 0), order != ORDERS[0])
@@ -289,7 +289,7 @@ def _decisions(results: Results) -> Decisions:
         for order in ORDERS
     ]
     item, chosen, turned = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Decisions(item, chosen, turned.astype(np.bool_))
+    return PairDecisions(item, chosen, turned.astype(np.bool_))
 
 
 def _scores(

@@ -32,7 +32,7 @@ from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, Parameters, Row
+from judge_gym.records.calls import Answer, Call, DerivedRow, Parameters
 from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeResult, Reading
 from judge_gym.runtime import Runtime
@@ -376,7 +376,7 @@ def _question(
             duration_s=total_seconds(turns),
             simulated=unit.item.simulated or any_simulated(turns),
         )
-        return End(whole.status, (Row("judge_results", values),), whole)
+        return End(whole.status, (DerivedRow("judge_results", values),), whole)
 
     return Question(calls, then)
 

@@ -14,7 +14,7 @@ from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.sweep import Alike, Sweep
 from judge_gym.lab import score_critics
-from judge_gym.lab.bounds import Bounds, second_probes
+from judge_gym.lab.bounds import PromptBounds, second_probes
 from judge_gym.lab.evidence import (
     AGENTS,
     edited_views,
@@ -25,7 +25,12 @@ from judge_gym.lab.examples import Subject, ViewRequest
 from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.questions.score_critic import score_critic
 from judge_gym.settings import settings
-from judge_gym.store.progress import Judged, judgements_by_kind, marks_by, samples_and_probes
+from judge_gym.store.progress import (
+    SampleProgress,
+    judgements_by_kind,
+    marks_by,
+    samples_and_probes,
+)
 from judge_gym.store.recipes import Identity
 from judge_gym.store.rubrics import rubric_ids
 from judge_gym.store.windows import count_views
@@ -113,7 +118,7 @@ def views_to_make(
     session: Session,
     experiments: Sequence[Experiment],
     documents: Mapping[str, int],
-    bounds: Bounds,
+    bounds: PromptBounds,
 ) -> Amounts:
     utility = bounds.utility
     recipes = recipes_of_views(settings(), utility)
@@ -135,7 +140,7 @@ def views_to_make(
 
 
 def rubrics_to_write(
-    session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, bounds: Bounds
+    session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, bounds: PromptBounds
 ) -> Amounts:
     """One call to write each rubric, one to rate it; a rubric with faults is written again."""
     sham = plan is not None and plan.sham
@@ -187,7 +192,7 @@ def judgements_to_make(
     documents: Mapping[str, int],
     known: Mapping[str, Identity],
     replicates: Mapping[str, int],
-    bounds: Bounds,
+    bounds: PromptBounds,
 ) -> Amounts:
     """Count calls of groups; `replicates` are those of the stored experiments."""
     judged = samples_and_probes(session, replicates)
@@ -198,7 +203,7 @@ def judgements_to_make(
         swapped = own * swapped_arms(group, sweep.swap)
         if not own:
             continue
-        stored = judged.get(known[experiment.key].key, Judged())
+        stored = judged.get(known[experiment.key].key, SampleProgress())
         to_come = max(0, own + swapped - stored.samples)
         # One sample in ten is probed twice.
         probes = stored.probes + round(to_come * 1.1)
@@ -224,7 +229,7 @@ def _judging(workflow: str, experiment: Experiment) -> Kind:
 
 def _bound_judged(
     amounts: Amounts,
-    bounds: Bounds,
+    bounds: PromptBounds,
     experiment: Experiment,
     own: int,
     swapped: int,

@@ -19,7 +19,7 @@ from judge_gym.evidence.pairs import Pair
 from judge_gym.lab.evidence import longest_answer
 from judge_gym.lab.examples import KEY, ViewRequest, judging_prompt
 from judge_gym.lab.rubrics import LONGEST_ANSWER
-from judge_gym.lab.texts import Texts, longest_rubric, words
+from judge_gym.lab.texts import WindowTexts, longest_rubric, words
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.pricing import most_prompt_tokens, most_tokens
 from judge_gym.llm.providers import Providers
@@ -39,7 +39,7 @@ _CHANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Item:
+class TokenBound:
     """Tokens at most of the items of an experiment: on average, and of the longest one."""
 
     mean: float
@@ -55,18 +55,18 @@ class _Sized:
 
 
 @dataclass
-class Bounds:
+class PromptBounds:
     """Counts prompts at most; notes whether evidence had to be assumed."""
 
     session: Session
-    texts: Texts
+    texts: WindowTexts
     providers: Providers
     utility: str
     known: bool = field(default=True, init=False)
     """Whether the counts are bounds: false once evidence was assumed."""
     _limits: dict[Hashable, float] = field(default_factory=dict, init=False)
     _frames: dict[Hashable, int] = field(default_factory=dict, init=False)
-    _items: dict[Hashable, Item] = field(default_factory=dict, init=False)
+    _items: dict[Hashable, TokenBound] = field(default_factory=dict, init=False)
     _rubrics: dict[Hashable, _Sized] = field(default_factory=dict, init=False)
     _own_rubrics: dict[int, _Sized] = field(default_factory=dict, init=False)
 
@@ -117,7 +117,7 @@ class Bounds:
             known += [self._own_rubrics[scale]] if scale in self._own_rubrics else []
             self._own_rubrics[scale] = max(known, key=lambda one: one.tokens)
 
-    def judging(self, agent: str, experiment: Experiment, *, swapped: bool = False) -> Item:
+    def judging(self, agent: str, experiment: Experiment, *, swapped: bool = False) -> TokenBound:
         """Return the prompts of a scorer, prober or score critic about an experiment's items.
 
         `swapped` judgements apply the longest rubric that a swap can show.
@@ -129,7 +129,7 @@ class Bounds:
         answer = 0.0
         if agent == "score_critic" or (agent == "prober" and experiment.probe_window == "same"):
             answer = self.limit(experiment.model, experiment.max_tokens, experiment)
-        return Item(frame + answer + texts.mean, frame + answer + texts.longest)
+        return TokenBound(frame + answer + texts.mean, frame + answer + texts.longest)
 
     def _frame(self, agent: str, experiment: Experiment, rubric: _Sized) -> int:
         """Return the tokens of a prompt without its texts and the answer it repeats."""
@@ -147,7 +147,7 @@ class Bounds:
             self._frames[key] = most_prompt_tokens(prompt.messages)
         return self._frames[key]
 
-    def _texts(self, experiment: Experiment) -> Item:
+    def _texts(self, experiment: Experiment) -> TokenBound:
         """Return the tokens of an item's texts as the experiment shows them."""
         strategies = resolve(experiment)
         size, titled = strategies.of(Bundling).size, strategies.of(View).shows_title
@@ -162,7 +162,7 @@ class Bounds:
                 tokens.append(bound + title + sum(map(most_tokens, parts)))
             items = max(1, len(tokens) // size)
             longest = sum(sorted(tokens)[-ceil(len(tokens) / items) :])
-            self._items[key] = Item(sum(tokens) / items, longest)
+            self._items[key] = TokenBound(sum(tokens) / items, longest)
         return self._items[key]
 
     def _documents(

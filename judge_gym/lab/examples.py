@@ -13,7 +13,7 @@ from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.evidence.pairs import Pair
 from judge_gym.lab.rubrics import request_key
-from judge_gym.lab.texts import Texts, usual_rubric, words
+from judge_gym.lab.texts import WindowTexts, usual_rubric, words
 from judge_gym.prompts import Prompt
 from judge_gym.questions.critic import critic_prompt
 from judge_gym.questions.editor import view_prompt
@@ -47,7 +47,7 @@ class Examples:
     """Renders examples; notes whether a rubric was assumed."""
 
     session: Session
-    texts: Texts
+    texts: WindowTexts
     assumed_rubrics: bool = field(default=False, init=False)
 
     def of(self, agent: str, subjects: Sequence[Subject]) -> list[Prompt]:

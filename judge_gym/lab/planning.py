@@ -32,7 +32,7 @@ from judge_gym.lab.amounts import (
     swapped_arms,
     views_to_make,
 )
-from judge_gym.lab.bounds import Bounds
+from judge_gym.lab.bounds import PromptBounds
 from judge_gym.lab.evidence import (
     check_not_empty,
     losses,
@@ -53,7 +53,7 @@ from judge_gym.lab.sweeps import (
     unwritten_rivals,
     utility_model,
 )
-from judge_gym.lab.texts import Texts
+from judge_gym.lab.texts import WindowTexts
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.hourly import bound_warnings
 from judge_gym.llm.keys import kept_name
@@ -165,8 +165,8 @@ def plan_sweep(
               for one in groups]  # fmt: skip
     documents, previews, dropped = _documents(session, experiments)
     judged = {known[one.key].key: one.replicates for one in stored}
-    texts = Texts(session, configured, previews)
-    bounds = Bounds(session, texts, providers, utility)
+    texts = WindowTexts(session, configured, previews)
+    bounds = PromptBounds(session, texts, providers, utility)
     bounds.look_up_rubrics([group.experiment for group in groups], sweep.swap)
     amounts = {
         **views_to_make(session, experiments, documents, bounds),

@@ -16,7 +16,7 @@ from judge_gym.answers.readability import (
 from judge_gym.answers.text import ParseFailure
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.labels import Labels
+from judge_gym.design.strategies.labels import LabelDisplay
 from judge_gym.questions.outcome import unreadable
 from judge_gym.questions.scorer import Judgement, read_judgement
 from judge_gym.recorded.judged import Given, Judging, RecordedWindow, stage_set, stages_of, turned
@@ -153,7 +153,7 @@ def sample_rows(
     recorded: Recorded, experiment: Experiment, judgements: Sequence[Given]
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each sample, with the item's and the call's own keys among them."""
-    letters = resolve(experiment).of(Labels).assign(0)
+    letters = resolve(experiment).of(LabelDisplay).assign(0)
     orders = tuple(range(1, experiment.scale_size + 1))
     seen: Counter[str] = Counter()
     for given in judgements:

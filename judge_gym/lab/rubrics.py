@@ -32,7 +32,7 @@ from judge_gym.questions.rubricer import (
     rubric_again_prompt,
     rubric_prompt,
 )
-from judge_gym.records.calls import Answer, Call, Parameters, Row
+from judge_gym.records.calls import Answer, Call, DerivedRow, Parameters
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
@@ -137,7 +137,7 @@ def _question(settings: Settings, request: RubricRequest, critic_model: str) -> 
 def _end(values: dict[str, Any], author: Turn) -> End[None]:
     """Return the end of a rubric whose row has these values; `author` is its last draft."""
     values |= {"call_id": author.call_id, "simulated": author.is_simulated}
-    return End(values["status"], (Row("rubrics", values),))
+    return End(values["status"], (DerivedRow("rubrics", values),))
 
 
 def _request(experiment: Experiment, owned: Rubrics, *, sham: bool) -> RubricRequest:

@@ -16,17 +16,17 @@ from judge_gym.llm.providers import load_providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 from judge_gym.store.batches import waiting
-from judge_gym.store.calls import Unread, unread_prompts
-from judge_gym.store.cleaning import Empty, Kept, empty_answers, kept_failures
+from judge_gym.store.calls import TruncatedPrompts, unread_prompts
+from judge_gym.store.cleaning import EmptyAnswers, Kept, empty_answers, kept_failures
 from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.locks import is_in_progress, is_locked
 from judge_gym.store.progress import (
     RECENT,
     Activity,
     LoweredLimit,
-    Progress,
-    Refusal,
+    RefusedModel,
     SentCall,
+    WorkflowProgress,
     activity,
     experiment_progress,
     lowered_limits,
@@ -53,18 +53,18 @@ HOW_ESTIMATED = (
 
 @dataclass(frozen=True)
 class WorkflowStatus:
-    """`Progress`, its state in a word, and how many calls wait in batches."""
+    """`WorkflowProgress`, its state in a word, and how many calls wait in batches."""
 
     workflow: str
     state: str
-    """As in `Progress`; what is unfinished is `running` only while a run is in progress, else
+    """As in `WorkflowProgress`; what is unfinished is `running` only during a run, else
     `waiting` for batches or `stopped`."""
     done: int
     total: int | None
     failed: int
     """All failures of it that are listed, those that the next run asks again included."""
     refused: int
-    """As in `Progress`; not among `failed`."""
+    """As in `WorkflowProgress`; not among `failed`."""
     wait_in_batches: int
 
 
@@ -115,11 +115,11 @@ class Status:
     spent: Spent
     failures: Sequence[Kept]
     """Kept as failed, to be asked again by `judge-gym sweep retry`."""
-    empty: Sequence[Empty]
+    empty: Sequence[EmptyAnswers]
     """Answers without text among these failures, by judge."""
-    unread: Sequence[Unread]
+    unread: Sequence[TruncatedPrompts]
     """Prompts that providers did not read to the end."""
-    refusals: Sequence[Refusal]
+    refusals: Sequence[RefusedModel]
     """Failed for a reason that their whole model shares; asked again by the next run."""
     unknown: UnknownOutcomes
     """Left by killed runs."""
@@ -235,7 +235,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
 
 
 def _failures(
-    progress: Mapping[str, Progress], kept: Sequence[Kept], refused: Sequence[Refusal]
+    progress: Mapping[str, WorkflowProgress], kept: Sequence[Kept], refused: Sequence[RefusedModel]
 ) -> Counter[str]:
     """Return workflow → all failures of it that are listed."""
     failed = Counter({name: part.failed for name, part in progress.items()})
@@ -244,7 +244,7 @@ def _failures(
 
 
 def _workflows(
-    progress: Mapping[str, Progress],
+    progress: Mapping[str, WorkflowProgress],
     failed: Mapping[str, int],
     in_batches: Mapping[str, int],
     *,
@@ -277,7 +277,7 @@ def failed_work(session: Session, sweep: str, parts: Sequence[str] | None = None
     )
 
 
-def progress_of(engine: Engine, sweep: str) -> dict[str, Progress] | None:
+def progress_of(engine: Engine, sweep: str) -> dict[str, WorkflowProgress] | None:
     """Return the progress of a sweep's workflows; None while it is not stored yet."""
     with Session(engine) as session:
         try:
@@ -292,7 +292,9 @@ Left = Mapping[str, Mapping[str, int]]
 
 
 def _left_by_provider(
-    by_experiment: Mapping[int, Mapping[str, Progress]], models: Mapping[int, str], critic: str
+    by_experiment: Mapping[int, Mapping[str, WorkflowProgress]],
+    models: Mapping[int, str],
+    critic: str,
 ) -> Left:
     """Return what is left of W3 to W6; the model of the critic makes all of W6."""
     left: dict[str, Counter[str]] = defaultdict(Counter)
@@ -305,7 +307,7 @@ def _left_by_provider(
 
 
 def expected(
-    progress: Mapping[str, Progress],
+    progress: Mapping[str, WorkflowProgress],
     by_provider: Left,
     paces: Mapping[str, float],
     lately: Sequence[Activity],

@@ -25,7 +25,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 @dataclass
-class Texts:
+class WindowTexts:
     """The documents of windows; `previews` are those of windows on files, by key."""
 
     session: Session

@@ -76,7 +76,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Said:
+class ResponseContent:
     """What a response says."""
 
     model: str | None = None
@@ -98,7 +98,7 @@ class Said:
     chances: tuple[TokenChance, ...] = ()
 
 
-def read_body(body: Mapping[str, Any]) -> Said | None:
+def read_body(body: Mapping[str, Any]) -> ResponseContent | None:
     """Return what a response in a known form says; None for another form."""
     if "choices" in body:
         return _of_openai(body)
@@ -111,7 +111,7 @@ def read_body(body: Mapping[str, Any]) -> Said | None:
     return None
 
 
-def _of_openai(body: Mapping[str, Any]) -> Said:
+def _of_openai(body: Mapping[str, Any]) -> ResponseContent:
     choice = _first(body.get("choices"))
     used, error = _object(body, "usage"), choice.get("error")
     finish, native = _text(choice.get("finish_reason")), _text(choice.get("native_finish_reason"))
@@ -130,7 +130,7 @@ def _of_openai(body: Mapping[str, Any]) -> Said:
     called = message.get("tool_calls") or message.get("function_call")
     if called and not text and not refusal:
         finish, native = "tool_calls", native or finish or "tool_calls"
-    return Said(
+    return ResponseContent(
         model=_text(body.get("model")),
         id=_text(body.get("id")),
         fingerprint=_text(body.get("system_fingerprint")),
@@ -150,7 +150,7 @@ def _of_openai(body: Mapping[str, Any]) -> Said:
     )
 
 
-def _of_anthropic(body: Mapping[str, Any]) -> Said:
+def _of_anthropic(body: Mapping[str, Any]) -> ResponseContent:
     used, category = _object(body, "usage"), _object(body, "stop_details").get("category")
     finish = _text(body.get("stop_reason"))
     read, written = (
@@ -161,7 +161,7 @@ def _of_anthropic(body: Mapping[str, Any]) -> Said:
     thought = _object(used, "output_tokens_details").get("thinking_tokens")
     prompt = None if fresh is None else fresh + (read or 0) + (written or 0)
     text, reasoning = _texts(body.get("content"))
-    return Said(
+    return ResponseContent(
         model=_text(body.get("model")),
         id=_text(body.get("id")),
         finish=finish,
@@ -173,7 +173,7 @@ def _of_anthropic(body: Mapping[str, Any]) -> Said:
     )
 
 
-def _of_gemini(body: Mapping[str, Any]) -> Said:
+def _of_gemini(body: Mapping[str, Any]) -> ResponseContent:
     used, candidate = _object(body, "usageMetadata"), _first(body.get("candidates"))
     finish = _text(candidate.get("finishReason"))
     native: str | None = None
@@ -186,7 +186,7 @@ def _of_gemini(body: Mapping[str, Any]) -> Said:
     text, reasoning = _texts(content.get("parts"))
     if not text and any("functionCall" in part for part in _objects(content.get("parts"))):
         finish, native = "UNEXPECTED_TOOL_CALL", finish
-    return Said(
+    return ResponseContent(
         model=_text(body.get("modelVersion")),
         id=_text(body.get("responseId")),
         finish=finish or (blocked and "SAFETY"),
@@ -198,13 +198,13 @@ def _of_gemini(body: Mapping[str, Any]) -> Said:
     )
 
 
-def _of_ollama(body: Mapping[str, Any]) -> Said:
+def _of_ollama(body: Mapping[str, Any]) -> ResponseContent:
     finish = _text(body.get("done_reason"))
     used = usage_of(body.get("prompt_eval_count"), body.get("eval_count"))
     message = _object(body, "message")
     text = _text(message.get("content")) or ""
     called = message.get("tool_calls") and not text
-    return Said(
+    return ResponseContent(
         model=_text(body.get("model")),
         fingerprint=_text(body.get("system_fingerprint")),
         finish="tool_calls" if called else finish,

@@ -18,7 +18,7 @@ from judge_gym.answers.readability import remedy_of, shortened
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
 from judge_gym.records.attempts import discarded, in_place_of_text
-from judge_gym.records.calls import PASSING, Answer, Call, Failure, FailureKind, Row
+from judge_gym.records.calls import PASSING, Answer, Call, DerivedRow, Failure, FailureKind
 
 ENOUGH_ALIKE = 5
 """Failures alike after which a model is not asked any more."""
@@ -106,7 +106,7 @@ class Breaker:
             seen.stopped = _stopped(call.model, lasted, kind, message)
             _log.warning("%s", seen.stopped.message)
 
-    def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[Row]) -> None:
+    def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[DerivedRow]) -> None:
         """Count the end of a call, and the rows that it gave.
 
         A success clears what was counted, and lets calls begin again: it was in flight when the
@@ -152,7 +152,7 @@ class Breaker:
             _log.warning("%s", seen.stopped.message)
 
 
-def _failure(outcome: Answer | Failure, rows: Sequence[Row]) -> tuple[str, str] | None:
+def _failure(outcome: Answer | Failure, rows: Sequence[DerivedRow]) -> tuple[str, str] | None:
     """Return the kind and message of what is no success, None of a success.
 
     A cut answer that could be read all the same is a success.

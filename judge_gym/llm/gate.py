@@ -29,7 +29,7 @@ CALM_S = 10.0
 
 
 @dataclass(frozen=True)
-class Change:
+class LimitChange:
     """The gate moved: the new bound of requests in flight, and why."""
 
     provider: str
@@ -63,7 +63,7 @@ class Pace:
 class Gate:
     """One provider's gate in this process; belongs to one event loop."""
 
-    def __init__(self, provider: Provider, on_change: Callable[[Change], None]) -> None:
+    def __init__(self, provider: Provider, on_change: Callable[[LimitChange], None]) -> None:
         self._provider = provider
         self._on_change = on_change
         self._chunks = 0
@@ -199,7 +199,7 @@ class Gate:
                 turn.set_result(None)
 
     def _tell(self, reason: str) -> None:
-        self._on_change(Change(self._provider.name, self.bound, reason))
+        self._on_change(LimitChange(self._provider.name, self.bound, reason))
 
 
 def _now() -> float:

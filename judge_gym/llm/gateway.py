@@ -33,7 +33,7 @@ from judge_gym.llm.call_log import log_end
 from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
 from judge_gym.llm.client import Client
 from judge_gym.llm.context import check_context, words_unread
-from judge_gym.llm.gate import Change, Gate
+from judge_gym.llm.gate import Gate, LimitChange
 from judge_gym.llm.hourly import Hourly, HourlyBoundError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.pricing import highest_cost, with_bound
@@ -54,14 +54,14 @@ from judge_gym.records.calls import (
     SHARED,
     Answer,
     Call,
+    DerivedRow,
     Failure,
     FailureKind,
     Opened,
     ProviderError,
     Request,
-    Row,
 )
-from judge_gym.store.ledger import Closed, Derived, Ledger, Noted, Sent, now
+from judge_gym.store.ledger import Closed, Ledger, LedgerRows, Noted, Sent, now
 
 Number = TypeVar("Number", int, float)
 
@@ -73,7 +73,7 @@ MOST_SLOW = 2
 """Answers that a call waits for in vain, each of which may be billed."""
 _log = logging.getLogger(__name__)
 
-Derive = Callable[[int, Answer | Failure], Sequence[Row]]
+Derive = Callable[[int, Answer | Failure], Sequence[DerivedRow]]
 """(call id, outcome) → the rows that follow from it."""
 
 
@@ -183,9 +183,9 @@ class Gateway:
         await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
 
-    async def store(self, rows: Sequence[Row]) -> None:
+    async def store(self, rows: Sequence[DerivedRow]) -> None:
         """Commit rows that follow from answers the ledger has, or from none."""
-        await self._ledger.write(Derived(rows))
+        await self._ledger.write(LedgerRows(rows))
 
     def batch_ended(self, model: str, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Count the outcomes of a batch that was taken in, by call key, for the early stop."""
@@ -418,9 +418,9 @@ class Gateway:
             self._gates[provider.name] = Gate(provider, self._tell)
         return self._gates[provider.name]
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: LimitChange) -> None:
         """Write what a gate did, without making the call that caused it wait."""
-        row = Row(
+        row = DerivedRow(
             "gate_changes",
             {
                 "provider": change.provider,
@@ -429,7 +429,7 @@ class Gateway:
                 "reason": change.reason,
             },
         )
-        task = asyncio.create_task(self._ledger.write(Derived([row])))
+        task = asyncio.create_task(self._ledger.write(LedgerRows([row])))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judge_gym.llm.bodies import (
-    Said,
+    ResponseContent,
     finish_of,
     finite_logprob,
     parsed,
@@ -134,7 +134,7 @@ def _read_by_litellm(response: Any) -> _Read:
     )
 
 
-def _of_litellm(response: Any) -> Said:
+def _of_litellm(response: Any) -> ResponseContent:
     """Return what litellm's own reading says, of a response in another form.
 
     Without model and id, which may be litellm's own.
@@ -143,7 +143,7 @@ def _of_litellm(response: Any) -> Said:
     inside = getattr(used, "prompt_tokens_details", None)
     choice = response.choices[0]
     native = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
-    return Said(
+    return ResponseContent(
         finish=native or choice.finish_reason,
         finish_given=native or None,
         usage=usage_of(
@@ -156,7 +156,7 @@ def _of_litellm(response: Any) -> Said:
     )
 
 
-def _counted(said: Said, text: str) -> Said:
+def _counted(said: ResponseContent, text: str) -> ResponseContent:
     """Return what was said without a count of no tokens for an answer that has text."""
     if text and said.usage.completion == 0:
         return replace(said, usage=replace(said.usage, completion=None))
@@ -170,7 +170,7 @@ def _reasoning_apart(reasoning: str, text: str) -> tuple[str, str]:
     return reasoning, text.lstrip() if reasoning else text
 
 
-def _is_marked(read: _Read, said: Said) -> bool:
+def _is_marked(read: _Read, said: ResponseContent) -> bool:
     """Whether the simulator answered: each shape says it in its own way."""
     return (
         said.fingerprint == SIMULATOR_MARK
@@ -180,7 +180,7 @@ def _is_marked(read: _Read, said: Said) -> bool:
 
 
 def _cost(
-    read: _Read, said: Said, price: Price | None, listed: Price | None
+    read: _Read, said: ResponseContent, price: Price | None, listed: Price | None
 ) -> tuple[float | None, CostSource | None]:
     """Return US dollars and their source: the providers file, the provider, or litellm's list.
 

@@ -83,7 +83,7 @@ def crossed_cells(
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class CrossedBlock:
     """Crossed cells of which none is empty, and the codes that their judges and owners had."""
 
     cells: CrossedCells
@@ -91,7 +91,7 @@ class Block:
     owners: list[int]
 
 
-def complete_block(cells: CrossedCells) -> Block | None:
+def complete_block(cells: CrossedCells) -> CrossedBlock | None:
     """Return the largest block of judges by rubric owners that is complete, or None.
 
     Items without a verdict in each of its cells are left out. It has 2 judges and 2 owners or more,
@@ -125,7 +125,7 @@ def complete_block(cells: CrossedCells) -> Block | None:
         ),
     )
     place = np.ix_(np.array(judges), np.array(columns), items)
-    return Block(
+    return CrossedBlock(
         CrossedCells(cells.names, cells.n[place], cells.total[place], cells.squares[place]),
         judges,
         columns,

@@ -42,7 +42,7 @@ HIGHEST_VARIANCE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FacetTable:
     """Values with an axis per facet, the first that of items; NaN where there is none."""
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Table:
         return dict(zip(self.names, self.values.shape, strict=True))
 
 
-def complete_table(table: Table) -> tuple[Table, tuple[IntArray, ...]]:
+def complete_table(table: FacetTable) -> tuple[FacetTable, tuple[IntArray, ...]]:
     """Return the largest complete block that is found, and the levels of each facet in it.
 
     As long as a value is missing, the level that misses the largest share of its values is left
@@ -76,7 +76,7 @@ def complete_table(table: Table) -> tuple[Table, tuple[IntArray, ...]]:
             left = np.arange(len(left)) != int(shares[worst].argmax())
         kept[worst] = kept[worst][left]
         values = values[(slice(None),) * worst + (left,)]
-    return Table(table.names, values), tuple(kept)
+    return FacetTable(table.names, values), tuple(kept)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class MeanSquare:
     df: int
 
 
-def mean_squares(table: Table) -> dict[Term, MeanSquare]:
+def mean_squares(table: FacetTable) -> dict[Term, MeanSquare]:
     """Return the mean square of every main effect and interaction of a complete table.
 
     That of all facets together is the residual. Needs two levels of each facet.
@@ -128,7 +128,7 @@ class TotalError:
     at_zero: tuple[Term, ...]
 
 
-def total_error(table: Table) -> TotalError | None:
+def total_error(table: FacetTable) -> TotalError | None:
     """Return the error of the grand mean of a complete table whose facets are all random.
 
     For items and wordings Var = (MS_item + MS_wording - MS_residual) / (n_item·n_wording); for
@@ -181,7 +181,7 @@ def _signed(term: Term, squares: Mapping[Term, MeanSquare]) -> list[tuple[int, M
 class FacetCells:
     """Samples by cell of crossed facets: means, counts and squares about the mean, item first."""
 
-    means: Table
+    means: FacetTable
     n: IntArray
     squares: FloatArray
 
@@ -197,13 +197,13 @@ class FacetCells:
         mean = np.divide(sums, n, where=n > 0, out=np.full(len(n), np.nan))
         squares = np.bincount(cell, (values - mean[cell]) ** 2, prod(shape)).astype(np.float64)
         return cls(
-            Table(tuple(names), mean.reshape(shape)), n.reshape(shape), squares.reshape(shape)
+            FacetTable(tuple(names), mean.reshape(shape)), n.reshape(shape), squares.reshape(shape)
         )
 
     def at(self, levels: Sequence[IntArray]) -> "FacetCells":
         """Return the block of these levels of each facet."""
         place = np.ix_(*levels)
-        block = Table(self.means.names, self.means.values[place])
+        block = FacetTable(self.means.names, self.means.values[place])
         return FacetCells(block, self.n[place], self.squares[place])
 
 
@@ -296,7 +296,7 @@ def _pooled(first: MeanSquare, second: MeanSquare) -> MeanSquare:
     return MeanSquare((first.value * first.df + second.value * second.df) / df, df)
 
 
-def _remarks_on_block(block: Table, whole: tuple[int, ...]) -> tuple[Remark, ...]:
+def _remarks_on_block(block: FacetTable, whole: tuple[int, ...]) -> tuple[Remark, ...]:
     return tuple(
         Remark(RemarkKind.BLOCK, size, of, (name,))
         for (name, size), of in zip(block.sizes.items(), whole, strict=True)

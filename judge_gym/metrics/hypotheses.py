@@ -198,7 +198,7 @@ VALIDITY_CHECKS = (
 
 
 @dataclass(frozen=True)
-class Figure:
+class TestedFigure:
     """An estimate, found by its metric, with what it is about.
 
     `reference` is what the value is compared with where that is no constant: the chance level of
@@ -228,7 +228,7 @@ class Finding:
 
 
 def examine(
-    figures: Sequence[Figure],
+    figures: Sequence[TestedFigure],
     margins: Mapping[str, float],
     hypotheses: Sequence[Hypothesis] = (*HYPOTHESES, *VALIDITY_CHECKS),
 ) -> list[Finding]:
@@ -292,7 +292,7 @@ def overall(findings: Sequence[Finding]) -> Conclusion:
     return conclusions.pop() if len(conclusions) == 1 else Conclusion.INCONCLUSIVE
 
 
-def beyond_sham(figures: Sequence[Figure]) -> list[Figure]:
+def beyond_sham(figures: Sequence[TestedFigure]) -> list[TestedFigure]:
     """Return each `swap_sensitivity` less the `sham_sensitivity` of the same judge and setting.
 
     The interval is too wide rather than too narrow, as both share the judge's own arm.
@@ -314,7 +314,7 @@ def beyond_sham(figures: Sequence[Figure]) -> list[Figure]:
     ]
 
 
-def dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
+def dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[TestedFigure]:
     """Return the step of `polarization_excess` from each concept to the next less contested one.
 
     `figures` are of one setting; `order` names the concepts, the most contested first. With one
@@ -330,11 +330,11 @@ def dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
         if more in result and less in result:
             step = difference("dose_step", result[more].estimate, result[less].estimate)
             scope = {"concept": more, "less contested": less}
-            steps.append(Figure(step, result[more].task_type, scope))
+            steps.append(TestedFigure(step, result[more].task_type, scope))
     return steps
 
 
-def _finding(hypothesis: Hypothesis, margin: float, figure: Figure) -> Finding:
+def _finding(hypothesis: Hypothesis, margin: float, figure: TestedFigure) -> Finding:
     claim = Claim(hypothesis.direction, margin, figure.reference)
     estimate = figure.estimate
     conclusion = conclude(estimate, claim)

@@ -99,7 +99,7 @@ def _adjusted_differences(
     variance s_ee of the consensus from the residuals of judges x items and df = items - 2. The last
     term is Fuller's.
     """
-    groups = [_Group(judged[g], others[:, g], kept[:, g]) for g in (focal, ~focal)]
+    groups = [_ItemGroup(judged[g], others[:, g], kept[:, g]) for g in (focal, ~focal)]
     judges, df = len(others), kept.sum(axis=1) - 2
     square = sum(group.consensus_squares for group in groups) / df
     product = sum(group.products for group in groups) / df
@@ -111,7 +111,7 @@ def _adjusted_differences(
     return np.asarray(apart - slope * level)
 
 
-class _Group:
+class _ItemGroup:
     """Means and sums of squares within a group of items, for each choice of its items.
 
     Scores are centred at the means of the group first, so that sums of squares keep their digits.

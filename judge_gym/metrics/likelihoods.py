@@ -53,7 +53,7 @@ class RestrictedFit:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
+class _FitPoint:
     """The deviance at one γ, with its gradient, its second derivatives and what a fit reports."""
 
     gamma: FloatArray
@@ -135,7 +135,7 @@ class CrossedModel:
             best.residual,
         )
 
-    def _climbed(self, inside: BoolArray) -> list[_Point]:
+    def _climbed(self, inside: BoolArray) -> list[_FitPoint]:
         """Return where Newton's method ends from the most likely start; nothing at a bound."""
         starts = []
         for ratios in product(_STARTS, repeat=int(inside.sum())):
@@ -164,7 +164,7 @@ class CrossedModel:
         sizes = [self._size, *(np.diag(self._products)[block] for block in self._blocks)]
         return [float((size**2).sum()) for size in sizes]
 
-    def _at(self, gamma: FloatArray) -> _Point:
+    def _at(self, gamma: FloatArray) -> _FitPoint:
         n = self._fixed
         shrink = 1 / (1 + gamma[0] * self._size)
         within = self._products - self._sums.T @ (self._sums * (gamma[0] * shrink)[:, None])
@@ -202,11 +202,11 @@ class CrossedModel:
         blocks: "_Blocks",
         coefficients: FloatArray,
         covariance: FloatArray,
-    ) -> _Point:
+    ) -> _FitPoint:
         traces, information = blocks.traces()
         slopes, bends = blocks.quadratic()
         slopes, bends = slopes / left, bends / left
-        return _Point(
+        return _FitPoint(
             gamma=gamma,
             deviance=determinants + self._free * float(np.log(left)),
             gradient=traces - self._free * slopes,
@@ -264,7 +264,7 @@ class _Blocks:
         return single, double
 
 
-def _newton(at: _Point, inside: BoolArray) -> FloatArray:
+def _newton(at: _FitPoint, inside: BoolArray) -> FloatArray:
     """Return the step in log γ; downhill also where the deviance is not convex."""
     gamma = at.gamma[inside]
     gradient = at.gradient[inside] * gamma

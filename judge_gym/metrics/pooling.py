@@ -1,6 +1,6 @@
 """Scores of several raters, pooled into one score: by a fixed rule, or by their known errors.
 
-Scores are units x raters, integers on one scale. A unit has one true score. `Record` holds errors
+Scores are units x raters, integers on one scale. A unit has one true score. `KnownErrors` are
 fitted to true scores. `records_without` fits the record of a unit on all other documents, so that
 no score is evaluated on the truth it was fitted to.
 """
@@ -18,7 +18,7 @@ ROUNDING = 1 / 12
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class KnownErrors:
     """Errors of raters on units with a known truth; one entry per rater, or a row per unit.
 
     `bias` is the mean of score - truth and `variance` that of the same (ddof 1) with `ROUNDING`
@@ -30,19 +30,19 @@ class Record:
     variance: FloatArray
     reliability: FloatArray
 
-    def of(self, raters: IntArray) -> "Record":
+    def of(self, raters: IntArray) -> "KnownErrors":
         """Return the record of these raters, in this order."""
-        return Record(
+        return KnownErrors(
             self.bias[..., raters], self.variance[..., raters], self.reliability[..., raters]
         )
 
 
-def record(scores: FloatArray, truth: FloatArray) -> Record:
+def record(scores: FloatArray, truth: FloatArray) -> KnownErrors:
     """Return the errors of raters on these units; needs two."""
     return _record(len(truth), *(part.sum(axis=0) for part in _parts(scores, truth)))
 
 
-def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -> Record:
+def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -> KnownErrors:
     """Return for each unit (row) the errors of raters on all other documents.
 
     `document` numbers them from 0. Needs two units outside each document.
@@ -52,7 +52,9 @@ def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -
     n = len(truth) - np.bincount(document, minlength=n_documents)
     others = [part.sum(axis=0) - part for part in per_document]
     result = _record(n[:, None], *others)
-    return Record(result.bias[document], result.variance[document], result.reliability[document])
+    return KnownErrors(
+        result.bias[document], result.variance[document], result.reliability[document]
+    )
 
 
 def mean(scores: FloatArray) -> FloatArray:
@@ -95,7 +97,7 @@ def dempster_shafer(scores: FloatArray, scale: FloatArray, reliability: FloatArr
     return _largest(betp(combined), scale)
 
 
-def weighted(scores: FloatArray, scale: FloatArray, rater_record: Record) -> FloatArray:
+def weighted(scores: FloatArray, scale: FloatArray, rater_record: KnownErrors) -> FloatArray:
     """Return the mean of the scores less each rater's bias, weighted by inverse error variance.
 
     Cut to the scale. The best linear pool of raters whose errors are independent (Bates and
@@ -125,10 +127,10 @@ def _parts(scores: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArra
 
 def _record(
     n: int | IntArray, errors: FloatArray, squares: FloatArray, right: FloatArray
-) -> Record:
+) -> KnownErrors:
     bias = errors / n
     variance = (squares - n * bias**2) / (n - 1)
-    return Record(bias, np.maximum(variance, 0.0) + ROUNDING, (right + 1) / (n + 2))
+    return KnownErrors(bias, np.maximum(variance, 0.0) + ROUNDING, (right + 1) / (n + 2))
 
 
 def _summed(part: FloatArray, document: IntArray, n_documents: int) -> FloatArray:

@@ -47,7 +47,7 @@ from judge_gym.metrics.permutation import (
 ADVISED_ITEMS = 15
 
 
-class Arm(StrEnum):
+class SwapArm(StrEnum):
     """Which rubric replaced the judge's own."""
 
     SWAP = "swap"
@@ -55,7 +55,7 @@ class Arm(StrEnum):
 
 
 def swap_sensitivity(
-    own: Probes, other: Probes, rng: np.random.Generator, arm: Arm = Arm.SWAP
+    own: Probes, other: Probes, rng: np.random.Generator, arm: SwapArm = SwapArm.SWAP
 ) -> Estimate:
     """Return mean probe under the other rubric - mean probe under the own one, in [-1, 1].
 
@@ -68,7 +68,7 @@ def swap_sensitivity(
 
 
 def verdict_shift(
-    own: Verdicts, other: Verdicts, rng: np.random.Generator, arm: Arm = Arm.SWAP
+    own: Verdicts, other: Verdicts, rng: np.random.Generator, arm: SwapArm = SwapArm.SWAP
 ) -> Estimate:
     """Return the mean signed move of the verdict on the 0-1 scale, other - own, in [-1, 1]."""
     return caution_below(score_shift(f"{arm.value}_verdict_shift", own, other, rng), ADVISED_ITEMS)
@@ -78,7 +78,7 @@ def verdict_change(
     own: Verdicts,
     other: Verdicts,
     rng: np.random.Generator,
-    arm: Arm = Arm.SWAP,
+    arm: SwapArm = SwapArm.SWAP,
     permutations: int = PERMUTATIONS,
 ) -> Estimate:
     """Return the mean over items of |mean score under the other rubric - under the own|.

@@ -28,7 +28,7 @@ from judge_gym.metrics.regression import t_coefficient
 
 
 @dataclass(frozen=True, eq=False)
-class ControlledPair:
+class AxisDifference:
     """Two experiments that differ in one axis, by item: `difference` is to - from.
 
     `item` numbers the items over the whole grid, so that shared items have the same number.
@@ -76,15 +76,15 @@ def controlled_pair(
     after: CellMeans,
     rng: np.random.Generator,
     unit: str,
-) -> ControlledPair:
+) -> AxisDifference:
     """Return the pair with its paired contrast; the cell means share their judges and items."""
     both = before.present & after.present
     difference, kept = item_means(after.value - before.value, both)
     contrast = paired_contrast(axis, before, after, rng, unit)
-    return ControlledPair(axis, *levels, setting, np.flatnonzero(kept), difference, contrast)
+    return AxisDifference(axis, *levels, setting, np.flatnonzero(kept), difference, contrast)
 
 
-def pool_pairs(pairs: Sequence[ControlledPair]) -> list[PooledContrast]:
+def pool_pairs(pairs: Sequence[AxisDifference]) -> list[PooledContrast]:
     """Return one pooled contrast per (axis, start, end), in the order they first appear.
 
     Random effects between settings: τ² by DerSimonian and Laird 1986; interval of the mean by
@@ -94,14 +94,14 @@ def pool_pairs(pairs: Sequence[ControlledPair]) -> list[PooledContrast]:
     Shrunken effects: empirical Bayes, w·effect + (1 - w)·mean with w = τ²/(τ² + SE²). Pairs
     without an interval (one item, no spread) are left out and counted.
     """
-    grouped: dict[tuple[str, str, str], list[ControlledPair]] = defaultdict(list)
+    grouped: dict[tuple[str, str, str], list[AxisDifference]] = defaultdict(list)
     for pair in pairs:
         grouped[pair.axis, pair.start, pair.end].append(pair)
     return [_pool(key, members) for key, members in grouped.items()]
 
 
 def rank_levels(
-    pairs: Sequence[ControlledPair], *, higher_is_better: bool = True
+    pairs: Sequence[AxisDifference], *, higher_is_better: bool = True
 ) -> list[LevelRank]:
     """Return the share of its pairs that each level wins, best level first within its axis.
 
@@ -163,7 +163,7 @@ def _wins(axis: str, won: Sequence[float], items: int) -> Estimate:
     return with_interval(estimate, wilson(sum(won), len(won)))
 
 
-def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledContrast:
+def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledContrast:
     axis, start, end = key
     usable = [
         pair for pair in pairs if len(pair.difference) > 1 and np.ptp(pair.difference) > EPSILON
@@ -244,7 +244,7 @@ def _random_effects(effect: FloatArray, variance: FloatArray) -> _RandomEffects:
     )
 
 
-def _over_items(pairs: Sequence[ControlledPair], weight: FloatArray) -> tuple[float, int]:
+def _over_items(pairs: Sequence[AxisDifference], weight: FloatArray) -> tuple[float, int]:
     """Return the error of the weighted mean with items as clusters (CR1), and items - 1."""
     items, code = np.unique(np.concatenate([pair.item for pair in pairs]), return_inverse=True)
     influence = np.concatenate(

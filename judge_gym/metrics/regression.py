@@ -280,7 +280,7 @@ MODELS = (ECC, ABLATION, UNCERTAINTY_GAP)
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class DesignMatrix:
     """The matrix of a model on a table: `matrix` (n x k) with a name per column.
 
     `rows` says which samples of the table are in it, `references` the level each factor is
@@ -317,7 +317,7 @@ def fit_model(spec: ModelSpec, table: Table) -> Fit:
     return fit_of(fitted, design, spec)
 
 
-def fit_of(fitted: list[Coefficient], design: Design, spec: ModelSpec) -> Fit:
+def fit_of(fitted: list[Coefficient], design: DesignMatrix, spec: ModelSpec) -> Fit:
     """Return the fit of these coefficients, with what the design says of them."""
     return Fit(
         spec.name,
@@ -329,7 +329,7 @@ def fit_of(fitted: list[Coefficient], design: Design, spec: ModelSpec) -> Fit:
 
 
 def with_left_out(
-    fitted: list[Coefficient], design: Design, spec: ModelSpec
+    fitted: list[Coefficient], design: DesignMatrix, spec: ModelSpec
 ) -> tuple[Coefficient, ...]:
     """Return the coefficients, with those left out of the design as not estimable."""
     items, n = len(np.unique(design.item)), len(design.item)
@@ -340,7 +340,7 @@ def with_left_out(
     return (*fitted, *absent)
 
 
-def build_design(spec: ModelSpec, table: Table) -> Design:
+def build_design(spec: ModelSpec, table: Table) -> DesignMatrix:
     """Return the design matrix of a model: intercept, level indicators, covariates.
 
     Factors of one level give no column. Raises ValueError for a column that the table lacks and
@@ -364,7 +364,7 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
     for name in kept:
         names.append(name)
         columns.append(_column(table, name).astype(np.float64)[rows])
-    return Design(
+    return DesignMatrix(
         names=tuple(names),
         matrix=np.column_stack(columns),
         outcome=_column(table, spec.outcome).astype(np.float64)[rows],

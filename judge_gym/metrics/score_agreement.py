@@ -242,7 +242,7 @@ def error_correlation(
     clusters = np.arange(n) if cluster is None else cluster
     if because := _too_few_for_truth(truth):
         return not_estimable(metric, because, n=n, n_items=n)
-    errors = _Errors.of(np.column_stack([x, y]), truth, clusters)
+    errors = _Residuals.of(np.column_stack([x, y]), truth, clusters)
 
     def correlation(weights: FloatArray) -> FloatArray:
         return np.asarray(errors.correlations(weights)[:, 0])
@@ -275,7 +275,7 @@ def effective_votes(
     items = int(clusters.max(initial=-1)) + 1
     because = _too_few_for_truth(truth) or _obstacle(judges, items)
     if not because:
-        errors = _Errors.of(scores, truth, clusters)
+        errors = _Residuals.of(scores, truth, clusters)
         value = errors.mean_correlation(np.ones((1, items)))[0]
         if not np.isfinite(value):
             because = "the errors of one of the judges do not vary"
@@ -414,7 +414,7 @@ def _too_few_for_truth(truth: FloatArray) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Errors:
+class _Residuals:
     """What scores (items x judges) leave when the truth's part of them is taken off."""
 
     residuals: FloatArray
@@ -425,7 +425,7 @@ class _Errors:
     cluster: IntArray
 
     @classmethod
-    def of(cls, scores: FloatArray, truth: FloatArray, cluster: IntArray) -> "_Errors":
+    def of(cls, scores: FloatArray, truth: FloatArray, cluster: IntArray) -> "_Residuals":
         n = len(truth)
         terms = min(len(np.unique(truth)), _OWED, max(1, n // 3))
         owed = np.ones((n, terms))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.judges.scale import Scale
-from judge_gym.panel.state import Agreement, ItemAgreement, Level, Review
+from judge_gym.panel.state import ItemAgreement, Level, Review, ScoreAgreement
 
 _STRONG, _MODERATE = Fraction(1, 4), Fraction(1, 2)
 """Shares of the scale's width: on a scale from 1 to 5 spreads of 1 and of 2."""
@@ -24,7 +24,7 @@ class Escalation(Frozen):
     """Points that their overall scores may lie apart without the others being asked."""
 
 
-def agreement_of(scores: Sequence[int], scale: Scale) -> Agreement:
+def agreement_of(scores: Sequence[int], scale: Scale) -> ScoreAgreement:
     """Return mean (to one decimal, halves up), median, spread and level of two scores or more.
 
     The level is strong for a spread of at most a quarter of the scale's width, moderate for at most
@@ -33,7 +33,7 @@ def agreement_of(scores: Sequence[int], scale: Scale) -> Agreement:
     spread = max(scores) - min(scores)
     share = Fraction(spread, scale.highest - scale.lowest)
     level: Level = "strong" if share <= _STRONG else "moderate" if share <= _MODERATE else "weak"
-    return Agreement(
+    return ScoreAgreement(
         scores=tuple(scores),
         mean=_to_one_decimal(sum(scores), len(scores)),
         median=float(median(scores)),

@@ -28,15 +28,15 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import prompting as prompts
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import AskedModel, Panel, Rater
-from judge_gym.panel.state import Agreement, ArbiterVerdict, ItemReview, RaterState, Review
+from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review, ScoreAgreement
 from judge_gym.prompts import Prompt, continued, render
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
+from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Parameters
 from judge_gym.records.judgements import Unfit
 from judge_gym.records.panels import StoredConsensus, StoredReview, Tier
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store.panels import Place
+from judge_gym.store.panels import PanelPlace
 
 WORKFLOW = "panel"
 _TIERS: tuple[Tier, ...] = ("schema", "json", "text")
@@ -97,7 +97,7 @@ class Attempt(Generic[V]):
 
     key: str
     replicate: str
-    row: Callable[[Ended[V]], Row]
+    row: Callable[[Ended[V]], DerivedRow]
 
 
 def rater_question(
@@ -149,14 +149,14 @@ def _question(
 ) -> Question[Ended[V]]:
     model = form.model.model
     about_simulated |= is_simulated_model(model)
-    conversation = _Conversation(runtime.settings, form, attempt, about_simulated)
+    conversation = _PanelConversation(runtime.settings, form, attempt, about_simulated)
     tier: Tier = "schema" if taken_by(runtime.providers, model).json_schema else "json"
     call = conversation.call(tier, prompt, tier)
     return Question((call,), conversation.then, conversation.interrupted)
 
 
 @dataclass(frozen=True)
-class _Conversation(Generic[V]):
+class _PanelConversation(Generic[V]):
     """How one question is asked: its calls, what follows each outcome, and its end."""
 
     settings: Settings
@@ -247,10 +247,12 @@ def _tier(call: Call) -> Tier:
     return "json" if call.parameters.json_answer else "text"
 
 
-def review_row(place: Place, rater: RaterState, attempt: int, ended: Ended[Review]) -> Row:
+def review_row(
+    place: PanelPlace, rater: RaterState, attempt: int, ended: Ended[Review]
+) -> DerivedRow:
     """Return the row of a rater's attempt."""
     review = ended.value
-    return Row(
+    return DerivedRow(
         "panel_reviews",
         {
             **_common(place, attempt, ended),
@@ -265,20 +267,20 @@ def review_row(place: Place, rater: RaterState, attempt: int, ended: Ended[Revie
 
 
 def consensus_row(
-    place: Place,
+    place: PanelPlace,
     attempt: int,
     ended: Ended[ArbiterVerdict],
     *,
     model: str,
     review_ids: Sequence[int],
-    agreement: Agreement | None,
-) -> Row:
+    agreement: ScoreAgreement | None,
+) -> DerivedRow:
     """Return the row of an attempt at a consensus."""
     verdict = (
         ended.value.model_dump() if ended.value else dict.fromkeys(ArbiterVerdict.model_fields)
     )
     figures = ("mean", "median", "spread", "level")
-    return Row(
+    return DerivedRow(
         "panel_consensus",
         {
             **_common(place, attempt, ended),
@@ -318,7 +320,7 @@ def kept_verdict(row: StoredConsensus) -> ArbiterVerdict:
     )
 
 
-def _common(place: Place, attempt: int, ended: Ended[Any]) -> dict[str, Any]:
+def _common(place: PanelPlace, attempt: int, ended: Ended[Any]) -> dict[str, Any]:
     return {
         "panel_id": place.panel_id,
         "document_id": place.document_id,

@@ -34,7 +34,7 @@ from judge_gym.panel.state import (
     Review,
     Step,
 )
-from judge_gym.records.calls import Row
+from judge_gym.records.calls import DerivedRow
 from judge_gym.records.panels import StoredConsensus, StoredReview
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
@@ -285,7 +285,7 @@ class PanelProgress:
         with self._runtime.session() as session:
             return store.review_ids(session, self._place)
 
-    def _consensus_row(self, review_ids: list[int], ended: Ended[ArbiterVerdict]) -> Row:
+    def _consensus_row(self, review_ids: list[int], ended: Ended[ArbiterVerdict]) -> DerivedRow:
         # One row a run, whatever ends it: the first of them stays.
         return questions.consensus_row(
             self._place,

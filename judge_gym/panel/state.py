@@ -84,7 +84,7 @@ class ConsensusState(Step):
     """Set when, and only when, the status is `done`."""
 
 
-class Agreement(Frozen):
+class ScoreAgreement(Frozen):
     """How far reviews agree, computed from their scores."""
 
     scores: tuple[int, ...]
@@ -97,7 +97,7 @@ class Agreement(Frozen):
     level: Level
 
 
-class ItemAgreement(Agreement):
+class ItemAgreement(ScoreAgreement):
     """How far reviews agree on one item."""
 
     id: str
@@ -123,7 +123,7 @@ class PanelState(Frozen):
     """The lowest score there is, and the highest."""
     highest: int
     raters: tuple[RaterState, ...]
-    agreement: Agreement | None = None
+    agreement: ScoreAgreement | None = None
     """Of the overall scores, once every rater has ended and two or more gave a review."""
     item_agreement: tuple[ItemAgreement, ...] = ()
     """For each item, under the same condition."""

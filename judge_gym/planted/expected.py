@@ -12,10 +12,10 @@ import numpy as np
 from judge_gym.planted.families import Family
 from judge_gym.planted.judging import (
     RANDOMIZED,
-    Case,
-    Display,
     FloatArray,
-    Sampling,
+    PlantedCase,
+    SamplingParameters,
+    ShownOrder,
     abstention_probability,
     disturbance,
     margin,
@@ -34,7 +34,9 @@ LOWEST_ALONE = (0,)
 """The set verdict that a reserved judge withholds."""
 
 
-def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED) -> FloatArray:
+def stage_distribution(
+    family: Family, case: PlantedCase, display: ShownOrder = RANDOMIZED
+) -> FloatArray:
     """Return the probability of each stage as a single verdict, weakest first, at temperature 1.
 
     The graded-response probabilities, mixed with π on the stage shown first and λ on the one
@@ -46,16 +48,18 @@ def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED
     return np.asarray(kept / kept.sum())
 
 
-def _before_reserve(family: Family, case: Case, display: Display) -> FloatArray:
+def _before_reserve(family: Family, case: PlantedCase, display: ShownOrder) -> FloatArray:
     p = stage_probabilities(family, case)
     return with_display_bias(p, family.first_bias, family.label_a_bias, display)
 
 
-def _reserve(family: Family, case: Case) -> float:
+def _reserve(family: Family, case: PlantedCase) -> float:
     return reserve(family, case, own_rubric=False)
 
 
-def letter_calibration(family: Family, case: Case, display: Display) -> tuple[float, float]:
+def letter_calibration(
+    family: Family, case: PlantedCase, display: ShownOrder
+) -> tuple[float, float]:
     """Return the mean of p - r and of (p - r)² over single verdicts on a claim, at temperature 1.
 
     p is the token probability of the verdict's letter, and r is 1 where the verdict is right. A
@@ -67,7 +71,7 @@ def letter_calibration(family: Family, case: Case, display: Display) -> tuple[fl
             stage_probabilities(family, case),
             family.first_bias,
             family.label_a_bias,
-            Display(first, lettered_a),
+            ShownOrder(first, lettered_a),
         )
         for first in (stages if display.first is None else [display.first])
         for lettered_a in (stages if display.lettered_a is None else [display.lettered_a])
@@ -79,7 +83,7 @@ def letter_calibration(family: Family, case: Case, display: Display) -> tuple[fl
     )
 
 
-def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]:
+def set_distribution(family: Family, case: PlantedCase) -> dict[tuple[int, ...], float]:
     """Return the probability of each set verdict under a random presentation.
 
     Integrates over the noise of the reading at evenly spaced quantiles. Leaves out what
@@ -93,12 +97,12 @@ def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]
     return {chosen: share / sum(kept.values()) for chosen, share in kept.items()}
 
 
-def _sets_before_reserve(family: Family, case: Case) -> dict[tuple[int, ...], float]:
+def _sets_before_reserve(family: Family, case: PlantedCase) -> dict[tuple[int, ...], float]:
     if case.truth is not None:
         single = _before_reserve(family, case, RANDOMIZED)
         return {(stage,): float(share) for stage, share in enumerate(single) if share}
     quantiles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    theta = perceive(family, case) + disturbance(family, Sampling(), quantiles)
+    theta = perceive(family, case) + disturbance(family, SamplingParameters(), quantiles)
     named, counts = np.unique(supported(family, case, theta), axis=0, return_counts=True)
     biased = family.first_bias + family.label_a_bias
     shares = {
@@ -131,7 +135,7 @@ def set_score(sets: dict[tuple[int, ...], float], stages: int) -> float:
     return sum(share * fmean(chosen) for chosen, share in sets.items()) / (stages - 1)
 
 
-def polarization(first: Family, second: Family, cases: Iterable[Case]) -> float:
+def polarization(first: Family, second: Family, cases: Iterable[PlantedCase]) -> float:
     """Return the mean Jensen-Shannon divergence of two families' verdicts, in bits, in [0, 1]."""
     return fmean(
         _divergence(stage_distribution(first, case), stage_distribution(second, case))
@@ -140,7 +144,10 @@ def polarization(first: Family, second: Family, cases: Iterable[Case]) -> float:
 
 
 def wording_scores(
-    family: str, cases: Sequence[Case], instructions: Sequence[str], display: Display = RANDOMIZED
+    family: str,
+    cases: Sequence[PlantedCase],
+    instructions: Sequence[str],
+    display: ShownOrder = RANDOMIZED,
 ) -> FloatArray:
     """Return the mean score (K,) of a family's single verdicts under each of K instructions."""
     return np.array(
@@ -154,7 +161,9 @@ def wording_scores(
     )
 
 
-def tone_effect(family: Family, raw: Sequence[Case], neutralized: Sequence[Case]) -> float:
+def tone_effect(
+    family: Family, raw: Sequence[PlantedCase], neutralized: Sequence[PlantedCase]
+) -> float:
     """Return what the tone of the raw texts adds to the mean score, in units of the scale."""
     pairs = zip(raw, neutralized, strict=True)
     return fmean(
@@ -163,7 +172,7 @@ def tone_effect(family: Family, raw: Sequence[Case], neutralized: Sequence[Case]
     )
 
 
-def injection_lift(family: Family, pairs: Sequence[tuple[Case, Case]]) -> float:
+def injection_lift(family: Family, pairs: Sequence[tuple[PlantedCase, PlantedCase]]) -> float:
     """Return what evidence that demands the last stage adds to the mean score, in [-1, 1].
 
     The mean over pairs (clean twin, text with the demand) of o + (1 - o)·m' - m, for a judge that
@@ -185,7 +194,7 @@ def display_excess(bias: float, stages: int) -> float:
 
 def stated_probability(
     family: Family,
-    case: Case,
+    case: PlantedCase,
     *,
     own_rubric: bool,
     sets: Mapping[tuple[int, ...], float] | None = None,
@@ -205,7 +214,7 @@ def stated_probability(
     return float(np.array(list(sets.values())) @ _clipped_mean(levels, family.probe_noise))
 
 
-def swap_effect(family: Family, cases: Iterable[Case]) -> float:
+def swap_effect(family: Family, cases: Iterable[PlantedCase]) -> float:
     """Return stated probability under a rival's rubric minus under the own: -ρ before clipping."""
     return fmean(
         stated_probability(family, case, own_rubric=False)
@@ -214,7 +223,7 @@ def swap_effect(family: Family, cases: Iterable[Case]) -> float:
     )
 
 
-def overconfidence(family: Family, others: Sequence[Family], cases: Sequence[Case]) -> float:
+def overconfidence(family: Family, others: Sequence[Family], cases: Sequence[PlantedCase]) -> float:
     """Return stated probability minus the share of other judges who choose the same stage."""
     gaps = []
     for case in cases:
@@ -231,15 +240,16 @@ def accuracy(family: Family, stages: int = 2, share_true: float = 0.5) -> float:
     cases, and the right stage is the strongest when they hold and the weakest when not.
     """
     return sum(
-        share * float(stage_distribution(family, Case(NOTHING_READ, 0.0, stages, truth))[rank])
+        share
+        * float(stage_distribution(family, PlantedCase(NOTHING_READ, 0.0, stages, truth))[rank])
         for truth, share, rank in ((True, share_true, -1), (False, 1 - share_true, 0))
     )
 
 
 def abstention(
     family: Family,
-    cases: Iterable[Case],
-    display: Display = RANDOMIZED,
+    cases: Iterable[PlantedCase],
+    display: ShownOrder = RANDOMIZED,
     *,
     subset: bool = False,
 ) -> float:
@@ -249,7 +259,7 @@ def abstention(
     alone, as a single verdict or a `subset`.
     """
 
-    def lowest(case: Case) -> float:
+    def lowest(case: PlantedCase) -> float:
         if subset:
             return _sets_before_reserve(family, case).get(LOWEST_ALONE, 0.0)
         return float(_before_reserve(family, case, display)[0])

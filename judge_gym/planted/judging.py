@@ -22,7 +22,7 @@ _LEAST_NOISE = 1e-6
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SamplingParameters:
     """The sampling parameters of a request: temperature in [0, 2], top_p in (0, 1]."""
 
     temperature: float = 1.0
@@ -30,7 +30,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Case:
+class PlantedCase:
     """What is judged: a reading, how contested the concept is, and how many stages there are.
 
     `truth` is set when the evidence is a claim whose truth can be checked.
@@ -42,10 +42,10 @@ class Case:
     truth: bool | None = None
 
 
-def case_of(documents: Sequence[str], concept: str, stages: int) -> Case:
+def case_of(documents: Sequence[str], concept: str, stages: int) -> PlantedCase:
     """Return the case that these documents make for a concept on a scale of so many stages."""
     expectations = concept_named(concept)
-    return Case(
+    return PlantedCase(
         reading=read_documents(documents, expectations),
         contested=expectations.contested,
         stages=stages,
@@ -54,7 +54,7 @@ def case_of(documents: Sequence[str], concept: str, stages: int) -> Case:
 
 
 @dataclass(frozen=True)
-class Display:
+class ShownOrder:
     """The 0-based rank of the stage shown first and of the one lettered A; None: random, or none.
 
     Ranks count from the weakest stage.
@@ -64,8 +64,8 @@ class Display:
     lettered_a: int | None = None
 
 
-RANDOMIZED = Display()
-IN_ORDER = Display(first=0, lettered_a=0)
+RANDOMIZED = ShownOrder()
+IN_ORDER = ShownOrder(first=0, lettered_a=0)
 """Neither letters nor order randomised: the weakest stage is first and is lettered A."""
 
 
@@ -92,7 +92,7 @@ def stage_at(theta: ArrayLike, edges: FloatArray) -> IntArray:
 
 
 def with_display_bias(
-    p: FloatArray, first: float, lettered_a: float = 0.0, display: Display = RANDOMIZED
+    p: FloatArray, first: float, lettered_a: float = 0.0, display: ShownOrder = RANDOMIZED
 ) -> FloatArray:
     """Return stage probabilities (..., S) after biases towards the stage shown first and letter A.
 
@@ -105,7 +105,7 @@ def with_display_bias(
     return np.asarray(taken)
 
 
-def perceive(family: Family, case: Case) -> float:
+def perceive(family: Family, case: PlantedCase) -> float:
     """Return θ_f = clip(1/2 + g·(θ + δ·c + t·τ + w - 1/2), 0, 1), w the shift of the wording.
 
     A judge that never looks has one fixed reading.
@@ -118,7 +118,7 @@ def perceive(family: Family, case: Case) -> float:
     return min(1.0, max(0.0, 0.5 + family.gain * (seen - 0.5)))
 
 
-def stage_probabilities(family: Family, case: Case) -> FloatArray:
+def stage_probabilities(family: Family, case: PlantedCase) -> FloatArray:
     """Return the probability of each stage, weakest first, before biases, at temperature 1.
 
     For a claim: the planted accuracy at the right end of the scale.
@@ -133,7 +133,13 @@ def stage_probabilities(family: Family, case: Case) -> FloatArray:
 
 
 def choose(
-    family: Family, case: Case, shown: Display, sampling: Sampling, rng: Random, *, subset: bool
+    family: Family,
+    case: PlantedCase,
+    shown: ShownOrder,
+    sampling: SamplingParameters,
+    rng: Random,
+    *,
+    subset: bool,
 ) -> tuple[int, ...]:
     """Return the stages chosen (0-based ranks): one, or for a set verdict one or more.
 
@@ -155,39 +161,39 @@ def choose(
     return (int(stage_at(theta, thresholds(case.stages, family.threshold_shift))),)
 
 
-def disturbance(family: Family, sampling: Sampling, quantile: ArrayLike) -> FloatArray:
+def disturbance(family: Family, sampling: SamplingParameters, quantile: ArrayLike) -> FloatArray:
     """Return the noise of a reading at quantiles in [0, 1)."""
     inner = 0.5 + sampling.top_p * (np.asarray(quantile) - 0.5)
     inner = np.clip(inner, 1e-12, 1 - 1e-12)
     return np.asarray(family.noise * sampling.temperature * np.log(inner / (1 - inner)))
 
 
-def supported(family: Family, case: Case, theta: ArrayLike) -> NDArray[np.bool_]:
+def supported(family: Family, case: PlantedCase, theta: ArrayLike) -> NDArray[np.bool_]:
     """Return which stages (..., S) are at least w times as likely as the likeliest, for θ (...)."""
     edges = thresholds(case.stages, family.threshold_shift)
     likely = graded_response(theta, family.noise, edges)
     return np.asarray(likely >= family.subset_width * likely.max(axis=-1, keepdims=True))
 
 
-def occurs(probability: float, sampling: Sampling, rng: Random) -> bool:
+def occurs(probability: float, sampling: SamplingParameters, rng: Random) -> bool:
     """Draw an event; at temperature 0 it occurs when it is likelier than not."""
     drawn = rng.random()
     return probability > (drawn if sampling.temperature > 0 else 0.5)
 
 
-def abstention_probability(family: Family, case: Case) -> float:
+def abstention_probability(family: Family, case: PlantedCase) -> float:
     """Return a·(1 - information); a claim that can be checked is never declined."""
     return 0.0 if case.truth is not None else family.abstention * (1 - case.reading.information)
 
 
-def reserve(family: Family, case: Case, *, own_rubric: bool) -> float:
+def reserve(family: Family, case: PlantedCase, *, own_rubric: bool) -> float:
     """Return the probability of abstaining instead of naming the lowest stage alone."""
     if case.truth is not None:
         return 0.0
     return min(1.0, family.reserve + own_rubric * family.own_rubric_reserve)
 
 
-def margin(family: Family, case: Case, chosen: tuple[int, ...]) -> float:
+def margin(family: Family, case: PlantedCase, chosen: tuple[int, ...]) -> float:
     """Return how much likelier the least likely chosen stage is than the best one left out.
 
     As a probe sees it, which has the same words whatever the wording of the judgement was.
@@ -203,11 +209,13 @@ def stated_level(family: Family, margin: float, *, own_rubric: bool) -> float:
     return family.probe_level + family.probe_slope * margin - foreign
 
 
-def state_probability(family: Family, level: float, sampling: Sampling, rng: Random) -> float:
+def state_probability(
+    family: Family, level: float, sampling: SamplingParameters, rng: Random
+) -> float:
     """Return the probability a judge states: the level with noise σ_probe·temperature, clipped."""
     noise = rng.gauss(0.0, 1.0) * family.probe_noise * sampling.temperature
     return min(1.0, max(0.0, level + noise))
 
 
-def _knows_claim(family: Family, case: Case) -> bool:
+def _knows_claim(family: Family, case: PlantedCase) -> bool:
     return case.truth is not None and family.fixed_reading is None

@@ -15,18 +15,18 @@ from itertools import groupby
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class _Frozen(BaseModel):
+class _LexiconPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CueGroup(_Frozen):
+class CueGroup(_LexiconPart):
     """Phrases of one kind and the weight of each in a reading."""
 
     weight: float = Field(gt=0)
     phrases: tuple[str, ...]
 
 
-class Cues(_Frozen):
+class Cues(_LexiconPart):
     """Phrases about the state of institutions."""
 
     strong_good: CueGroup
@@ -35,7 +35,7 @@ class Cues(_Frozen):
     strong_bad: CueGroup
 
 
-class Tone(_Frozen):
+class Tone(_LexiconPart):
     """Emotive and judging words, with neutral replacements for some."""
 
     modifiers: tuple[str, ...]
@@ -44,20 +44,20 @@ class Tone(_Frozen):
     plain_verbs: Mapping[str, str]
 
 
-class Polarity(_Frozen):
+class Polarity(_LexiconPart):
     """Words for good and bad things, by which the direction of a stage is inferred."""
 
     good: tuple[str, ...]
     bad: tuple[str, ...]
 
 
-class Vague(_Frozen):
+class Vague(_LexiconPart):
     """Words that cannot be checked."""
 
     words: tuple[str, ...]
 
 
-class Concept(_Frozen):
+class Concept(_LexiconPart):
     """The valence of a concept and how contested it is; `words` all occur in its name."""
 
     words: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Concept(_Frozen):
     contested: float = Field(default=0.5, ge=0, le=1)
 
 
-class Lexicon(_Frozen):
+class Lexicon(_LexiconPart):
     """The whole vocabulary file."""
 
     cues: Cues

@@ -45,7 +45,7 @@ def rows_of(folder, table):
         return list(csv.DictReader(file))
 
 
-class Sweep:
+class PackagedJudgements:
     """The judgements of the package: samples and probes by experiment and arm."""
 
     def __init__(self, folder):
@@ -201,7 +201,7 @@ def divergence(p):
     )
 
 
-class Group:
+class ComparedJudges:
     """Judges of one comparison and the items that all of them scored."""
 
     def __init__(self, sweep, experiments):
@@ -319,7 +319,7 @@ def recomputed(sweep, name, scope):
 
     A figure over facets is the mean over their levels of the items that all levels have.
     """
-    groups = [Group(sweep, experiments) for experiments in levels_of(sweep, scope)]
+    groups = [ComparedJudges(sweep, experiments) for experiments in levels_of(sweep, scope)]
     if not groups:
         return {}
     by_level = [of_level(group, name, scope) for group in groups]
@@ -352,7 +352,7 @@ def of_level(group, name, scope):
 
 
 def main(folder):
-    sweep = Sweep(folder)
+    sweep = PackagedJudgements(folder)
     with (folder / "figures" / "figures.csv").open(newline="", encoding="utf-8") as file:
         figures = list(csv.DictReader(file))
     agreeing, left, apart = Counter(), 0, []

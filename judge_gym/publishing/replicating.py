@@ -55,7 +55,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Replication:
+class PackageCheck:
     """What the check of a package found."""
 
     manifest: PackageManifest
@@ -94,7 +94,7 @@ def clean_place() -> Iterator[Engine]:
             embedded.remove(place / "postgres")
 
 
-def replicate(folder: Path) -> Replication:
+def replicate(folder: Path) -> PackageCheck:
     """Check a package's digests and recompute its figures and findings.
 
     They are not recomputed if a file of the bundle or of the figures is not as published. Each
@@ -105,7 +105,7 @@ def replicate(folder: Path) -> Replication:
     damaged = damages(folder, manifest)
     needed = (f"{BUNDLE}/", f"{FIGURES.parent}/")
     if any(name.startswith(needed) for name in damaged):
-        return Replication(manifest, damaged, 0, 0, (), recomputed=False)
+        return PackageCheck(manifest, damaged, 0, 0, (), recomputed=False)
     published = read_rows(folder / FIGURES), read_rows(folder / FINDINGS)
     with clean_place() as engine:
         import_bundle(engine, folder / BUNDLE)
@@ -114,7 +114,7 @@ def replicate(folder: Path) -> Replication:
         found = {(one.name, one.scope) for one in differences}
         other = _csv_differences(folder / file.with_suffix(".csv"), rows)
         differences += [one for one in other if (one.name, one.scope) not in found]
-    return Replication(manifest, damaged, len(published[0]), len(published[1]), differences)
+    return PackageCheck(manifest, damaged, len(published[0]), len(published[1]), differences)
 
 
 def recomputed(

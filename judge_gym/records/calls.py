@@ -244,7 +244,7 @@ DerivedTable = Literal[
 
 
 @dataclass(frozen=True)
-class Row:
+class DerivedRow:
     """A row derived from an answer, to be committed together with it."""
 
     table: DerivedTable

@@ -8,7 +8,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.display import Display
-from judge_gym.design.strategies.labels import Labels
+from judge_gym.design.strategies.labels import LabelDisplay
 from judge_gym.design.strategies.view import View
 from judge_gym.prompts import nonce
 from judge_gym.seeds import derive_seed
@@ -85,7 +85,7 @@ def present(experiment: Experiment, *sample_key: object) -> Presentation:
     seed = derive_seed("presentation", *sample_key)
     return Presentation(
         seed=seed,
-        letters=strategies.of(Labels).assign(seed),
+        letters=strategies.of(LabelDisplay).assign(seed),
         order=strategies.of(Display).order(seed, turned=_is_turned(sample_key)),
     )
 

@@ -14,7 +14,7 @@ from judge_gym.report.facts import calls_table
 from judge_gym.report.table import Table, escaped, escaped_sentence, markdown_table, plain_table
 from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
-from judge_gym.store.package_rows import Parameters, outcomes, parameters_sent
+from judge_gym.store.package_rows import SentParameters, outcomes, parameters_sent
 from judge_gym.store.readability import judgement_answers
 from judge_gym.store.served import served
 from judge_gym.store.spending import call_sums
@@ -169,7 +169,7 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,} ({percent(part / whole)})" if whole else "none"
 
 
-def _parameters(sent: Mapping[str, Sequence[Parameters]]) -> Table:
+def _parameters(sent: Mapping[str, Sequence[SentParameters]]) -> Table:
     rows = [
         (
             agent,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from judge_gym.analysis.drift import Drift, Series
+from judge_gym.analysis.drift import Series, StudyDrift
 from judge_gym.counting import counted
 from judge_gym.formats import figure, number, percent
 from judge_gym.report.files import ENVIRONMENT, csv_of, put_in_place
@@ -16,7 +16,7 @@ TOO_FEW, NO_VARIATION, BASELINE = "too few points", "no limits", "baseline"
 WITHIN, OUTSIDE = "within", "outside"
 
 
-def save_drift(drift: Drift, folder: Path) -> Path:
+def save_drift(drift: StudyDrift, folder: Path) -> Path:
     """Write `drift-<study>.html` and its values as CSV; returns the page's path.
 
     Raises `ReportError` when the folder cannot be written to.
@@ -29,7 +29,7 @@ def save_drift(drift: Drift, folder: Path) -> Path:
     return page
 
 
-def drift_page(drift: Drift, written: datetime) -> str:
+def drift_page(drift: StudyDrift, written: datetime) -> str:
     """Return the whole page; equal arguments give equal text."""
     tiles = [Tile(title_of(series), state_of(series), _latest(series)) for series in drift.series]
     return ENVIRONMENT.get_template("drift.html.j2").render(
@@ -51,7 +51,7 @@ def drift_page(drift: Drift, written: datetime) -> str:
     )  # fmt: skip
 
 
-def conclusion(drift: Drift) -> str:
+def conclusion(drift: StudyDrift) -> str:
     """Return what the page comes to, in one or two sentences."""
     count = len(drift.points)
     if not count:
@@ -82,7 +82,7 @@ def conclusion(drift: Drift) -> str:
     return f"{found} of {values} {verb} control limits: {named}."
 
 
-def rule(drift: Drift) -> str:
+def rule(drift: StudyDrift) -> str:
     """Return how the limits are made, and how often they are wrong."""
     return (
         f"Individuals chart: the centre is the mean of the first {drift.study.baseline} points, "
@@ -184,7 +184,7 @@ def _table(series: Series) -> Table:
     )
 
 
-def _csv_rows(drift: Drift) -> Sequence[dict[str, object]]:
+def _csv_rows(drift: StudyDrift) -> Sequence[dict[str, object]]:
     return [
         {
             "study": drift.study.name,

@@ -163,7 +163,7 @@ class ShownView:
 
 
 @dataclass(frozen=True)
-class ShownDocument:
+class EvidenceDocument:
     """A document, its views side by side, and the judgements it got."""
 
     id: int
@@ -192,7 +192,7 @@ class ShownWindow:
     """A window's documents, and what was kept out of it: (reason, title, detail)."""
 
     name: str
-    documents: tuple[ShownDocument, ...]
+    documents: tuple[EvidenceDocument, ...]
     more: int
     """Documents that are not shown."""
     dropped: tuple[tuple[str, str, str], ...]
@@ -238,13 +238,13 @@ def shown_evidence(
 
 def _document(
     document: StoredDocument, judgements: Sequence[ShownJudgement], count: int
-) -> ShownDocument:
+) -> EvidenceDocument:
     raw = cut(document.text)
     if document.cut_from:
         raw += f" (kept of {document.cut_from:,} characters)"
     edited = (_view(name, document.views.get(name)) for name in VIEWS[1:])
     parts = [str(document.published or ""), document.domain, document.tier.replace("_", " ")]
-    return ShownDocument(
+    return EvidenceDocument(
         id=document.id,
         title=document.title or f"Document {document.position + 1}",
         url=document.url if urlsplit(document.url).scheme in ("http", "https") else "",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.formats import dollars, figure, number, p_value, short
-from judge_gym.gyms.comparing import Comparison
+from judge_gym.gyms.comparing import CandidateComparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import ALPHA
@@ -62,7 +62,7 @@ def gym_page(report: GymReport) -> str:
     )  # fmt: skip
 
 
-def conclusion(names: Sequence[str], comparisons: Sequence[Comparison]) -> str:
+def conclusion(names: Sequence[str], comparisons: Sequence[CandidateComparison]) -> str:
     """Return which candidate scores higher than which, as far as adjusted p values show it."""
     if len(names) == 1:
         return "One candidate: there is nothing to compare it with."
@@ -197,7 +197,7 @@ def _drawing(report: GymReport, measure: str) -> str:
     return draw("forest", rows, f"forest-{measure.replace(' ', '-')}", label)
 
 
-def _effect(comparison: Comparison) -> dict[str, Any]:
+def _effect(comparison: CandidateComparison) -> dict[str, Any]:
     estimate = comparison.difference
     return {
         "change": f"{comparison.candidate} less {comparison.less}", "effect": estimate.estimate,

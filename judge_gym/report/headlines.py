@@ -16,7 +16,13 @@ from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label
-from judge_gym.report.moves import NO_SETTINGS, UNTESTED, Settings, in_numbers, largest_settings
+from judge_gym.report.moves import (
+    NO_SETTINGS,
+    UNTESTED,
+    MovedSettings,
+    in_numbers,
+    largest_settings,
+)
 from judge_gym.report.multiverse import rule_cautions, sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
@@ -219,7 +225,7 @@ def _judges(findings: Sequence[FindingRow], besides: Sequence[FindingRow] = ()) 
 
 
 @dataclass(frozen=True)
-class Answer:
+class QuestionSummary:
     """What the headlines of one question say: each conclusion with what it holds for."""
 
     question: str
@@ -228,12 +234,12 @@ class Answer:
     explored: str = ""
 
 
-def answers(rows: Sequence[Headline]) -> list[Answer]:
+def answers(rows: Sequence[Headline]) -> list[QuestionSummary]:
     """Return the answer to each question, in the order of the headlines."""
     found = []
     for (question, is_check), group in groupby(rows, key=lambda row: (row.question, row.is_check)):
         of = list(group)
-        found.append(Answer(question, is_check, _by_conclusion(of), of[0].explored))
+        found.append(QuestionSummary(question, is_check, _by_conclusion(of), of[0].explored))
     return found
 
 
@@ -260,7 +266,7 @@ def claimed(finding: FindingRow) -> str:
 
 def headline_table(
     rows: Sequence[Headline],
-    settings: Settings = NO_SETTINGS,
+    settings: MovedSettings = NO_SETTINGS,
     most: int | None = _SINGLE,
     uses: ScaleUse = NO_USE,
 ) -> Table:
@@ -293,7 +299,7 @@ def _heading(row: Headline) -> str:
 
 
 def shorter_table(
-    rows: Sequence[Headline], settings: Settings = NO_SETTINGS, uses: ScaleUse = NO_USE
+    rows: Sequence[Headline], settings: MovedSettings = NO_SETTINGS, uses: ScaleUse = NO_USE
 ) -> Table:
     """Return the headlines as a table of one row per claim, without figures, and one per axis.
 
@@ -399,7 +405,7 @@ class Summary:
     spent: str
     headlines: Sequence[Headline]
     cautions: Sequence[str]
-    settings: Settings = NO_SETTINGS
+    settings: MovedSettings = NO_SETTINGS
     uses: ScaleUse = NO_USE
 
 

@@ -13,7 +13,7 @@ from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
 from judge_gym.lab.status import Status, sweep_status
 from judge_gym.metrics.estimate import estimate_from
-from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
+from judge_gym.panel.state import SPARED, PanelState, RaterState, ScoreAgreement
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.table import (
@@ -174,7 +174,7 @@ def _consensus(state: PanelState) -> Iterator[str]:
         yield f"Agreement: {agreement_text(state.agreement)}."
 
 
-def agreement_text(agreement: Agreement) -> str:
+def agreement_text(agreement: ScoreAgreement) -> str:
     """Return "strong (mean 4.3, median 4, spread 1)"."""
     return (
         f"{agreement.level} (mean {plain(agreement.mean)}, median {plain(agreement.median)}, "

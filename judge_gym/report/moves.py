@@ -30,7 +30,7 @@ _WITHIN_AN_AXIS = 2
 
 
 @dataclass(frozen=True)
-class Settings:
+class MovedSettings:
     """How far changes of one axis move verdicts, the largest first.
 
     Those of the verdict itself, and of its shape and of confidence those that moved. Those that
@@ -78,7 +78,7 @@ class Settings:
         return in_numbers(map(_moved, self.effects), (MOVED, NOT_SHOWN, UNTESTED))
 
 
-NO_SETTINGS = Settings()
+NO_SETTINGS = MovedSettings()
 
 
 def in_numbers(words: Iterable[str], order: Sequence[str]) -> str:
@@ -101,13 +101,13 @@ def _moved(row: ResultRow) -> str:
     return MOVED if stands(row) else NOT_SHOWN
 
 
-def largest_settings(rows: Sequence[ResultRow]) -> Settings:
+def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
     """Return the effects of changed axes among these figures."""
     effects = [
         row for row in rows if row.metric == _VERDICT or (row.metric in BESIDE and stands(row))
     ]
     ordered = sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
-    return Settings(ordered, list(_within(rows, ordered)))
+    return MovedSettings(ordered, list(_within(rows, ordered)))
 
 
 def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[Row]:

@@ -284,7 +284,7 @@ GROUND_RULES = (
 
 
 @dataclass(frozen=True)
-class Decision:
+class StatedClaim:
     """What a hypothesis or check claims of which figure, and which claim it stands in for."""
 
     key: str
@@ -293,10 +293,10 @@ class Decision:
     replaces: str
 
 
-def decisions() -> list[Decision]:
+def decisions() -> list[StatedClaim]:
     """Return what is decided of which figure, with the margin that holds without a plan."""
     return [
-        Decision(
+        StatedClaim(
             hypothesis.key,
             hypothesis.statement,
             f"{hypothesis.estimand}, {hypothesis.direction.value} {plain(hypothesis.margin)} "

@@ -9,7 +9,7 @@ from judge_gym.formats import dollars, figure, number
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.document import LONGEST_DOCUMENT, MOST_ITEMS, PanelDocument
-from judge_gym.panel.evaluating.escalating import PolicyFigures
+from judge_gym.panel.evaluating.escalating import PanelPolicy
 from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
 from judge_gym.panel.panel import Panel
@@ -285,7 +285,7 @@ def _score_row(
 
 
 def _rows(
-    evaluation: Evaluation, kind: str, whom: str, some: WayFigures | SecondFamily | PolicyFigures
+    evaluation: Evaluation, kind: str, whom: str, some: WayFigures | SecondFamily | PanelPolicy
 ) -> Iterator[dict[str, Any]]:
     for field in fields(some):
         value = getattr(some, field.name)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from judge_gym.analysis.figures.people import BesidePeople
+from judge_gym.analysis.figures.people import PeopleFigures
 from judge_gym.annotations import Annotations
 from judge_gym.formats import figure, number, plain
 from judge_gym.metrics.people import PASSES
 from judge_gym.report.remarks import remark_texts
 from judge_gym.report.table import Row, Table
 
-Judges = Sequence[tuple[str, BesidePeople]]
+Judges = Sequence[tuple[str, PeopleFigures]]
 NO_JUDGE = "no judge is among its annotators: map the column `kind` of the file"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.recoveries import Comparison, recovered
+from judge_gym.analysis.recoveries import RecoveredFigure, recovered
 from judge_gym.formats import ABSENT, figure, number
 from judge_gym.planted.families import Family, parameters_of
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
@@ -187,7 +187,7 @@ def _values(family: Family) -> list[str]:
     return [number(getattr(family, name)) for name in _PARAMETERS]
 
 
-def _summary(compared: Mapping[RecoveryTable, Sequence[Comparison]]) -> Table:
+def _summary(compared: Mapping[RecoveryTable, Sequence[RecoveredFigure]]) -> Table:
     return Table(
         "Recovery in short",
         "Of the figures with a planted counterpart and an interval, how many intervals hold the "
@@ -207,7 +207,7 @@ def _summary(compared: Mapping[RecoveryTable, Sequence[Comparison]]) -> Table:
     )
 
 
-def _details(layout: RecoveryTable, comparisons: Sequence[Comparison]) -> Table:
+def _details(layout: RecoveryTable, comparisons: Sequence[RecoveredFigure]) -> Table:
     scopes = [comparison.row.scope for comparison in comparisons]
     subjects, shared = subject_columns(scopes), shared_part(scopes)
     cells = [

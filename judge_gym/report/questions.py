@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from judge_gym.analysis import registry
 from judge_gym.analysis.registry import QUESTIONS, Question
-from judge_gym.report.headlines import Answer, Headline, answers
+from judge_gym.report.headlines import Headline, QuestionSummary, answers
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
 from judge_gym.report.tables import MIXED_TITLE
@@ -19,7 +19,7 @@ class Section:
     """One question as a page shows it: its answers, a picture, a table, and the rest."""
 
     question: Question
-    answers: Sequence[Answer]
+    answers: Sequence[QuestionSummary]
     plot: Plot | None
     table: Table | None
     more_plots: Sequence[Plot]

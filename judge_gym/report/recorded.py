@@ -18,7 +18,7 @@ from judge_gym.report.audit import audit, picture
 from judge_gym.report.evidence import (
     MAX_JUDGEMENTS,
     MAX_ON_PAGE,
-    ShownDocument,
+    EvidenceDocument,
     ShownJudgement,
     ShownView,
     ShownWindow,
@@ -143,13 +143,13 @@ def _document(
     item: RecordedItem,
     number: int,
     judgements: Sequence[ShownJudgement],
-) -> ShownDocument:
+) -> EvidenceDocument:
     [labels] = {judge.arms[0].labels for judge in found.data.judges}
     facts = [item.category, f"known answer: {labels[item.truth - 1]}" if item.truth else ""]
     if not recorded.item.person:
         given = zip(recorded.item.people, item.people, strict=True)
         facts += [f"{person}: {labels[stage - 1]}" for person, stage in given if stage]
-    return ShownDocument(
+    return EvidenceDocument(
         id=number,
         title=item.title or item.key,
         url="",

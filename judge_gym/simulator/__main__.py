@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Unpack
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.launch import LISTENING, NEWS_AT, Settings
+from judge_gym.simulator.launch import LISTENING, NEWS_AT, LaunchSettings
 from judge_gym.simulator.news import Archive
 from judge_gym.simulator.server import serving
 
@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
     stop_with_stdin: bool = arguments.stop_with_stdin
-    settings = Settings(
+    settings = LaunchSettings(
         faults=arguments.faults,
         batch_seconds=arguments.batch_seconds,
         state=arguments.state,
@@ -53,7 +53,7 @@ async def serve(
     *,
     stop_with_stdin: bool = False,
     archive: Archive | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[LaunchSettings],
 ) -> None:
     """Serve until SIGTERM or SIGINT; `archive` takes the place of the setting `news`.
 

@@ -19,16 +19,16 @@ from judge_gym.planted.families import (
     is_own_rubric,
     parameters_of,
 )
-from judge_gym.planted.judging import Case, Display, Sampling, occurs
+from judge_gym.planted.judging import PlantedCase, SamplingParameters, ShownOrder, occurs
 from judge_gym.planted.reading import concept_named
 from judge_gym.planted.wordings import worded
 from judge_gym.seeds import generator
 from judge_gym.simulator import editing, grading
 from judge_gym.simulator.prompts import (
     Message,
+    PromptedRubric,
     Role,
-    Rubric,
-    Scoring,
+    ScoringPrompt,
     documents_in,
     outside_fences,
     read_choosing,
@@ -44,7 +44,7 @@ from judge_gym.simulator.rubrics import improve, rate_rubric, write_rubric
 from judge_gym.simulator.text_features import NOTHING, Known
 from judge_gym.simulator.verdicts import (
     ABSTAIN,
-    Conclusion,
+    ChosenLetters,
     mark_reasoning,
     order_stages,
     stage_demanded,
@@ -54,7 +54,7 @@ from judge_gym.simulator.verdicts import (
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """A request to a model; `response_format` is its canonical JSON, or empty."""
 
     model: str
@@ -77,7 +77,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SimulatedAnswer:
     """The whole text, before any cut, and its role."""
 
     text: str
@@ -88,15 +88,15 @@ class Answer:
 class _Answering:
     """One request with what its answer depends on."""
 
-    request: Request
+    request: ModelRequest
     family_name: str
     family: Family
     rng: Random
     worths: Known
 
     @property
-    def sampling(self) -> Sampling:
-        return Sampling(self.request.temperature, self.request.top_p)
+    def sampling(self) -> SamplingParameters:
+        return SamplingParameters(self.request.temperature, self.request.top_p)
 
     @property
     def grader(self) -> Grader:
@@ -116,7 +116,7 @@ class _Answering:
         return occurs(probability, self.sampling, self.rng)
 
 
-def answer(request: Request, worths: Known = NOTHING) -> Answer:
+def answer(request: ModelRequest, worths: Known = NOTHING) -> SimulatedAnswer:
     """Answer a request; raises `KeyError` for a `sim/` model that no family has.
 
     `worths` holds the worth of texts that graders know.
@@ -126,7 +126,7 @@ def answer(request: Request, worths: Known = NOTHING) -> Answer:
         raise KeyError(request.model)
     role = role_of(request.messages)
     now = _Answering(request, name, parameters_of(name), generator(*request.identity), worths)
-    return Answer(_ROLES[role](now), role)
+    return SimulatedAnswer(_ROLES[role](now), role)
 
 
 def _score(now: _Answering) -> str:
@@ -146,7 +146,7 @@ def _score(now: _Answering) -> str:
         withheld = _reserve(now.family_name, family, case, task) if ranks == (0,) else 0.0
         if not (withheld and now.occurs(withheld)):
             letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
-    conclusion = Conclusion(rubric, letters, case.reading.cues, task.form)
+    conclusion = ChosenLetters(rubric, letters, case.reading.cues, task.form)
     return write_verdict(family, conclusion, now.rng)
 
 
@@ -158,7 +158,7 @@ def _choose(now: _Answering) -> str:
         task.answers, task.prompt, now.grader, now.rng, now.worths, ties=bool(task.tie)
     )
     letter = task.tie if place is None else task.letters[place]
-    return write_verdict(now.family, Conclusion(task.options, (letter,), (), task.form), now.rng)
+    return write_verdict(now.family, ChosenLetters(task.options, (letter,), (), task.form), now.rng)
 
 
 def _probe(now: _Answering) -> str:
@@ -177,19 +177,19 @@ def _probe(now: _Answering) -> str:
     return write_probability(family, stated, now.rng)
 
 
-def _is_own(family_name: str, rubric: Rubric) -> bool:
+def _is_own(family_name: str, rubric: PromptedRubric) -> bool:
     texts = (text for label, criteria in rubric.stages for text in (label, *criteria))
     return is_own_rubric(family_name, texts)
 
 
-def _reserve(family_name: str, family: Family, case: Case, task: Scoring) -> float:
+def _reserve(family_name: str, family: Family, case: PlantedCase, task: ScoringPrompt) -> float:
     """Return how likely a verdict of the lowest stage alone becomes an abstention."""
     if not task.may_abstain:
         return 0.0
     return judging.reserve(family, case, own_rubric=_is_own(family_name, task.rubric))
 
 
-def letter_chances(request: Request) -> dict[str, float]:
+def letter_chances(request: ModelRequest) -> dict[str, float]:
     """Return the planted probability of each letter, and of abstaining, as a single verdict.
 
     At temperature 1, whatever the request's; empty for a request that asks for no such verdict.
@@ -217,14 +217,16 @@ def letter_chances(request: Request) -> dict[str, float]:
     return chances | ({ABSTAIN: abstains} if task.may_abstain else {})
 
 
-def _display(rubric: Rubric, order: tuple[int, ...]) -> Display:
-    return Display(
+def _display(rubric: PromptedRubric, order: tuple[int, ...]) -> ShownOrder:
+    return ShownOrder(
         first=order.index(0),
         lettered_a=order.index(rubric.letters.index("A")) if "A" in rubric.letters else None,
     )
 
 
-def _order_and_case(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...], Case]:
+def _order_and_case(
+    rubric: PromptedRubric, documents: tuple[str, ...]
+) -> tuple[tuple[int, ...], PlantedCase]:
     """Return the order of the stages (indices as displayed, weakest first) and the case."""
     order = order_stages(rubric.stages, concept_named(rubric.concept).valence)
     return order, judging.case_of(documents, rubric.concept, len(rubric.stages))

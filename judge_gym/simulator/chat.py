@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from judge_gym.seeds import digest
-from judge_gym.simulator.answering import Answer, Request, letter_chances
+from judge_gym.simulator.answering import ModelRequest, SimulatedAnswer, letter_chances
 
 FINGERPRINT = "judge-gym-simulator"
 """Marks every response as simulated."""
@@ -38,7 +38,7 @@ Finish = Literal["stop", "stop_sequence", "length", "context", "refusal", "conte
 class Chat:
     """A request with the limits of its answer."""
 
-    request: Request
+    request: ModelRequest
     stop: tuple[str, ...] = ()
     thinking: int = 0
     """Tokens of thinking before the answer, which count toward the limit."""
@@ -55,7 +55,7 @@ class Chat:
 
 
 @dataclass(frozen=True)
-class Token:
+class ChatToken:
     """A token of an answer, its probability, and its alternatives, the likeliest first."""
 
     text: str
@@ -91,7 +91,7 @@ class Completion:
     thinking: int = 0
     stopped_by: str | None = None
     """The stop sequence met."""
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[ChatToken, ...] = ()
     """The tokens of the text with probabilities, where they were asked for."""
     reason: str = ""
     """Why it was refused, in the API's own category."""
@@ -124,7 +124,7 @@ class Completion:
         return THOUGHT if self.thinking and self.chat.shows_thinking else ""
 
 
-def completed(chat: Chat, answer: Answer) -> Completion:
+def completed(chat: Chat, answer: SimulatedAnswer) -> Completion:
     """Return the answer, cut where asked.
 
     A token is a run of letters and digits or one other sign; only the contents of messages count,
@@ -171,22 +171,22 @@ def _first_tokens(text: str, limit: int) -> str | None:
     return None if beyond is None else text[: beyond.start()].rstrip()
 
 
-def _tokens(text: str, chances: Mapping[str, float]) -> tuple[Token, ...]:
+def _tokens(text: str, chances: Mapping[str, float]) -> tuple[ChatToken, ...]:
     """Return the tokens of a text; the letter of its verdict has its planted probability."""
     verdicts = [match for match in _VERDICT.finditer(text) if match[1] in chances]
     at = verdicts[-1].start(1) if verdicts else None
     return tuple(
         _verdict_token(match[0], text[at], chances)
         if at is not None and match.start() <= at < match.end()
-        else Token(match[0], _CERTAIN)
+        else ChatToken(match[0], _CERTAIN)
         for match in _WITH_SPACE.finditer(text)
     )
 
 
-def _verdict_token(text: str, letter: str, chances: Mapping[str, float]) -> Token:
+def _verdict_token(text: str, letter: str, chances: Mapping[str, float]) -> ChatToken:
     others = tuple(
         (text.replace(letter, other), chance)
         for other, chance in chances.items()
         if other != letter
     )
-    return Token(text, chances[letter], others)
+    return ChatToken(text, chances[letter], others)

@@ -11,7 +11,7 @@ from random import Random
 from statistics import fmean
 
 from judge_gym.planted.families import Feature, Grader
-from judge_gym.planted.judging import Sampling
+from judge_gym.planted.judging import SamplingParameters
 from judge_gym.planted.reading import claim_truth
 from judge_gym.seeds import generator
 from judge_gym.simulator.prompts import (
@@ -64,7 +64,9 @@ def marked(grader: Grader, quality: float) -> float:
     return min(1.0, max(0.0, grader.centre + grader.spread * (quality - 0.5)))
 
 
-def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: Random) -> str:
+def grade(
+    messages: Sequence[Message], grader: Grader, sampling: SamplingParameters, rng: Random
+) -> str:
     """Answer a request for marks by criterion."""
     task = read_graded(messages, "CRITERIA")
     features = features_of(task.text, task.context)
@@ -183,7 +185,11 @@ _MISSING = "of them gave no review"
 
 
 def review(
-    messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: Random, worths: Known
+    messages: Sequence[Message],
+    grader: Grader,
+    sampling: SamplingParameters,
+    rng: Random,
+    worths: Known,
 ) -> str:
     """Answer a request for a review of a document, item by item."""
     whole = _user_text(messages)
@@ -234,7 +240,7 @@ def _share(
     grader: Grader,
     text: str,
     relevant: Sequence[Feature],
-    sampling: Sampling,
+    sampling: SamplingParameters,
     rng: Random,
     worths: Known,
 ) -> float:

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from judge_gym.errors import JudgeGymError
 
 
-class Settings(TypedDict, total=False):
+class LaunchSettings(TypedDict, total=False):
     """Settings of the simulator beside port and latency; each has a default."""
 
     faults: Path | None
@@ -26,7 +26,7 @@ class Settings(TypedDict, total=False):
     """What graders know (JSONL, see `text_features.read_known`); nothing when not given."""
 
 
-def as_arguments(settings: Settings) -> list[str]:
+def as_arguments(settings: LaunchSettings) -> list[str]:
     """Return the settings as `python -m judge_gym.simulator` takes them."""
     return [
         part
@@ -47,7 +47,7 @@ def running(
     latency: float = 0.0,
     *,
     port: int = 0,
-    **settings: Unpack[Settings],
+    **settings: Unpack[LaunchSettings],
 ) -> Iterator[str]:
     """Run the simulator as `started` does; yields only its base URL."""
     with started(log_file, latency, port=port, **settings) as (_, url):
@@ -60,7 +60,7 @@ def started(
     latency: float = 0.0,
     *,
     port: int = 0,
-    **settings: Unpack[Settings],
+    **settings: Unpack[LaunchSettings],
 ) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """Run the simulator beside this process; yields it and its base URL, ending in `/v1`.
 

@@ -159,7 +159,7 @@ def add_news_routes(app: web.Application, archive: Archive) -> None:
 
 
 def _served(
-    route: NewsRoute, answer: Callable[[Archive, Any, plan.Fault | None], dict[str, Any]]
+    route: NewsRoute, answer: Callable[[Archive, Any, plan.InjectedFault | None], dict[str, Any]]
 ) -> Callable[[web.Request], Any]:
     async def handle(request: web.Request) -> web.StreamResponse:
         body, injector = await read_json(request), request.app[INJECTOR]
@@ -183,7 +183,7 @@ def _served(
     return handle
 
 
-def _search(archive: Archive, body: Any, fault: plan.Fault | None) -> dict[str, Any]:
+def _search(archive: Archive, body: Any, fault: plan.InjectedFault | None) -> dict[str, Any]:
     query = read_model(_Search, body)
     if [source.type for source in query.sources] != ["news"]:
         raise Refusal('sources: the simulator has news alone; ask for ["news"]', "sources")
@@ -222,7 +222,7 @@ def _dates(tbs: str) -> tuple[date, date]:
     return start, end
 
 
-def _scrape(archive: Archive, body: Any, fault: plan.Fault | None) -> dict[str, Any]:
+def _scrape(archive: Archive, body: Any, fault: plan.InjectedFault | None) -> dict[str, Any]:
     url = read_model(_Scrape, body).url
     article = archive.page(url)
     if article is None:

@@ -39,7 +39,7 @@ Listed = tuple[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Rubric:
+class PromptedRubric:
     """The stages as displayed, each with the letter it carries."""
 
     concept: str
@@ -48,10 +48,10 @@ class Rubric:
 
 
 @dataclass(frozen=True)
-class Scoring:
+class ScoringPrompt:
     """A request for a verdict."""
 
-    rubric: Rubric
+    rubric: PromptedRubric
     documents: tuple[str, ...]
     form: Form
     may_abstain: bool
@@ -60,16 +60,16 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class Probe:
+class ProbePrompt:
     """A question about a verdict; `chosen` are letters."""
 
-    rubric: Rubric
+    rubric: PromptedRubric
     documents: tuple[str, ...]
     chosen: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Design:
+class RubricPrompt:
     """A request for a rubric."""
 
     concept: str
@@ -135,14 +135,14 @@ def role_of(messages: Sequence[Message]) -> Role:
     return next((role for role, present in marks if present), "other")
 
 
-def read_scoring(messages: Sequence[Message]) -> Scoring:
+def read_scoring(messages: Sequence[Message]) -> ScoringPrompt:
     """Read the rubric, the documents and the form of the verdict."""
     prompt = _last_user(messages)
     request = outside_fences(prompt)
     closing = request[request.rfind("TASK") :] if "TASK" in request else request
     subset = "one or more letters" in closing or "every stage" in closing
     form: Form = "json" if '"verdict"' in closing else "subset" if subset else "single"
-    return Scoring(
+    return ScoringPrompt(
         rubric=_rubric(request),
         documents=documents_in(prompt),
         form=form,
@@ -160,7 +160,7 @@ def _instructions(request: str) -> str:
 class Choosing:
     """A request for the better of two answers; texts and letters in the order shown."""
 
-    options: Rubric
+    options: PromptedRubric
     prompt: str
     answers: tuple[str, ...]
     letters: tuple[str, ...]
@@ -186,14 +186,14 @@ def read_choosing(messages: Sequence[Message]) -> Choosing:
     )
 
 
-def read_probe(messages: Sequence[Message]) -> Probe:
+def read_probe(messages: Sequence[Message]) -> ProbePrompt:
     """Read the question; rubric and documents may come from earlier messages."""
     whole = "\n".join(text for role, text in messages if role == "user")
     request = outside_fences(_last_user(messages))
     question = request[max(0, request.rfind("QUESTION")) :]
     before = outside_fences(whole)[: -len(question)] if question else ""
     chosen, _ = _stages(question, _STAGE)
-    return Probe(rubric=_rubric(before), documents=documents_in(whole), chosen=chosen)
+    return ProbePrompt(rubric=_rubric(before), documents=documents_in(whole), chosen=chosen)
 
 
 @dataclass(frozen=True)
@@ -222,13 +222,13 @@ def read_reasoned(messages: Sequence[Message]) -> Reasoned:
     )
 
 
-def read_design(messages: Sequence[Message]) -> Design:
+def read_design(messages: Sequence[Message]) -> RubricPrompt:
     """Read the request for a rubric, in the last message or an earlier one."""
     requests = [text for role, text in messages if role == "user"]
     text = next((text for text in reversed(requests) if "esign a rubric" in text), requests[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
     midpoint = _MIDPOINT.search(text)
-    return Design(
+    return RubricPrompt(
         concept=about["concept"] if about else "the concept",
         stages=int(count["stages"]) if count else 4,
         midpoint=int(midpoint["stage"]) if midpoint else None,
@@ -270,10 +270,10 @@ def _split(mark: str, inside: str) -> tuple[str, ...]:
     return tuple(text for part in parts if (text := part.strip()))
 
 
-def _rubric(text: str) -> Rubric:
+def _rubric(text: str) -> PromptedRubric:
     about = _ABOUT.search(text)
     letters, stages = _stages(text, _STAGE)
-    return Rubric(
+    return PromptedRubric(
         concept=about["concept"] if about else "",
         letters=letters,
         stages=stages,

@@ -12,15 +12,17 @@ from random import Random
 from statistics import fmean
 
 from judge_gym.planted.families import FREQUENCIES, LADDER_LENGTH, Family, Grader, Voice
-from judge_gym.planted.judging import Sampling
+from judge_gym.planted.judging import SamplingParameters
 from judge_gym.planted.lexicon import vague_matcher
 from judge_gym.simulator.grading import in_json
-from judge_gym.simulator.prompts import Design, Improving, Listed
+from judge_gym.simulator.prompts import Improving, Listed, RubricPrompt
 
 _PER_STAGE = 3
 
 
-def write_rubric(family: Family, design: Design, sampling: Sampling, rng: Random) -> str:
+def write_rubric(
+    family: Family, design: RubricPrompt, sampling: SamplingParameters, rng: Random
+) -> str:
     """Write the rubric asked for, as JSON; a planted share of first ones breaks a rule.
 
     At temperature 0 the labels are of the family's first pattern, else of any of them.
@@ -63,7 +65,7 @@ def improve(improving: Improving, grader: Grader, rng: Random) -> str:
     return in_json(proposed, grader, rng)
 
 
-def _steps(design: Design) -> list[int | None]:
+def _steps(design: RubricPrompt) -> list[int | None]:
     """Return a step of the ladder for each stage, evenly spread; None for the midpoint."""
     middle = 1 if design.midpoint else 0
     graded = max(2, min(LADDER_LENGTH, design.stages) - middle)
@@ -76,7 +78,7 @@ def _steps(design: Design) -> list[int | None]:
 
 
 def _stage(
-    voice: Voice, pattern: str, step: int | None, turn: int, design: Design
+    voice: Voice, pattern: str, step: int | None, turn: int, design: RubricPrompt
 ) -> dict[str, object]:
     patterns = [voice.criteria[(turn + i) % len(voice.criteria)] for i in range(_PER_STAGE)]
     if step is None:

@@ -22,10 +22,10 @@ from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injection import INJECTOR, Injector, deliver, reply, subject_of
 from judge_gym.simulator.faults.reading import load_plan, read_plan
 from judge_gym.simulator.http import STATS, Refusal, Stats, read_json
-from judge_gym.simulator.launch import Settings
+from judge_gym.simulator.launch import LaunchSettings
 from judge_gym.simulator.news import Archive, add_news_routes, read_archive
 from judge_gym.simulator.text_features import Known, read_known
-from judge_gym.simulator.vendors import Asked, Vendor
+from judge_gym.simulator.vendors import ApiRequest, Vendor
 from judge_gym.simulator.vendors.registry import VENDORS, vendor_at
 
 _CODES = {404: "unknown_url", 405: "method_not_supported", 413: "request_too_large"}
@@ -59,7 +59,7 @@ _KNOWN: web.AppKey[Known] = web.AppKey("known")
 
 
 def create_app(
-    latency: float = 0.0, *, archive: Archive | None = None, **settings: Unpack[Settings]
+    latency: float = 0.0, *, archive: Archive | None = None, **settings: Unpack[LaunchSettings]
 ) -> web.Application:
     """Return the application. It waits `latency` seconds before each answer.
 
@@ -91,7 +91,7 @@ async def serving(
     latency: float = 0.0,
     *,
     archive: Archive | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[LaunchSettings],
 ) -> AsyncIterator[str]:
     """Serve on loopback inside this event loop; yields the base URL, ending in `/v1`.
 
@@ -114,7 +114,7 @@ async def _answered(vendor: Vendor, request: web.Request) -> web.StreamResponse:
     stats, injector = request.app[STATS], request.app[INJECTOR]
     stats.arrived()
     try:
-        asked = Asked(request.headers, request.query, request.match_info)
+        asked = ApiRequest(request.headers, request.query, request.match_info)
         chat = vendor.read(await read_json(request), asked)
         fault = injector.fault_for(subject_of(chat)) if injector.active else None
         if latency := request.app[_LATENCY]:

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from judge_gym.planted.families import Family
 from judge_gym.planted.lexicon import amount_matcher, polarity_matcher
-from judge_gym.simulator.prompts import Form, Listed, Reasoned, Rubric
+from judge_gym.simulator.prompts import Form, Listed, PromptedRubric, Reasoned
 
 _NOT = re.compile(r"\b(?:not|never|isn't|aren't|neither)\b(?:\s+\w+){0,1}\s*$")
 _UNSAID = 0.55
@@ -88,10 +88,10 @@ ABSTAIN = "ABSTAIN"
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class ChosenLetters:
     """The letters chosen (none to abstain), and the phrases that support them."""
 
-    rubric: Rubric
+    rubric: PromptedRubric
     letters: tuple[str, ...]
     cues: tuple[str, ...]
     form: Form
@@ -106,7 +106,7 @@ class Conclusion:
         return " and ".join(f'"{named[letter][0]}"' for letter in self.letters)
 
 
-def write_verdict(family: Family, conclusion: Conclusion, rng: Random) -> str:
+def write_verdict(family: Family, conclusion: ChosenLetters, rng: Random) -> str:
     """Write the answer to a request for a verdict."""
     style = _drawn(family.styles, rng)
     reasons = _reasons(conclusion, rng)
@@ -134,7 +134,7 @@ def _drawn(weights: Mapping[str, float], rng: Random) -> str:
     return rng.choices(list(weights), list(weights.values()))[0]
 
 
-def _reasons(conclusion: Conclusion, rng: Random) -> list[str]:
+def _reasons(conclusion: ChosenLetters, rng: Random) -> list[str]:
     cues = ", ".join(f'"{cue}"' for cue in conclusion.cues)
     grounds = (
         f"The passages that bear on the criteria are those about {cues}."
@@ -154,24 +154,24 @@ def _reasons(conclusion: Conclusion, rng: Random) -> list[str]:
     return [grounds, weighing.format(labels=conclusion.labels)]
 
 
-def _plain(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _plain(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     return "\n\n".join((" ".join(reasons), f"VERDICT: {conclusion.value}"))
 
 
-def _markdown(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _markdown(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     bullets = "\n".join(f"- {reason}" for reason in reasons)
     return f"## Assessment\n\n{bullets}\n\n## Conclusion\n\nVERDICT: {conclusion.value}"
 
 
-def _bold(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _bold(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     return f"{' '.join(reasons)}\n\n**VERDICT: {conclusion.value}**"
 
 
-def _terse(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _terse(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     return f"{reasons[-1]}\nVERDICT: {conclusion.value}"
 
 
-def _restating(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _restating(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     rubric = conclusion.rubric
     options = "\n".join(
         f"{letter} - {label}"
@@ -180,12 +180,12 @@ def _restating(conclusion: Conclusion, reasons: Sequence[str]) -> str:
     return f"The options are:\n{options}\n\n{' '.join(reasons)}\n\nVERDICT: {conclusion.value}"
 
 
-def _remark(conclusion: Conclusion, reasons: Sequence[str]) -> str:
+def _remark(conclusion: ChosenLetters, reasons: Sequence[str]) -> str:
     remark = "One text alone could be read otherwise; this conclusion is about what it reports."
     return "\n\n".join((*reasons, remark, f"VERDICT: {conclusion.value}"))
 
 
-_STYLES: dict[str, Callable[[Conclusion, Sequence[str]], str]] = {
+_STYLES: dict[str, Callable[[ChosenLetters, Sequence[str]], str]] = {
     "plain": _plain,
     "markdown": _markdown,
     "bold": _bold,

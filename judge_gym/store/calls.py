@@ -203,7 +203,7 @@ def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
 
 
 @dataclass(frozen=True)
-class Unread:
+class TruncatedPrompts:
     """Prompts to a model that its provider did not read to the end, by its count of tokens."""
 
     model: str
@@ -222,7 +222,7 @@ class Unread:
         )
 
 
-def unread_prompts(session: Session, condition: sa.ColumnElement[bool]) -> list[Unread]:
+def unread_prompts(session: Session, condition: sa.ColumnElement[bool]) -> list[TruncatedPrompts]:
     """Return the prompts among these calls that were cut, by model."""
     rows = session.execute(
         sa.select(
@@ -235,10 +235,10 @@ def unread_prompts(session: Session, condition: sa.ColumnElement[bool]) -> list[
         .group_by(t.Call.model)
         .order_by(t.Call.model)
     )
-    return [Unread(*row) for row in rows]
+    return [TruncatedPrompts(*row) for row in rows]
 
 
-def unread_of(session: Session, call_ids: Iterable[int]) -> list[Unread]:
+def unread_of(session: Session, call_ids: Iterable[int]) -> list[TruncatedPrompts]:
     """Return the prompts of these calls that were cut, by model."""
     return unread_prompts(session, among(t.Call.id, call_ids))
 

@@ -67,7 +67,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Empty:
+class EmptyAnswers:
     """Empty answers of one judge, and the known cost of their calls."""
 
     judge: str
@@ -92,7 +92,7 @@ def kept_failures(session: Session, selection: Selection) -> list[Kept]:
     return kept
 
 
-def empty_answers(session: Session, selection: Selection) -> list[Empty]:
+def empty_answers(session: Session, selection: Selection) -> list[EmptyAnswers]:
     """Count the empty answers among `kept_failures` by judge, with what they cost."""
     samples_of = {
         t.Sample: t.Sample.id,
@@ -125,7 +125,7 @@ def empty_answers(session: Session, selection: Selection) -> list[Empty]:
         .order_by(t.Experiment.model)
     )
     return [
-        Empty(judge, count, float(cost_usd), unpriced)
+        EmptyAnswers(judge, count, float(cost_usd), unpriced)
         for judge, count, cost_usd, unpriced in session.execute(query)
     ]
 

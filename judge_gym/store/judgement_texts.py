@@ -103,7 +103,7 @@ class StoredDocument:
 
 
 @dataclass(frozen=True)
-class DroppedDocument:
+class LeftOutDocument:
     """A document that a source gave and the window did not take."""
 
     url: str
@@ -185,7 +185,7 @@ def documents_with_views(session: Session, window_id: int, limit: int) -> list[S
     ]
 
 
-def dropped_documents(session: Session, window_id: int) -> list[DroppedDocument]:
+def dropped_documents(session: Session, window_id: int) -> list[LeftOutDocument]:
     """Return the documents that a window did not take, by reason."""
     rows = session.execute(
         sa.select(
@@ -197,7 +197,7 @@ def dropped_documents(session: Session, window_id: int) -> list[DroppedDocument]
         .where(t.DroppedDocument.window_id == window_id)
         .order_by(t.DroppedDocument.reason, t.DroppedDocument.id)
     )
-    return [DroppedDocument(*row) for row in rows]
+    return [LeftOutDocument(*row) for row in rows]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import tenacity
 
 from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME, AttemptError
-from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
+from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Opened, Request
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
 from judge_gym.store.engine import PATIENCE_S, database_failure
@@ -58,7 +58,7 @@ class Closed:
     call_id: int
     outcome: Answer | Failure | None
     errors: Sequence[AttemptError]
-    rows: Sequence[Row]
+    rows: Sequence[DerivedRow]
     at: datetime
 
 
@@ -71,13 +71,13 @@ class Noted:
 
 
 @dataclass(frozen=True)
-class Derived:
+class LedgerRows:
     """Rows derived from an answer that was already in the ledger."""
 
-    rows: Sequence[Row]
+    rows: Sequence[DerivedRow]
 
 
-Change = Sent | Closed | Noted | Derived
+Change = Sent | Closed | Noted | LedgerRows
 OfCall = TypeVar("OfCall", Sent, Closed, Noted)
 
 
@@ -185,7 +185,7 @@ class Ledger:
         noted = [change for change in changes if isinstance(change, Noted)]
         with self._engine.begin() as connection:
             # In one order everywhere, so that two processes with the same calls cannot deadlock.
-            if ids := [change.call_id for change in changes if not isinstance(change, Derived)]:
+            if ids := [change.call_id for change in changes if not isinstance(change, LedgerRows)]:
                 connection.execute(_LOCKED, {"ids": ids})
             for sendings in _each_call_once(sent):
                 connection.execute(_SENT, packed(map(_sending, sendings)))
@@ -202,7 +202,7 @@ class Ledger:
 
 
 def _lock_order(change: Change) -> int:
-    return 0 if isinstance(change, Derived) else change.call_id
+    return 0 if isinstance(change, LedgerRows) else change.call_id
 
 
 def _each_call_once(changes: Sequence[OfCall]) -> list[list[OfCall]]:
@@ -322,7 +322,7 @@ def _by_table(
     """Group derived rows by table and columns; the database sets the defaults of other columns."""
     grouped: dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
-        for row in change.rows if isinstance(change, Closed | Derived) else ():
+        for row in change.rows if isinstance(change, Closed | LedgerRows) else ():
             grouped[row.table, tuple(sorted(row.values))].append(row.values)
     return grouped
 

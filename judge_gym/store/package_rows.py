@@ -17,7 +17,7 @@ JUDGING = ("scorer", "prober")
 
 
 @dataclass(frozen=True)
-class Parameters:
+class SentParameters:
     """Parameters that calls were sent with, without seeds; `calls` counts these calls."""
 
     sent: Mapping[str, Any]
@@ -53,7 +53,7 @@ def window_names(session: Session, experiment_ids: Sequence[int], *, shareable: 
 
 def parameters_sent(
     session: Session, experiment_ids: Sequence[int]
-) -> dict[str, dict[str, list[Parameters]]]:
+) -> dict[str, dict[str, list[SentParameters]]]:
     """Return judge → agent → the parameters that were sent, the most frequent first."""
     sent = (t.Call.sent_parameters - "seed").label("sent")
     rows = session.execute(
@@ -66,9 +66,9 @@ def parameters_sent(
         .group_by(t.Call.model, t.Call.agent, sent, t.Call.not_applied)
         .order_by(sa.func.count().desc(), sa.cast(sent, sa.Text))
     )
-    by_judge: dict[str, dict[str, list[Parameters]]] = defaultdict(lambda: defaultdict(list))
+    by_judge: dict[str, dict[str, list[SentParameters]]] = defaultdict(lambda: defaultdict(list))
     for model, agent, parameters, lost, calls in rows:
-        by_judge[model][agent].append(Parameters(parameters, tuple(lost or ()), calls))
+        by_judge[model][agent].append(SentParameters(parameters, tuple(lost or ()), calls))
     return by_judge
 
 

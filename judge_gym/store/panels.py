@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.records.calls import Row
+from judge_gym.records.calls import DerivedRow
 from judge_gym.records.panels import (
     PanelDocumentRecord,
     PanelRecord,
@@ -21,7 +21,7 @@ Done = TypeVar("Done", StoredReview, StoredConsensus)
 
 
 @dataclass(frozen=True)
-class Place:
+class PanelPlace:
     """A document before a panel: where the rows of its runs belong."""
 
     panel_id: int
@@ -39,15 +39,15 @@ class Before(Generic[Done]):
     """The last one that is done."""
 
 
-def place_of(session: Session, panel: PanelRecord, document: PanelDocumentRecord) -> Place:
+def place_of(session: Session, panel: PanelRecord, document: PanelDocumentRecord) -> PanelPlace:
     """Store a panel and a document that are new; returns where their rows belong."""
-    return Place(
+    return PanelPlace(
         _saved(session, t.Panel, key=panel.key, name=panel.name, config=panel.config),
         _saved(session, t.PanelDocument, **vars(document)),
     )
 
 
-def reviews_before(session: Session, place: Place) -> dict[str, Before[StoredReview]]:
+def reviews_before(session: Session, place: PanelPlace) -> dict[str, Before[StoredReview]]:
     """Return rater → its attempts so far; raters without any are left out."""
     by_rater: dict[str, list[t.PanelReview]] = {}
     for row in _attempts(session, t.PanelReview, place):
@@ -55,13 +55,13 @@ def reviews_before(session: Session, place: Place) -> dict[str, Before[StoredRev
     return {rater: _before(attempts, _review) for rater, attempts in by_rater.items()}
 
 
-def review_ids(session: Session, place: Place) -> list[int]:
+def review_ids(session: Session, place: PanelPlace) -> list[int]:
     """Return the reviews that are there, in the order of the raters."""
     before = reviews_before(session, place)
     return [review.done.id for _, review in sorted(before.items()) if review.done is not None]
 
 
-def consensus_before(session: Session, place: Place) -> Before[StoredConsensus]:
+def consensus_before(session: Session, place: PanelPlace) -> Before[StoredConsensus]:
     """Return the attempts at a consensus so far."""
     return _before(_attempts(session, t.PanelConsensus, place), _consensus)
 
@@ -88,7 +88,7 @@ def answered(
     return {(key, rater) for key, rater in reviews}, set(reconciled)
 
 
-def save(session: Session, row: Row) -> None:
+def save(session: Session, row: DerivedRow) -> None:
     """Store an attempt that ended without an answer; a row that exists is kept."""
     session.execute(insert(t.BY_NAME[row.table]).values(**row.values).on_conflict_do_nothing())
 
@@ -99,7 +99,7 @@ def _saved(session: Session, table: Any, **values: Any) -> int:
     return id_
 
 
-def _attempts(session: Session, table: Any, place: Place) -> list[Any]:
+def _attempts(session: Session, table: Any, place: PanelPlace) -> list[Any]:
     statement = (
         sa.select(table)
         .where(table.panel_id == place.panel_id, table.document_id == place.document_id)

@@ -26,7 +26,7 @@ from judge_gym.store.spending import Scope, calls_of
 
 
 @dataclass(frozen=True)
-class Progress:
+class WorkflowProgress:
     """`done` of `total` units; `total` is None while the workflow before it is unfinished."""
 
     done: int = 0
@@ -47,7 +47,7 @@ class Progress:
         return "complete with failures" if self.failed else "complete"
 
 
-def share_done(progress: Mapping[str, Progress]) -> float:
+def share_done(progress: Mapping[str, WorkflowProgress]) -> float:
     """Return the share of all workflows that is done, from 0 to 1, with equal weights.
 
     Workflows after an unfinished one count as 0: their totals are unknown until it ends.
@@ -63,7 +63,7 @@ def share_done(progress: Mapping[str, Progress]) -> float:
 
 def sweep_progress(
     session: Session, experiment_ids: Sequence[int], sweep: str | None = None
-) -> dict[str, Progress]:
+) -> dict[str, WorkflowProgress]:
     """Return each workflow's progress, summed over these experiments.
 
     `sweep` limits it to the replicates that its file declares, and adds W6 if it has a critic.
@@ -73,11 +73,11 @@ def sweep_progress(
 
 
 def summed_progress(
-    session: Session, by_experiment: Mapping[int, Mapping[str, Progress]], sweep: str | None
-) -> dict[str, Progress]:
+    session: Session, by_experiment: Mapping[int, Mapping[str, WorkflowProgress]], sweep: str | None
+) -> dict[str, WorkflowProgress]:
     """Return `sweep_progress` of experiments whose own progress is known."""
     experiment_ids = list(by_experiment)
-    summed: dict[str, Progress] = {
+    summed: dict[str, WorkflowProgress] = {
         "w1-evidence": _evidence(session, experiment_ids),
         "w2-rubric": _rubrics(session, experiment_ids),
     }
@@ -85,7 +85,7 @@ def summed_progress(
     for workflow in (SCORING, SWAP, PROBE, *critic):
         parts = [by_workflow[workflow] for by_workflow in by_experiment.values()]
         totals = [part.total for part in parts]
-        summed[workflow] = Progress(
+        summed[workflow] = WorkflowProgress(
             done=sum(part.done for part in parts),
             total=None if None in totals else sum(total or 0 for total in totals),
             failed=sum(part.failed for part in parts),
@@ -96,7 +96,7 @@ def summed_progress(
 
 def experiment_progress(
     session: Session, experiment_ids: Sequence[int], sweep: str | None = None
-) -> dict[int, dict[str, Progress]]:
+) -> dict[int, dict[str, WorkflowProgress]]:
     """Return experiment id → progress of W3 to W5, and of W6, as `sweep_progress` counts it."""
     planned = _planned(session, experiment_ids, sweep)
     samples = _samples(session, experiment_ids, sweep)
@@ -110,20 +110,20 @@ def experiment_progress(
         )
         wanted_probes = own[2] + own[3] + swapped[2] + swapped[3]
         probed = probes.get(experiment_id, (0, 0, 0))
-        scoring = Progress(own[0], planned.get((experiment_id, "own")), own[1], own[4])
+        scoring = WorkflowProgress(own[0], planned.get((experiment_id, "own")), own[1], own[4])
         # Swaps are planned once W3 has ended; when none are then, there is nothing to do.
         no_swaps = 0 if own[0] and own[0] == scoring.total else None
         progress[experiment_id] = {
             "w3-scoring": scoring,
-            "w4-swap": Progress(
+            "w4-swap": WorkflowProgress(
                 swapped[0], planned.get((experiment_id, "swap"), no_swaps), swapped[1], swapped[4]
             ),
-            "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, *probed[1:]),
+            "w5-probe": WorkflowProgress(probed[0], wanted_probes if own[0] else None, *probed[1:]),
         }
         if critic:
             marked = marks.get(experiment_id, (0, 0))
             wanted_marks = own[2] + swapped[2] if own[0] else None
-            progress[experiment_id][CRITIC] = Progress(marked[0], wanted_marks, marked[1])
+            progress[experiment_id][CRITIC] = WorkflowProgress(marked[0], wanted_marks, marked[1])
     return progress
 
 
@@ -205,7 +205,7 @@ def _probes(
     return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
 
-def _evidence(session: Session, ids: Sequence[int]) -> Progress:
+def _evidence(session: Session, ids: Sequence[int]) -> WorkflowProgress:
     """Documents in the deepest view that the experiments of their window read."""
     windows: dict[int, set[tuple[str, str]]] = defaultdict(set)
     evidence_view = t.Experiment.config["evidence_view"].astext
@@ -236,7 +236,7 @@ def _evidence(session: Session, ids: Sequence[int]) -> Progress:
             done += _by_window(session, {window_id}, stored).get(window_id, 0)
             bad = stored.where(t.View.status == "failed")
             failed += _by_window(session, {window_id}, bad).get(window_id, 0)
-    return Progress(done, total if collected == set(windows) else None, failed)
+    return WorkflowProgress(done, total if collected == set(windows) else None, failed)
 
 
 def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
@@ -248,7 +248,7 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
     return dict(rows.tuples().all())
 
 
-def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
+def _rubrics(session: Session, ids: Sequence[int]) -> WorkflowProgress:
     """Rubrics that the own arms of these experiments apply."""
     keys = {applied_key(experiment) for experiment in experiments_by_id(session, ids).values()}
     rows = session.execute(
@@ -258,7 +258,7 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
     )
     counts = dict(rows.tuples().all())
     done = sum(counts.values())
-    return Progress(done, len(keys), done - counts.get("ready", 0))
+    return WorkflowProgress(done, len(keys), done - counts.get("ready", 0))
 
 
 KindKey = tuple[str, str, int, str | None]
@@ -324,7 +324,7 @@ def marks_by(
 
 
 @dataclass(frozen=True)
-class Judged:
+class SampleProgress:
     """Samples of an experiment, of any outcome; those scored; and the probes that these need."""
 
     samples: int = 0
@@ -332,7 +332,9 @@ class Judged:
     probes: int = 0
 
 
-def samples_and_probes(session: Session, replicates: Mapping[str, int]) -> dict[str, Judged]:
+def samples_and_probes(
+    session: Session, replicates: Mapping[str, int]
+) -> dict[str, SampleProgress]:
     """Return experiment key → how far it is judged."""
     wanted = _wanted(replicates)
     scored = t.Sample.status == "scored"
@@ -351,7 +353,7 @@ def samples_and_probes(session: Session, replicates: Mapping[str, int]) -> dict[
         .where(t.Sample.replicate < wanted.c.replicates)
         .group_by(t.Experiment.key)
     )
-    return {key: Judged(*counts) for key, *counts in rows}
+    return {key: SampleProgress(*counts) for key, *counts in rows}
 
 
 def _wanted(replicates: Mapping[str, int]) -> sa.TableValuedAlias:
@@ -415,7 +417,7 @@ class SentCall:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class RefusedModel:
     """Failed calls whose reason applies to every call to the model; the next run retries them."""
 
     workflow: str
@@ -530,7 +532,7 @@ def lowered_limits(session: Session, providers: Sequence[str], now: datetime) ->
     ]
 
 
-def refusals(session: Session, scope: Scope) -> list[Refusal]:
+def refusals(session: Session, scope: Scope) -> list[RefusedModel]:
     """Return failed calls whose reason applies to every call to their model."""
     kind = last_error()
     rows = session.execute(
@@ -539,4 +541,4 @@ def refusals(session: Session, scope: Scope) -> list[Refusal]:
         .group_by(t.Call.workflow, kind)
         .order_by(t.Call.workflow, kind)
     )
-    return [Refusal(*row) for row in rows]
+    return [RefusedModel(*row) for row in rows]

@@ -46,7 +46,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenExperiments:
     """The experiments of a sweep's name or an experiment's tag."""
 
     title: str
@@ -69,7 +69,7 @@ class Chosen:
         }
 
 
-def chosen(session: Session, name: str) -> Chosen:
+def chosen(session: Session, name: str) -> ChosenExperiments:
     """Return the selection of a sweep's name or an experiment's tag or number.
 
     Raises `StoreError` if there is neither, or both.
@@ -93,7 +93,7 @@ def chosen(session: Session, name: str) -> Chosen:
             f"{database_of(session)}",
         )
     rows = sweep_rows or tagged
-    return Chosen(
+    return ChosenExperiments(
         title=f"{'Sweep' if sweep_rows else 'Experiment'} {name}",
         experiments={row.id: row.tag for row in rows},
         windows=tuple(sorted({row.window_id for row in rows})),

@@ -261,7 +261,7 @@ def _marks() -> sa.ColumnElement[int]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CallTotals:
     """Judgements and probes of an experiment, under all its arms and whatever came of them.
 
     `cost` is that of their calls in US dollars; None where one is not known, as of simulated or
@@ -275,7 +275,7 @@ class Asked:
 
 def asked_of_experiments(
     session: Session, experiment_ids: Sequence[int], sweep: str
-) -> dict[int, Asked]:
+) -> dict[int, CallTotals]:
     """Return experiment id → what the sweep asked of it; without those that were asked nothing."""
     judged = sa.select(t.Arm.experiment_id, *_counted(t.Sample)).select_from(t.Sample)
     probed = (
@@ -300,7 +300,7 @@ def asked_of_experiments(
     for experiment, (count, cost) in judgements.items():
         more, price = probes.get(experiment, (0, 0))
         known = cost is not None and price is not None
-        found[experiment] = Asked(count, more, float(cost + price) if known else None)
+        found[experiment] = CallTotals(count, more, float(cost + price) if known else None)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.metrics.facets import ITEM, WORDING, Table, total_error
+from judge_gym.metrics.facets import ITEM, WORDING, FacetTable, total_error
 from judge_gym.report.tables import result_tables
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, latest_run, load_findings
@@ -44,7 +44,7 @@ def test_a_mean_over_wordings_has_its_total_error_beside_that_over_items(databas
     rows = lab.analyse()
 
     found = over_all(rows, "confidence", judge=ALPHA)
-    expected = total_error(Table((ITEM, WORDING), confidences))
+    expected = total_error(FacetTable((ITEM, WORDING), confidences))
     assert found.estimate == pytest.approx(confidences.mean())
     assert (found.lower, found.upper) == pytest.approx(expected.interval)
     assert found.df == pytest.approx(expected.df)

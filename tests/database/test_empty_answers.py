@@ -10,7 +10,13 @@ from sqlalchemy.orm import Session
 from judge_gym.lab import probing
 from judge_gym.lab.status import sweep_status
 from judge_gym.store import tables as t
-from judge_gym.store.cleaning import Empty, Kept, empty_answers, forget_failures, kept_failures
+from judge_gym.store.cleaning import (
+    EmptyAnswers,
+    Kept,
+    empty_answers,
+    forget_failures,
+    kept_failures,
+)
 from judge_gym.store.experiments import register_sweep
 from judge_gym.store.progress import judgements_by_kind
 from judge_gym.store.selecting import Selection
@@ -56,7 +62,7 @@ def test_empty_judgements_and_probes_are_made_again_and_stay_in_the_ledger(
             faulty.use_faults()
             assert kept() == [Kept("w3-scoring", "empty", 4)]
             status = study.change(lambda session: sweep_status(session, "both"))
-            assert status.empty == [Empty("sim/calm-1", 4, 0.0, 0)]
+            assert status.empty == [EmptyAnswers("sim/calm-1", 4, 0.0, 0)]
             (failed,) = study.change(
                 lambda session: judgements_by_kind(session, replicates, failed=True)
             ).items()
@@ -121,7 +127,10 @@ def test_empty_answers_are_counted_with_what_their_calls_cost(
         cost(study, mine[:2], "0.25")
         cost(study, [*mine[2:3], *theirs[:1]], None)
         found = study.change(lambda session: empty_answers(session, Selection(study.ids(tags))))
-        assert found == [Empty("sim/calm-1", 3, 0.5, 1), Empty("sim/high-1", 1, 0.0, 1)]
+        assert found == [
+            EmptyAnswers("sim/calm-1", 3, 0.5, 1),
+            EmptyAnswers("sim/high-1", 1, 0.0, 1),
+        ]
 
     judged(database, tmp_path, work)
 

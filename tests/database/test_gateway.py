@@ -27,7 +27,7 @@ from judge_gym.records.attempts import AT_MOST, in_place_of_text
 from judge_gym.records.calls import Answer, Call, Failure, Parameters
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
-from judge_gym.store.calls import Paid, Unread, cost_of, unread_of
+from judge_gym.store.calls import Paid, TruncatedPrompts, cost_of, unread_of
 from support.misbehaving import (
     Provider,
     Step,
@@ -764,6 +764,6 @@ def test_a_prompt_that_was_not_read_to_its_end_is_marked(
             words = {key: row.prompt_words for key, row in calls(engine).items()}
             assert words == {"words": 8000, "unspaced": 8125, "cjk": 5001, "whole": None}
             with Session(engine) as session:
-                assert unread_of(session, ids) == [Unread("real/m", 3, 2050, 8125)]
+                assert unread_of(session, ids) == [TruncatedPrompts("real/m", 3, 2050, 8125)]
 
     run(work())

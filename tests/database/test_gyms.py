@@ -11,10 +11,10 @@ from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.apply import ApplyGym, CodingContext, Strategy
 from judge_gym.gyms.base import Output
-from judge_gym.gyms.cleanup import CleanupGym, Pair, Policy
+from judge_gym.gyms.cleanup import CleanupCase, CleanupGym, Policy
 from judge_gym.gyms.evaluating import LoadedGym, ask, items_of, lacking, made, read_report
 from judge_gym.gyms.searching import full_text
-from judge_gym.gyms.writing import Source, Writer
+from judge_gym.gyms.writing import Writer, WritingCase
 from judge_gym.judges import load_judge
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
@@ -156,7 +156,7 @@ def written(
     gym = AbstractGym(
         name="x", corpus=folder / "c.jsonl", candidates=(writer,), judge=folder / "judge.yaml"
     )
-    cases = [Source(id="1", text="It rained."), Source(id="2", text="It snowed.")]
+    cases = [WritingCase(id="1", text="It rained."), WritingCase(id="2", text="It snowed.")]
 
     async def whole() -> tuple[Any, Provider]:
         async with (
@@ -215,7 +215,7 @@ def test_what_is_no_text_is_told_by_its_kind(
 def test_a_writer_stops_at_its_budget(database: str, tmp_path: Path) -> None:
     async def twice(runtime: Runtime, gym: LoadedGym) -> None:
         await asked(runtime, gym)
-        more = [*gym.cases, Source(id="3", text="It hailed.")]
+        more = [*gym.cases, WritingCase(id="3", text="It hailed.")]
         await asked(runtime, LoadedGym(gym.gym, gym.judge, more))
 
     with pytest.raises(BudgetExceededError, match="Candidate 'w' has exceeded its budget"):
@@ -247,9 +247,11 @@ def test_equal_decisions_are_judged_once_and_missing_ones_are_counted(
         ),
     )
     cases = [
-        Pair(id="same", learning="Retry uploads.", principle="Retry uploads.", truth="link"),
-        Pair(id="near", learning="Retry uploads.", principle="Retry downloads.", truth="create"),
-        Pair(id="open", learning="Print legends.", principle="Retry uploads."),
+        CleanupCase(id="same", learning="Retry uploads.", principle="Retry uploads.", truth="link"),
+        CleanupCase(
+            id="near", learning="Retry uploads.", principle="Retry downloads.", truth="create"
+        ),
+        CleanupCase(id="open", learning="Print legends.", principle="Retry uploads."),
     ]
 
     async def work() -> tuple[int, Any]:
@@ -284,7 +286,7 @@ def test_a_page_of_what_is_there_escapes_what_others_wrote(database: str, tmp_pa
         candidates=(Writer(name="<i>one</i>"), Writer(name="other")),
     )
     hostile = "<script>alert(1)</script>"
-    cases = [Source(id="<b>1</b>", text=hostile, given={"<i>one</i>": hostile})]
+    cases = [WritingCase(id="<b>1</b>", text=hostile, given={"<i>one</i>": hostile})]
 
     async def page() -> str:
         async with runtime_at(database, "http://127.0.0.1:9") as runtime:

@@ -12,7 +12,7 @@ from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME, attempt_error
 from judge_gym.records.calls import Failure, Request
 from judge_gym.store import tables as t
 from judge_gym.store.calls import outcomes_of
-from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
+from judge_gym.store.ledger import Closed, Ledger, LedgerRows, Sent, now
 from support.rig import (
     a_call,
     a_full_answer,
@@ -339,8 +339,8 @@ def test_rows_without_a_call_to_close_are_written(engine: sa.Engine) -> None:
         ledger = Ledger(engine)
         (one,) = await ledger.open([a_call("k")], "real")
         for _ in range(2):
-            await ledger.write(Derived([ready_rubric("r", one.id)]))
-        await ledger.write(Derived(no_rows(one.id, an_answer())))
+            await ledger.write(LedgerRows([ready_rubric("r", one.id)]))
+        await ledger.write(LedgerRows(no_rows(one.id, an_answer())))
 
     run(work())
     assert count(engine, t.Rubric) == 1

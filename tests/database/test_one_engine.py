@@ -31,7 +31,7 @@ from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.reviewing import review_all
 from judge_gym.panel.running import run_panel
 from judge_gym.questions.rubricer import RubricRequest
-from judge_gym.records.calls import Row
+from judge_gym.records.calls import DerivedRow
 from judge_gym.runtime import Runtime
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
@@ -524,7 +524,7 @@ def test_an_answer_reaches_its_row_in_few_frames(database: str, provider: str, n
     kind, depths = KINDS[name][0], []
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code is Row.__init__.__code__:
+        if event == "call" and frame.f_code is DerivedRow.__init__.__code__:
             depths.append(frames_between(frame, "ask"))
 
     async def work() -> None:

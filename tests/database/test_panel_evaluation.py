@@ -18,7 +18,7 @@ from judge_gym.panel import Anchor, Panel
 from judge_gym.panel.evaluating.evaluation import Evaluation, NothingToEvaluateError, evaluate
 from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.planning import plan_reviews
-from judge_gym.panel.evaluating.reviewing import Reviewed, prices_of, review_all
+from judge_gym.panel.evaluating.reviewing import PanelReviews, prices_of, review_all
 from judge_gym.planted.families import grader_of
 from judge_gym.report.panel import figure_rows, panel_evaluation_page, score_rows
 from judge_gym.simulator.server import serving
@@ -65,7 +65,7 @@ def panel() -> Panel:
 
 def reviewed(
     database: str, folder: Path, asked: Panel, documents: tuple[LabelledDocument, ...]
-) -> tuple[Reviewed, dict[int, float]]:
+) -> tuple[PanelReviews, dict[int, float]]:
     """Have simulated raters that know the true scores review these; one of them has a price."""
     known = folder / "known.jsonl"
     known.write_text(
@@ -76,7 +76,7 @@ def reviewed(
         )
     )
 
-    async def work() -> tuple[Reviewed, dict[int, float]]:
+    async def work() -> tuple[PanelReviews, dict[int, float]]:
         async with serving(known=known) as url, runtime_at(database, url) as plain:
             priced = {"lenient-1": Price(prompt=1, completion=0)}
             sim = plain.providers.by_name["sim"].model_copy(update={"prices": priced})
@@ -225,7 +225,7 @@ def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> N
     raters = (second.raters[0], silent, second.raters[2])
     states[1] = second.model_copy(update={"raters": raters})
     states[2] = None
-    found = evaluate(panel(), DOCUMENTS, Reviewed(states, None), {}, 0.1)
+    found = evaluate(panel(), DOCUMENTS, PanelReviews(states, None), {}, 0.1)
     assert dict(found.left_out) == {
         "d0": "ended in error: 1 of 3 raters gave a review",
         "d1": "without every review: rater_b: timeout: no answer",
@@ -236,7 +236,7 @@ def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> N
     # calls that the ledger no longer has: what they cost is not known
     assert "cost is not known" in found.policies[0].cost.reason
     with pytest.raises(NothingToEvaluateError, match=r"none of 24 .* 1 of 3 raters gave a review"):
-        evaluate(panel(), DOCUMENTS, Reviewed([states[0], *[None] * 23], None), {}, 0.1)
+        evaluate(panel(), DOCUMENTS, PanelReviews([states[0], *[None] * 23], None), {}, 0.1)
 
 
 def test_scores_of_items_that_no_rater_saw_are_counted(

@@ -17,7 +17,7 @@ from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
 from judge_gym.store.experiments import bundle_plans, bundles_of
-from judge_gym.store.progress import Progress, experiment_progress, sweep_progress
+from judge_gym.store.progress import WorkflowProgress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
 from support.misbehaving import answers, misbehaving, refuses
 from support.postgres import temporary_database
@@ -502,24 +502,24 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
         tags = study.register(experiment)
         await study.write_rubrics([other])
 
-        def progress() -> dict[str, Progress]:
+        def progress() -> dict[str, WorkflowProgress]:
             (ids,) = [study.ids(tags)]
             return study.change(lambda session: sweep_progress(session, ids))
 
         start = progress()
         assert {name: one.state for name, one in start.items()} == dict.fromkeys(start, "pending")
         assert start["w1-evidence"].total is None
-        assert start["w2-rubric"] == Progress(0, 1, 0)
+        assert start["w2-rubric"] == WorkflowProgress(0, 1, 0)
         await study.collect()
-        assert progress()["w1-evidence"] == Progress(0, 3, 0)
+        assert progress()["w1-evidence"] == WorkflowProgress(0, 3, 0)
         await study.make("cleaned")
         assert progress()["w1-evidence"].state == "complete"
         await study.write_rubrics([experiment])
-        assert progress()["w2-rubric"] == Progress(1, 1, 0)
+        assert progress()["w2-rubric"] == WorkflowProgress(1, 1, 0)
         missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
-        assert progress()["w3-scoring"] == Progress(0, 6, 0)
+        assert progress()["w3-scoring"] == WorkflowProgress(0, 6, 0)
         await judging.judge(study.runtime, missing.by_model["sim/calm-1"][:2])
-        assert progress()["w3-scoring"] == Progress(2, 6, 0)
+        assert progress()["w3-scoring"] == WorkflowProgress(2, 6, 0)
         assert progress()["w3-scoring"].state == "running"
         assert progress()["w4-swap"].state == "pending"
         await study.score(tags)
@@ -529,7 +529,7 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
         planned = missing_by(study.runtime, probing.plan_probing, tags)
         assert wanted == len(planned["sim/calm-1"])
         await study.probe(tags)
-        assert progress()["w5-probe"] == Progress(wanted, wanted, 0)
+        assert progress()["w5-probe"] == WorkflowProgress(wanted, wanted, 0)
         (experiment_id,) = study.ids(tags)
 
         def fail(session: Session) -> None:
@@ -546,7 +546,7 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
 
         study.change(fail)
         by_id = study.change(lambda session: experiment_progress(session, [experiment_id]))
-        assert by_id[experiment_id]["w3-scoring"] == Progress(6, 6, 3, 3)
+        assert by_id[experiment_id]["w3-scoring"] == WorkflowProgress(6, 6, 3, 3)
         assert by_id[experiment_id]["w3-scoring"].state == "complete with failures"
 
     simulated(database, tmp_path, 3, work)

@@ -15,7 +15,7 @@ from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean
-from judge_gym.store.progress import Progress, experiment_progress
+from judge_gym.store.progress import WorkflowProgress, experiment_progress
 from judge_gym.store.rubrics import SHAM
 from judge_gym.store.selecting import Selection
 from support.rig import run, runtime_at
@@ -184,8 +184,8 @@ def test_the_most_divergent_pair_is_chosen_on_items_that_are_not_swapped(
         assert missing_by(study.runtime, plan_swaps, tags, plan).by_model == {}
         ids = study.ids(tags)
         by_id = study.change(lambda session: experiment_progress(session, ids))
-        assert by_id[ids[1]]["w4-swap"] == Progress(24, 24, 0)
-        assert by_id[ids[0]]["w4-swap"] == Progress(0, 0, 0)
+        assert by_id[ids[1]]["w4-swap"] == WorkflowProgress(24, 24, 0)
+        assert by_id[ids[0]]["w4-swap"] == WorkflowProgress(0, 0, 0)
 
     simulated(database, tmp_path, 6, work)
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import ModelRules, Price, Provider, Providers
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, TokenChance
+from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Parameters, TokenChance
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
@@ -69,7 +69,7 @@ def a_full_answer(text: str = "answer", **changes: Any) -> Answer:
     return an_answer(text, **(given | changes))
 
 
-def ready_rubric(key: str, call_id: int, **changes: Any) -> Row:
+def ready_rubric(key: str, call_id: int, **changes: Any) -> DerivedRow:
     """A derived row: a usable rubric of two stages."""
     stage = {"label": "Some signs", "criteria": ["one", "two", "three"]}
     given = failed_rubric(key, call_id).values | {
@@ -80,12 +80,12 @@ def ready_rubric(key: str, call_id: int, **changes: Any) -> Row:
         "discriminability": 0.8,
         "critic_model": "real/m",
     }
-    return Row("rubrics", given | changes)
+    return DerivedRow("rubrics", given | changes)
 
 
-def failed_rubric(key: str, call_id: int) -> Row:
+def failed_rubric(key: str, call_id: int) -> DerivedRow:
     """A derived row: a rubric that failed."""
-    return Row(
+    return DerivedRow(
         "rubrics",
         {
             "key": key,
@@ -106,14 +106,14 @@ def failed_rubric(key: str, call_id: int) -> Row:
 def as_rubric(key: str) -> Any:
     """A derive function: an answer makes a usable rubric, a failure a failed one."""
 
-    def derive(call_id: int, outcome: Answer | Failure) -> Sequence[Row]:
+    def derive(call_id: int, outcome: Answer | Failure) -> Sequence[DerivedRow]:
         made = ready_rubric if isinstance(outcome, Answer) else failed_rubric
         return [made(key, call_id)]
 
     return derive
 
 
-def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[Row]:
+def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[DerivedRow]:
     """A derive function for calls from which nothing follows."""
     return ()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from deployments.cli.changing import works_on
-from judge_gym.store.selecting import Chosen
+from judge_gym.store.selecting import ChosenExperiments
 from support.command_line import REPOSITORY
 
 STUDY = str(REPOSITORY / "deployments" / "studies" / "weekly" / "study.yaml")
@@ -29,6 +29,6 @@ def test_a_study_belongs_to_the_sweeps_of_its_periods(
     given: dict[str, Any], first_day: str, belongs: bool
 ) -> None:
     sweep = f"valmora-weekly-{first_day}"
-    chosen = Chosen(title=sweep, experiments={}, windows=(), sweep=sweep)
+    chosen = ChosenExperiments(title=sweep, experiments={}, windows=(), sweep=sweep)
     meant_for = datetime(2026, 2, 4, 12, tzinfo=UTC)
     assert works_on({"file": STUDY, **given}, chosen, sweep, meant_for) == belongs

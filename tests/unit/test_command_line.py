@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import typer
 
-from deployments.bootstrap import Step
+from deployments.bootstrap import BootstrappedObject
 from deployments.cli.app import app, main
 from deployments.cli.database import summary
-from deployments.cli.doctor import Finding, State, print_findings
+from deployments.cli.doctor import DoctorLine, State, print_findings
 from deployments.cli.schemas import KINDS
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.errors import ConfigError, JudgeGymError, StoreError
@@ -62,11 +62,11 @@ def test_the_doctor_prints_problems_first_and_settings_when_asked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     findings = [
-        Finding("python", "3.11.9"),
-        Finding("setting workers", "4, from default", state=State.SETTING),
-        Finding("key of spare", "not set", state=State.UNUSED),
-        Finding("key of vault", "not set, used by a.yaml", "Set VAULT_API_KEY.", State.MISSING),
-        Finding("database", "does not answer", "Start it.", State.BROKEN),
+        DoctorLine("python", "3.11.9"),
+        DoctorLine("setting workers", "4, from default", state=State.SETTING),
+        DoctorLine("key of spare", "not set", state=State.UNUSED),
+        DoctorLine("key of vault", "not set, used by a.yaml", "Set VAULT_API_KEY.", State.MISSING),
+        DoctorLine("database", "does not answer", "Start it.", State.BROKEN),
     ]
     print_findings(findings, with_settings=False)
     lines = capsys.readouterr().out.splitlines()
@@ -97,7 +97,7 @@ def test_the_doctor_names_each_check_as_it_is_made_and_prints_json(tmp_path: Pat
 def test_a_stopped_doctor_says_what_it_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def settings() -> Iterator[Finding]:
+    def settings() -> Iterator[DoctorLine]:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("deployments.cli.doctor._settings", settings)
@@ -110,11 +110,11 @@ def test_a_stopped_doctor_says_what_it_checked(
 
 def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
     steps = [
-        Step("work pool judge-gym (process)", "created"),
-        Step("limit tag:provider:sim: 2 at once", "created"),
-        Step("deployment sweep/default", "created"),
-        Step("deployment sweep/demo", "changed"),
-        Step("deployment panel/default", "unchanged"),
+        BootstrappedObject("work pool judge-gym (process)", "created"),
+        BootstrappedObject("limit tag:provider:sim: 2 at once", "created"),
+        BootstrappedObject("deployment sweep/default", "created"),
+        BootstrappedObject("deployment sweep/demo", "changed"),
+        BootstrappedObject("deployment panel/default", "unchanged"),
     ]
     assert summary(steps) == ("1 deployment created, 2 other objects created, 1 deployment changed")
     assert summary(steps[-1:]) == "nothing changed"

@@ -9,7 +9,7 @@ from judge_gym.analysis.data import select
 from judge_gym.analysis.figures.pairs import pair_figures
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
-from judge_gym.analysis.truths import Truth, parts_of, truth_of
+from judge_gym.analysis.truths import KnownTruth, parts_of, truth_of
 from judge_gym.metrics.accuracy import (
     cohens_kappa,
     control_error,
@@ -130,7 +130,7 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
 
 
 def _accuracy(
-    group: Group, number: int, truth: Truth, scope: Mapping[str, str]
+    group: Group, number: int, truth: KnownTruth, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
     experiment = group.judges[number].experiment
     # Answers of a recorded judge cannot be collected again: it is right or wrong on all of them.
@@ -157,7 +157,7 @@ def _accuracy(
         yield from _against_index(has_truth, truth.index)
 
 
-def _letter_calibration(group: Group, number: int, truth: Truth) -> Iterator[Estimate]:
+def _letter_calibration(group: Group, number: int, truth: KnownTruth) -> Iterator[Estimate]:
     _, rows = select(group.data.samples, [group.own_arms[number]])
     item = np.searchsorted(group.items, rows.item)
     known = (truth.stage[item] > 0) & np.isfinite(rows.letter_probability)

@@ -23,7 +23,7 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast, unpaired_contrast
 from judge_gym.metrics.ranking import (
-    ControlledPair,
+    AxisDifference,
     concept_correlations,
     controlled_pair,
     pool_pairs,
@@ -464,7 +464,7 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
         yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
 
 
-def _controlled(data: SweepData, pair: AxisPair, measure: _Measure) -> ControlledPair:
+def _controlled(data: SweepData, pair: AxisPair, measure: _Measure) -> AxisDifference:
     before, after = _both(data, pair, measure)
     axis, start, end = _change(pair.scope)
     rng = generator_of(f"axis_effect{measure.suffix}", pair.scope)

@@ -146,7 +146,7 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _JudgedItems:
     """What a judge says of a group's items: shares of the stages, and where it says anything."""
 
     shares: FloatArray
@@ -168,7 +168,7 @@ def corrections(group: Group) -> Iterator[ResultRow]:
     """Yield the corrected figures of each judge with labels of a part of its items."""
     shares, present = pignistic(group.own)
     for number, judge in enumerate(group.judges):
-        judged = _Judged(shares[number], present[number])
+        judged = _JudgedItems(shares[number], present[number])
         for known in _known(group, number):
             labelled = known.labelled & judged.present
             others = judged.present & ~known.labelled
@@ -199,7 +199,7 @@ def _known(group: Group, number: int) -> Iterator[_Known]:
 
 
 def _figures(
-    group: Group, known: _Known, judged: _Judged
+    group: Group, known: _Known, judged: _JudgedItems
 ) -> Iterator[tuple[Estimate, dict[str, str]]]:
     every = np.ones(len(group.items), dtype=np.bool_)
     expert, judge = _scores(known.shares), _scores(judged.shares)
@@ -226,7 +226,7 @@ def _figures(
 
 
 def _differences(
-    group: Group, known: _Known, judged: _Judged, expert: FloatArray, judge: FloatArray
+    group: Group, known: _Known, judged: _JudgedItems, expert: FloatArray, judge: FloatArray
 ) -> Iterator[tuple[Estimate, dict[str, str]]]:
     """Yield the difference of each two categories of items, such as the systems that made them."""
     systems = {
@@ -272,14 +272,14 @@ def _planned(labelled: Labelled, n_stages: int) -> Iterator[tuple[Estimate, dict
 
 
 def _part(
-    known: _Known, judged: _Judged, expert: FloatArray, judge: FloatArray, chosen: BoolArray
+    known: _Known, judged: _JudgedItems, expert: FloatArray, judge: FloatArray, chosen: BoolArray
 ) -> Labelled:
     labelled = known.labelled & judged.present & chosen
     others = judged.present & ~known.labelled & chosen
     return Labelled(expert[labelled], judge[labelled], judge[others])
 
 
-def _screened(known: _Known, judged: _Judged, stage: int, chosen: BoolArray) -> Screened:
+def _screened(known: _Known, judged: _JudgedItems, stage: int, chosen: BoolArray) -> Screened:
     """Return how a judge marks a stage; an item on which people are split in half is left out."""
     marks = judged.shares[:, stage]
     labels = np.where(known.labelled, known.shares[:, stage], 0.5)

@@ -9,7 +9,7 @@ import numpy as np
 from judge_gym.analysis.data import SweepData, select
 from judge_gym.analysis.groups import Group, result_row
 from judge_gym.analysis.registry import DESIGN_EFFECT, Column, Figure, FigureTable
-from judge_gym.analysis.truths import Truth, known_truth
+from judge_gym.analysis.truths import KnownTruth, known_truth
 from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
     both_orders_correct,
@@ -164,7 +164,7 @@ TABLES = (
 
 
 def pair_figures(
-    group: Group, number: int, truth: Truth, scope: Mapping[str, str]
+    group: Group, number: int, truth: KnownTruth, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
     """Yield the figures of pairs judged in both orders, on all that this judge was given.
 

@@ -150,7 +150,7 @@ TABLES = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LabelComparison:
     """How labels are compared: the score and epsilon of the alternative annotator test.
 
     `values` are the numbers of the labels, one each; None where they have no order.
@@ -162,7 +162,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class BesidePeople:
+class PeopleFigures:
     """The figures of a judge beside people."""
 
     test: AlternativeAnnotator
@@ -175,8 +175,8 @@ class BesidePeople:
 
 
 def beside_people(
-    people: Verdicts, judge: Verdicts, how: Comparison, rng: np.random.Generator
-) -> BesidePeople:
+    people: Verdicts, judge: Verdicts, how: LabelComparison, rng: np.random.Generator
+) -> PeopleFigures:
     """Return the figures of one judge; people and judge number items alike."""
     sets, (given, judged) = labels_of(people, judge)
     alignment = overlap(sets)
@@ -196,7 +196,7 @@ def beside_people(
             "0-1 scale",
         )
         distances += [by_order.distance, by_order.excess]
-    return BesidePeople(test, (*distances, _belief_distance(people, judge)))
+    return PeopleFigures(test, (*distances, _belief_distance(people, judge)))
 
 
 def _belief_distance(people: Verdicts, judge: Verdicts) -> Estimate:
@@ -209,7 +209,7 @@ def _belief_distance(people: Verdicts, judge: Verdicts) -> Estimate:
     return replace(belief_distance(cell_masses(both)).overall, metric=metric)
 
 
-def of_data_set(given: Annotations) -> Iterator[tuple[str, BesidePeople]]:
+def of_data_set(given: Annotations) -> Iterator[tuple[str, PeopleFigures]]:
     """Yield each judge of a data set beside its people, by name.
 
     Seeded by the names of set and judge, so that the same file gives the same figures.
@@ -218,7 +218,7 @@ def of_data_set(given: Annotations) -> Iterator[tuple[str, BesidePeople]]:
     people, judges = given.of_kind("person"), given.of_kind("judge")
     numbers = [as_number(label) for label in given.labels]
     ordered = given.described.score == "neg_rmse" and None not in numbers
-    how = Comparison(
+    how = LabelComparison(
         given.described.score,
         given.described.epsilon,
         np.array(numbers, dtype=np.float64) if ordered else None,
@@ -269,7 +269,7 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
         alpha = krippendorff_alpha(people, group.rng(metric, people=given.name))
         yield group.row(replace(alpha, metric=metric), group.own_arms, people=given.name)
         values = np.arange(1.0, group.n_stages + 1)
-        how = Comparison(given.score, given.epsilon, values)
+        how = LabelComparison(given.score, given.epsilon, values)
         for number in judged:
             scope = {"judge": group.judges[number].model, "people": given.name}
             rng = group.rng("beside_people", **scope)

@@ -19,7 +19,7 @@ from judge_gym.metrics.decomposition import (
     polarization_parts,
 )
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.presentation import Arm as Kind
+from judge_gym.metrics.presentation import SwapArm as Kind
 from judge_gym.metrics.presentation import swap_sensitivity, verdict_change, verdict_shift
 from judge_gym.store.results import ResultRow
 

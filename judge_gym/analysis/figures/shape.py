@@ -7,7 +7,7 @@ import numpy as np
 
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
-from judge_gym.analysis.truths import Truth, truth_of
+from judge_gym.analysis.truths import KnownTruth, truth_of
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import (
     FloatArray,
@@ -209,7 +209,7 @@ def _regime(group: Group, number: int, readable: Readable) -> tuple[str, Estimat
 def _reference(group: Group, number: int) -> FloatArray:
     """Return where each item stands in [0, 1]: as is known, else by the other judges' mean."""
     truth = truth_of(group, number)
-    if isinstance(truth, Truth):
+    if isinstance(truth, KnownTruth):
         return np.where(truth.stage > 0, truth.index, np.nan)
     others = [other for other in group.present if other != number]
     reference = np.full(len(group.items), np.nan)

@@ -28,7 +28,7 @@ from judge_gym.metrics.facets import (
 )
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
-from judge_gym.store.sweep_data import Asked
+from judge_gym.store.sweep_data import CallTotals
 
 TABLES = (
     FigureTable(
@@ -201,7 +201,7 @@ def _scored(same: Sequence[Group]) -> _Scored:
     )
 
 
-def _bought(step: NextStep, asked: Sequence[Asked], n: int) -> Iterator[Estimate]:
+def _bought(step: NextStep, asked: Sequence[CallTotals], n: int) -> Iterator[Estimate]:
     """Yield the levels of a facet that reach the target, and what they add to ask and to pay.
 
     In proportion to what the judges were asked, whether or not it could be read: every item, arm
@@ -239,7 +239,7 @@ def _bought(step: NextStep, asked: Sequence[Asked], n: int) -> Iterator[Estimate
             yield Estimate(metric, value, None, None, n, 0, method=method, unit=unit)
 
 
-def _total_cost(asked: Sequence[Asked]) -> float | None:
+def _total_cost(asked: Sequence[CallTotals]) -> float | None:
     costs = [one.cost for one in asked if one.cost is not None]
     return sum(costs) if len(costs) == len(asked) else None
 

@@ -10,7 +10,7 @@ AXES = ("randomize_labels",)
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelDisplay:
     randomize: bool
     stages: int
     pairs: bool = False
@@ -33,6 +33,6 @@ class Labels:
         return letters
 
 
-def resolve(experiment: Experiment) -> Labels:
+def resolve(experiment: Experiment) -> LabelDisplay:
     pairs = experiment.task_type == "pairs"
-    return Labels(experiment.randomize_labels, experiment.scale_size, pairs)
+    return LabelDisplay(experiment.randomize_labels, experiment.scale_size, pairs)

@@ -11,8 +11,8 @@ from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
 from judge_gym.calibration.monotonicity import (
-    Curve,
     Effect,
+    SeverityCurve,
     curve_checks,
     effect_checks,
     severity_means,
@@ -180,7 +180,7 @@ class _Judged:
 
     scores: Scores
     means: Mapping[str, float]
-    curves: list[Curve]
+    curves: list[SeverityCurve]
     labelled: Labelled
     people: tuple[FloatArray, FloatArray]
     """People's labels of the texts, people x texts, and the judge's scores, NaN without one."""
@@ -358,7 +358,7 @@ def _curve(
     means: Mapping[str, float],
     design: CalibrationDesign,
     named: tuple[str, Expectation],
-) -> Curve:
+) -> SeverityCurve:
     """Return the mean points of the items that have a score at every severity."""
     name, expectation = named
     graded = [s for s in design.severities if (name, s) in texts.changed]
@@ -371,7 +371,7 @@ def _curve(
                 by_item[text.original].append(means[text.item.key])
     complete = [row for row in by_item.values() if len(row) == 1 + len(graded)]
     points = np.array(complete, dtype=np.float64).reshape(len(complete), 1 + len(graded))
-    return Curve(name, expectation, np.array([0.0, *graded]), points)
+    return SeverityCurve(name, expectation, np.array([0.0, *graded]), points)
 
 
 def _pairs(

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.budgeting import budget_warning, spender_of
 from judge_gym.calibration.checks import Check
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.escalating import Asked, PolicyFigures, policies
+from judge_gym.calibration.escalating import MeasuredJudge, PolicyFigures, policies
 from judge_gym.design.experiment import family_of
 from judge_gym.errors import StoreError
 from judge_gym.judges import Judge, ModelJudge
@@ -219,9 +219,9 @@ def _asked(
     truths: FloatArray,
     cost: Sequence[float],
     near: float,
-) -> Asked:
+) -> MeasuredJudge:
     means = np.array([np.mean(run) for run in runs])
-    return Asked(
+    return MeasuredJudge(
         judge=judge.name,
         family=family_of(judge.model) if isinstance(judge, ModelJudge) else judge.answered_by,
         answer=bin_of(means).astype(np.float64),

@@ -31,7 +31,7 @@ from judge_gym.questions.perturber import (
     perturb_prompt,
     read_rewritten,
 )
-from judge_gym.records.calls import Answer, Call, Parameters, Row
+from judge_gym.records.calls import Answer, Call, DerivedRow, Parameters
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import judges as store
@@ -141,7 +141,7 @@ def _end(
         "call_ids": [turn.call_id for turn in turns],
         "simulated": wanted.simulated or any_simulated(turns),
     }
-    return End(status, (Row("perturbed_texts", values),))
+    return End(status, (DerivedRow("perturbed_texts", values),))
 
 
 def _made(original: str, row: store.StoredPerturbation) -> Made:

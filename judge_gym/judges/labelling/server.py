@@ -16,7 +16,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.formats import figure
 from judge_gym.http_guards import (
     LOOPBACK,
-    Refused,
+    RequestRefused,
     check_host,
     check_origin,
     page_response,
@@ -92,12 +92,12 @@ class _Served:
                 check_origin(request)
             response: web.StreamResponse = await handler(request)
             return response
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused.response
         except web.HTTPException as error:
             return refused_by_aiohttp(error, _REMEDIES).response
         except JudgeGymError as error:
-            return Refused(422, error.message, error.remedy).response
+            return RequestRefused(422, error.message, error.remedy).response
 
     async def page(self, _: web.Request) -> web.Response:
         nonce = secrets.token_urlsafe(16)
@@ -113,7 +113,7 @@ class _Served:
         asked = await _read(request)
         drawn = self.labelling.next(asked.annotator, asked.skipped)
         if drawn is None or drawn.item.key != asked.item:
-            raise Refused(
+            raise RequestRefused(
                 409, "Another item is next, since this one was labelled elsewhere.",
                 "Reload the page.",
             )  # fmt: skip
@@ -176,4 +176,4 @@ async def _read(request: web.Request) -> _Asked:
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"])) or "body"
-        raise Refused(422, f"{where}: {fault['msg']}.", "Reload the page.") from None
+        raise RequestRefused(422, f"{where}: {fault['msg']}.", "Reload the page.") from None

@@ -41,7 +41,7 @@ CALLS_A_JUDGEMENT = 2.1
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PlannedComparison:
     """Figures of one hypothesis in one scope, each decided over all levels of its `facets`.
 
     `families` numbers the family of each judge. `figures` counts the figures: one across judges,
@@ -93,7 +93,7 @@ class Comparison:
         return round(items * (self.item_calls + replicates * self.judgements * CALLS_A_JUDGEMENT))
 
 
-def comparisons(sweep: Sweep) -> list[Comparison]:
+def comparisons(sweep: Sweep) -> list[PlannedComparison]:
     """Return what a sweep compares: its plan's primary outcomes, or H1 to H3 without a plan.
 
     Raises `ConfigError` when the power of none of them can be simulated.
@@ -181,7 +181,9 @@ def in_words(facet: str) -> str:
     return facet.replace("_", " ")
 
 
-def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) -> float:
+def level(
+    compared: Sequence[PlannedComparison], comparison: PlannedComparison, alpha: float
+) -> float:
     """Return the level of a figure's test: for primary figures the strictest step of Holm."""
     members = sum(other.figures for other in compared if other.primary)
     return alpha / members if comparison.primary else alpha
@@ -202,7 +204,7 @@ def _of_hypothesis(
     hypothesis: Hypothesis,
     experiments: Sequence[Experiment],
     documents: _Documents,
-) -> Iterator[Comparison]:
+) -> Iterator[PlannedComparison]:
     # The simulated verdicts are single stages.
     single = [experiment for experiment in experiments if experiment.scoring_method != "subset"]
     for group in _peers(hypothesis, single):
@@ -248,7 +250,7 @@ def _families(group: Sequence[Experiment]) -> list[str]:
 
 def _across(
     sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
-) -> Iterator[Comparison]:
+) -> Iterator[PlannedComparison]:
     judges = group.judges
     names = sorted({experiment.family for experiment in judges})
     by_judge = hypothesis.key == "H2"
@@ -263,7 +265,7 @@ def _across(
 
 def _swaps(
     sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
-) -> Iterator[Comparison]:
+) -> Iterator[PlannedComparison]:
     """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
     plan, judges, judgements = sweep.swap, group.judges, 3 * group.times
     if plan is None or not plan.sham or judges[0].rubric.kind != "own":
@@ -300,7 +302,7 @@ def _comparison(
     figures: int,
     judgements: int,
     kept: float = 1.0,
-) -> Comparison:
+) -> PlannedComparison:
     judges, plan = group.judges, sweep.plan
     first = judges[0]
     by_library = ["cleaned"] if settings().cleaner == "library" else []
@@ -316,7 +318,7 @@ def _comparison(
     alone = [name for name in sweep.facets if name not in group.facets]
     scope = {**scope, **{name: str(getattr(first, name)) for name in alone}}
     primary_scope = {**scope, "country": first.country}
-    return Comparison(
+    return PlannedComparison(
         hypothesis, margin, tuple(scope.items()), tuple(primary_scope.items()), design, families,
         figures, tuple(group.facets.items()),
         item_calls=len(views) * first.documents_together, judgements=judgements,

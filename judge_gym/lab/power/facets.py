@@ -12,7 +12,7 @@ from judge_gym.metrics.facets import (
     JUDGE,
     WORDING,
     FacetCells,
-    Table,
+    FacetTable,
     complete_table,
     facet_components,
 )
@@ -50,11 +50,11 @@ def facet_trials(truth: FacetTruth, seed: int) -> Iterator[Trial]:
         yield from _votes(truth, seed)
 
 
-def _over_judges(data: DrawnFacets, means: Table) -> Table:
+def _over_judges(data: DrawnFacets, means: FacetTable) -> FacetTable:
     """Return the means over these judges, less their own effects: the planted mean is 0."""
     block, (_, judges, _) = complete_table(means)
     values = block.values.mean(axis=1) - data.judge_effects[judges].mean()
-    return Table((ITEM, WORDING), values)
+    return FacetTable((ITEM, WORDING), values)
 
 
 def _votes(truth: FacetTruth, seed: int) -> Iterator[Trial]:

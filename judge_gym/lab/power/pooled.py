@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.facets import ITEM, Table, complete_table, total_error
+from judge_gym.metrics.facets import ITEM, FacetTable, complete_table, total_error
 
 
-def pooled(metric: str, table: Table) -> Estimate:
+def pooled(metric: str, table: FacetTable) -> Estimate:
     """Return the mean over a table's items and facets, all of them random."""
     block, _ = complete_table(table)
     total = total_error(block)
@@ -40,4 +40,4 @@ def pooled_over_levels(
         shape[axis] = size
         values = values + sd * rng.normal(size=size).reshape(shape)
     names = (ITEM, *(f"facet {number}" for number in range(len(levels))))
-    return pooled(estimates[0].metric, Table(names, values))
+    return pooled(estimates[0].metric, FacetTable(names, values))

@@ -58,7 +58,7 @@ from judge_gym.metrics.polarization import (
     measure_polarization,
 )
 from judge_gym.metrics.presentation import (
-    Arm,
+    SwapArm,
     label_bias,
     position_bias,
     swap_sensitivity,
@@ -160,7 +160,7 @@ def _combinations(data: StudyData, rng: np.random.Generator) -> Sequence[Estimat
 def _swaps(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
     return (
         swap_sensitivity(data.own_probes, data.swap_probes, rng),
-        swap_sensitivity(data.own_probes, data.sham_probes, rng, Arm.SHAM),
+        swap_sensitivity(data.own_probes, data.sham_probes, rng, SwapArm.SHAM),
         verdict_shift(data.own, data.swap, rng),
         verdict_change(data.own, data.swap, rng, permutations=PERMUTATIONS),
     )

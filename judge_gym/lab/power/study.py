@@ -104,7 +104,7 @@ def _displays(data: DrawnData) -> Displays:
 
 
 @dataclass(frozen=True)
-class Rate:
+class SimulatedShare:
     """A share of simulated data sets; `share` is None without any."""
 
     count: int
@@ -138,7 +138,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Question:
+class PowerQuestion:
     """A hypothesis (its key), its claim, the true value of its figure, and the test's level."""
 
     hypothesis: str
@@ -152,7 +152,7 @@ class Power:
     """How often a design supports the claim; `reason` says why that is unknown, else empty."""
 
     design: StudyDesign
-    rate: Rate
+    rate: SimulatedShare
     reason: str = ""
 
 
@@ -232,7 +232,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PowerAnswer:
     """The power of a setting, and the fewest items that bring it to `WANTED` (None: beyond reach).
 
     `fewest` keeps the replicates, `fewest_doubled` has twice as many. `components` are those of
@@ -245,7 +245,7 @@ class Answer:
     components: Components | None
 
 
-def answer(question: Question, setting: Setting, seeds: Sequence[int]) -> Answer:
+def answer(question: PowerQuestion, setting: Setting, seeds: Sequence[int]) -> PowerAnswer:
     """Return the power of this setting, and the items needed with as many or twice the replicates.
 
     The judges are planted once, for this setting's replicates: P - P0 of the same judges grows
@@ -253,12 +253,12 @@ def answer(question: Question, setting: Setting, seeds: Sequence[int]) -> Answer
     """
     truth = planted_truth(question.hypothesis, question.value, setting)
     if isinstance(truth, str):
-        return Answer(Power(setting.design, Rate(0, 0), truth), None, None, None)
+        return PowerAnswer(Power(setting.design, SimulatedShare(0, 0), truth), None, None, None)
     doubled = replace(
         setting, design=replace(setting.design, replicates=2 * setting.design.replicates)
     )
     now, with_doubled = (power(question, truth, each, seeds) for each in (setting, doubled))
-    return Answer(
+    return PowerAnswer(
         now,
         items_needed(question, truth, setting, seeds, now),
         items_needed(question, truth, doubled, seeds, with_doubled),
@@ -266,15 +266,15 @@ def answer(question: Question, setting: Setting, seeds: Sequence[int]) -> Answer
     )
 
 
-def power(question: Question, truth: Truth, setting: Setting, seeds: Sequence[int]) -> Power:
+def power(question: PowerQuestion, truth: Truth, setting: Setting, seeds: Sequence[int]) -> Power:
     """Return how often the claim is supported, at the question's level, for this truth."""
     supported = 0
     for seed in seeds:
         estimate = _decided(question.hypothesis, truth, setting, seed)
         if estimate.estimate is None:
-            return Power(setting.design, Rate(0, 0), estimate.reason)
+            return Power(setting.design, SimulatedShare(0, 0), estimate.reason)
         supported += _supports(estimate, question)
-    return Power(setting.design, Rate(supported, len(seeds)))
+    return Power(setting.design, SimulatedShare(supported, len(seeds)))
 
 
 def _decided(hypothesis: str, truth: Truth, setting: Setting, seed: int) -> Estimate:
@@ -298,7 +298,7 @@ def _decided(hypothesis: str, truth: Truth, setting: Setting, seed: int) -> Esti
 
 
 def items_needed(
-    question: Question, truth: Truth, setting: Setting, seeds: Sequence[int], start: Power
+    question: PowerQuestion, truth: Truth, setting: Setting, seeds: Sequence[int], start: Power
 ) -> Power | None:
     """Return the design with the fewest items that has the power `WANTED`, or None.
 
@@ -321,7 +321,7 @@ def items_needed(
     return min(enough, key=lambda each: each.design.items, default=None)
 
 
-def _most_power(question: Question, setting: Setting) -> float:
+def _most_power(question: PowerQuestion, setting: Setting) -> float:
     """Return the power with any number of items: that which the levels of facets leave."""
     if not setting.facet_sd:
         return 1.0
@@ -381,7 +381,7 @@ def _components(truth: Truth, design: StudyDesign) -> Components | None:
     return Components(variances.terms[ITEM, JUDGE], variances.replicate)
 
 
-def _supports(estimate: Estimate, question: Question) -> bool:
+def _supports(estimate: Estimate, question: PowerQuestion) -> bool:
     """Whether the estimate lies in the claim's region, and beyond its margin at the level."""
     p, claim = p_at_margin(estimate, question.claim), question.claim
     low, high = claim.region
@@ -389,7 +389,7 @@ def _supports(estimate: Estimate, question: Question) -> bool:
     return p is not None and inside and p < question.level
 
 
-def _guess(last: Power, question: Question) -> int:
+def _guess(last: Power, question: PowerQuestion) -> int:
     """Return the items at which the power would be `WANTED`, the statistic being normal."""
     from scipy.special import ndtri
 
@@ -418,7 +418,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PricedDesign:
     """One choice of items and replicates, with its standard error and its price."""
 
     items: int
@@ -428,10 +428,10 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Decision:
+class DesignAdvice:
     """The plans compared, the best number of replicates at any budget, and the advice."""
 
-    plans: tuple[Plan, ...]
+    plans: tuple[PricedDesign, ...]
     best_replicates: float | None
     advice: str
 
@@ -451,7 +451,7 @@ def decision_study(
     judges: int,
     items: Sequence[int],
     replicates: Sequence[int],
-) -> Decision:
+) -> DesignAdvice:
     """Return every combination of items and replicates, and what to buy next from the smallest.
 
     Generalizability theory (Brennan 2001): the error of a mean falls with items in every part,
@@ -462,21 +462,21 @@ def decision_study(
     """
     per_replicate = judges * costs.judgement
 
-    def plan(n: int, r: int) -> Plan:
+    def plan(n: int, r: int) -> PricedDesign:
         cost = n * (costs.item + r * per_replicate)
-        return Plan(n, r, standard_error(components, n, r), cost)
+        return PricedDesign(n, r, standard_error(components, n, r), cost)
 
     noise, judge_item = max(0.0, components.replicate), max(0.0, components.judge_item)
     best = None
     if judge_item > EPSILON:
         best = (costs.item / per_replicate * noise / judge_item) ** 0.5
     plans = tuple(plan(n, r) for n in items for r in replicates)
-    return Decision(
+    return DesignAdvice(
         plans, best, _advice(components, costs, judges, plan(min(items), min(replicates)))
     )
 
 
-def _advice(components: Components, costs: Costs, judges: int, now: Plan) -> str:
+def _advice(components: Components, costs: Costs, judges: int, now: PricedDesign) -> str:
     """Compare one more replicate of every item with the items that the same money buys."""
     extra = now.items * judges * costs.judgement
     added = extra / (costs.item + now.replicates * judges * costs.judgement)

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from judge_gym.lab.power.study import Rate
+from judge_gym.lab.power.study import SimulatedShare
 from judge_gym.metrics.estimate import Estimate
 
 NOMINAL = (0.93, 0.97)
@@ -60,7 +60,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Summary:
+class MetricTrials:
     """One metric under one truth over seeds.
 
     `coverage` counts the intervals that hold the planted value, `rejected` the tests that reject
@@ -74,8 +74,8 @@ class Summary:
     null: bool | None
     mean: float | None
     missing: int
-    coverage: Rate
-    rejected: Rate
+    coverage: SimulatedShare
+    rejected: SimulatedShare
 
     @property
     def misses(self) -> tuple["Miss", ...]:
@@ -139,7 +139,7 @@ def exploratory() -> Mapping[str, Exploratory]:
     }
 
 
-def summarise(trials: Iterable[Trial]) -> list[Summary]:
+def summarise(trials: Iterable[Trial]) -> list[MetricTrials]:
     """Return a summary per truth and metric, in the order they first appear; 200 seeds advised."""
     grouped: dict[tuple[str, str], list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -147,18 +147,18 @@ def summarise(trials: Iterable[Trial]) -> list[Summary]:
     return [_summary(members) for members in grouped.values()]
 
 
-def _summary(trials: Sequence[Trial]) -> Summary:
+def _summary(trials: Sequence[Trial]) -> MetricTrials:
     values = [value for trial in trials if (value := trial.estimate.estimate) is not None]
     covers = [trial.covers for trial in trials if trial.covers is not None]
     rejects = [trial.rejects for trial in trials if trial.rejects is not None]
     first = trials[0]
-    return Summary(
+    return MetricTrials(
         first.truth,
         first.metric,
         first.planted,
         first.null,
         float(np.mean(values)) if values else None,
         len(trials) - len(values),
-        Rate(sum(covers), len(covers)),
-        Rate(sum(rejects), len(rejects)),
+        SimulatedShare(sum(covers), len(covers)),
+        SimulatedShare(sum(rejects), len(rejects)),
     )

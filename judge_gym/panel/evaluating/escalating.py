@@ -26,7 +26,7 @@ AS_FILED = "as the panel's file says"
 
 
 @dataclass(frozen=True)
-class PolicyFigures:
+class PanelPolicy:
     """A policy: its error, what it asks and costs a document, and what that is less than all.
 
     `saved_reviews` and `saved_cost` are shares of those of asking all, `loss` its error less that
@@ -51,7 +51,7 @@ class _Others:
     scores: FloatArray
     truth: FloatArray
     scale: FloatArray
-    record: pooling.Record
+    record: pooling.KnownErrors
 
     def error(self, raters: Sequence[int]) -> FloatArray:
         """Return the absolute error of each document, for the pooled score of these raters."""
@@ -70,7 +70,7 @@ class _Others:
 
 def policies(
     scored: Scored, prices: FloatArray, error_price: float, filed: Escalation | None = None
-) -> list[PolicyFigures]:
+) -> list[PanelPolicy]:
     """Return the figures of each policy, from asking one rater to asking all, and of the `filed`.
 
     `scored` has one unit per document; `prices` is documents x raters, what each review cost in
@@ -165,7 +165,7 @@ def _order(
 
 
 def _pooled(
-    scores: FloatArray, raters: Sequence[int], scale: FloatArray, record: pooling.Record
+    scores: FloatArray, raters: Sequence[int], scale: FloatArray, record: pooling.KnownErrors
 ) -> FloatArray:
     among: IntArray = np.array(raters, dtype=np.int64)
     return pooling.weighted(scores[:, among], scale, record.of(among))
@@ -179,7 +179,7 @@ def _figures(
     scored: Scored,
     prices: FloatArray,
     error_price: float,
-) -> PolicyFigures:
+) -> PanelPolicy:
     n = len(final_scores)
     errors, errors_of_all = np.abs(final_scores - scored.truth), np.abs(by_all - scored.truth)
     costs, reviews = (was_asked * prices).sum(axis=1), was_asked.sum(axis=1).astype(np.float64)
@@ -189,7 +189,7 @@ def _figures(
         if most.any()
         else not_estimable("saved_cost", "the reviews cost nothing", n=n, n_items=n)
     )
-    return PolicyFigures(
+    return PanelPolicy(
         name,
         mean_over_items("absolute_error", errors, n=n, unit=UNIT, bounds=NOT_NEGATIVE),
         mean_over_items("reviews", reviews, n=n, unit="reviews", bounds=(1.0, was_asked.shape[1])),
@@ -218,11 +218,11 @@ def _obstacle(scored: Scored, prices: FloatArray) -> str:
     return f"what reviews by {', '.join(unknown)} cost is not known" if unknown else ""
 
 
-def _absent(name: str, because: str, n: int) -> PolicyFigures:
+def _absent(name: str, because: str, n: int) -> PanelPolicy:
     metrics = (
         "absolute_error", "reviews", "cost", "saved_reviews", "saved_cost", "error_loss",
         "total_cost",
     )  # fmt: skip
-    return PolicyFigures(
+    return PanelPolicy(
         name, *(not_estimable(metric, because, n=n, n_items=n) for metric in metrics)
     )

@@ -11,10 +11,10 @@ from judge_gym.design.experiment import family_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.panel.evaluating.escalating import PolicyFigures, policies
+from judge_gym.panel.evaluating.escalating import PanelPolicy, policies
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
-    PairFigures,
+    RaterPairErrors,
     Scored,
     SecondFamily,
     WayFigures,
@@ -24,7 +24,7 @@ from judge_gym.panel.evaluating.figures import (
     ways,
 )
 from judge_gym.panel.evaluating.labelled import LabelledDocument
-from judge_gym.panel.evaluating.reviewing import Reviewed
+from judge_gym.panel.evaluating.reviewing import PanelReviews
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import DONE, PanelState
 from judge_gym.seeds import derive_seed
@@ -40,7 +40,7 @@ class Figures:
 
     scored: Scored
     ways: list[WayFigures]
-    pairs: list[PairFigures]
+    pairs: list[RaterPairErrors]
     votes: tuple[Estimate, Estimate]
     """The mean correlation of errors over pairs, and the effective votes that it makes."""
     second_family: list[SecondFamily]
@@ -58,11 +58,11 @@ class Evaluation:
 
     panel: Panel
     labelled: Sequence[LabelledDocument]
-    reviewed: Reviewed
+    reviewed: PanelReviews
     whole: Figures
     items: Figures | None
     costs: Mapping[str, float]
-    policies: list[PolicyFigures]
+    policies: list[PanelPolicy]
     error_price: float
 
     @cached_property
@@ -122,7 +122,7 @@ class Evaluation:
         )
 
     @property
-    def cheapest(self) -> PolicyFigures | None:
+    def cheapest(self) -> PanelPolicy | None:
         """The policy whose reviews and errors together cost least, where that can be told."""
         priced = [policy for policy in self.policies if policy.total.estimate is not None]
         return min(priced, key=lambda policy: policy.total.estimate or 0.0, default=None)
@@ -136,7 +136,7 @@ class Evaluation:
 def evaluate(
     panel: Panel,
     labelled: Sequence[LabelledDocument],
-    reviewed: Reviewed,
+    reviewed: PanelReviews,
     prices: Mapping[int, float],
     error_price: float,
 ) -> Evaluation:
@@ -185,14 +185,14 @@ def _lacking(state: PanelState | None) -> str:
 
 
 def _complete(
-    labelled: Sequence[LabelledDocument], reviewed: Reviewed
+    labelled: Sequence[LabelledDocument], reviewed: PanelReviews
 ) -> list[tuple[LabelledDocument, PanelState]]:
     entries = zip(labelled, reviewed.states, strict=True)
     return [(document, state) for document, state in entries if state and not _lacking(state)]
 
 
 def _nothing(
-    panel: Panel, labelled: Sequence[LabelledDocument], reviewed: Reviewed
+    panel: Panel, labelled: Sequence[LabelledDocument], reviewed: PanelReviews
 ) -> NothingToEvaluateError:
     first = next(why for why in map(_lacking, reviewed.states) if why)
     return NothingToEvaluateError(

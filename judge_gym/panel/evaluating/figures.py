@@ -66,7 +66,7 @@ class WayFigures:
 
 
 @dataclass(frozen=True)
-class PairFigures:
+class RaterPairErrors:
     """How far the errors of two raters go together."""
 
     raters: tuple[str, str]
@@ -125,10 +125,10 @@ def pooled_scores(scored: Scored) -> dict[str, FloatArray | None]:
     return pooled if scored.arbiter is None else pooled | {ARBITER: scored.arbiter}
 
 
-def pairs(scored: Scored, rng: np.random.Generator) -> list[PairFigures]:
+def pairs(scored: Scored, rng: np.random.Generator) -> list[RaterPairErrors]:
     """Return how far the errors of each two raters go together."""
     return [
-        PairFigures(
+        RaterPairErrors(
             (scored.raters[i], scored.raters[j]),
             scored.families[i] == scored.families[j],
             error_correlation(
@@ -198,7 +198,7 @@ _METRICS: Mapping[str, str] = {
 }
 
 
-def _known(scored: Scored) -> pooling.Record | None:
+def _known(scored: Scored) -> pooling.KnownErrors | None:
     """Return how raters err by the other documents, None where there are too few of them."""
     if scored.n_documents < FEWEST_DOCUMENTS:
         return None

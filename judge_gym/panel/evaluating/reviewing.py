@@ -21,7 +21,7 @@ GROUP = 64
 
 
 @dataclass(frozen=True)
-class Reviewed:
+class PanelReviews:
     """The last state of each document's review, in order; None for one that has not ended.
 
     `stopped` is the error of the panel's budget, where that ended it; `waiting` counts the
@@ -38,7 +38,7 @@ async def review_all(
     panel: Panel,
     labelled: Sequence[LabelledDocument],
     progress: Callable[[int], None] = lambda _: None,
-) -> Reviewed:
+) -> PanelReviews:
     """Have every document reviewed by all raters, even if the panel escalates.
 
     The questions of all raters are asked at once, or submitted as batches, then those of the
@@ -82,7 +82,7 @@ async def review_all(
                     review.cancelled()
                 raise
     states = [review.state if review.state.has_ended else None for review in reviews]
-    return Reviewed(states, stopped, waiting)
+    return PanelReviews(states, stopped, waiting)
 
 
 async def _affordable(

@@ -13,6 +13,6 @@ log and no error.
 """
 
 from judge_gym.panel.serving.server import serving
-from judge_gym.panel.serving.settings import Limits
+from judge_gym.panel.serving.settings import ServerLimits
 
-__all__ = ["Limits", "serving"]
+__all__ = ["ServerLimits", "serving"]

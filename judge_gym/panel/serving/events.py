@@ -17,7 +17,7 @@ from ag_ui.core import (
 from pydantic import ValidationError
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.http_guards import Refused
+from judge_gym.http_guards import RequestRefused
 from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, PanelDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.running import run_panel
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
-    """Read a request and the document in it; raises `Refused` naming what does not fit.
+    """Read a request and the document in it; raises `RequestRefused` naming what does not fit.
 
     The error says nothing of the values: they may be the document's text.
     """
@@ -40,7 +40,7 @@ def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
     properties = request.forwarded_props
     document = properties.get("document") if isinstance(properties, dict) else None
     if document is None:
-        raise Refused(400, "There is no document.", "Put it into forwardedProps.document.")
+        raise RequestRefused(400, "There is no document.", "Put it into forwardedProps.document.")
     try:
         return request, PanelDocument.model_validate(document)
     except ValidationError as error:
@@ -48,13 +48,13 @@ def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
         raise _unfit("document", error, f"A document has {has}.") from None
 
 
-def _unfit(part: str, error: ValidationError, remedy: str) -> Refused:
+def _unfit(part: str, error: ValidationError, remedy: str) -> RequestRefused:
     fault = error.errors()[0]
     place = ".".join(map(str, (part, *fault["loc"])))
     reason = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "string_pattern_mismatch":  # of pydantic's reasons the one for machines
         reason = f"an id is {LEGAL_ID}"
-    return Refused(400, f"{place}: {reason}.", remedy)
+    return RequestRefused(400, f"{place}: {reason}.", remedy)
 
 
 async def tell_run(

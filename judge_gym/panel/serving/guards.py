@@ -7,12 +7,12 @@ from collections import deque
 from aiohttp import web
 from pydantic import SecretStr
 
-from judge_gym.http_guards import Refused
+from judge_gym.http_guards import RequestRefused
 
 _WINDOW_S = 60.0
 
 
-class Rate:
+class AddressRate:
     """How often each address was served in the last minute."""
 
     def __init__(self, most: int) -> None:
@@ -20,14 +20,14 @@ class Rate:
         self._served: deque[tuple[float, str]] = deque()
 
     def take(self, address: str) -> None:
-        """Count a request; raises `Refused` when there were too many."""
+        """Count a request; raises `RequestRefused` when there were too many."""
         now = time.monotonic()
         while self._served and self._served[0][0] <= now - _WINDOW_S:
             self._served.popleft()
         times = [at for at, served in self._served if served == address]
         if len(times) >= self._most:
             seconds = int(times[0] + _WINDOW_S - now) + 1
-            raise Refused(
+            raise RequestRefused(
                 429,
                 f"More than {self._most} requests in a minute.",
                 f"Try again in {seconds} s.",
@@ -46,13 +46,13 @@ def address_of(request: web.Request, *, behind_proxy: bool) -> str:
 
 
 def check_token(request: web.Request, token: SecretStr | None) -> None:
-    """Raise `Refused` when there is a token and it was not sent; takes as long for any guess."""
+    """Raise `RequestRefused` when a token is set and was not sent, as slowly for any guess."""
     if token is None:
         return
     expected = f"Bearer {token.get_secret_value()}".encode()
     header = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
     if not hmac.compare_digest(header, expected):
-        raise Refused(
+        raise RequestRefused(
             401,
             "The token is missing or is another one.",
             "Give the token that the server was started with, as Authorization: Bearer TOKEN.",

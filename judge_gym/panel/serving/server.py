@@ -16,7 +16,7 @@ from yarl import URL
 from judge_gym.counting import counted
 from judge_gym.http_guards import (
     LOOPBACK,
-    Refused,
+    RequestRefused,
     check_host,
     check_origin,
     page_response,
@@ -26,7 +26,7 @@ from judge_gym.http_guards import (
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.serving import guards
 from judge_gym.panel.serving.events import read_input, tell_run
-from judge_gym.panel.serving.settings import Limits, check_token
+from judge_gym.panel.serving.settings import ServerLimits, check_token
 from judge_gym.runtime import Runtime
 
 _STOP_S = 5.0
@@ -46,7 +46,7 @@ async def serving(
     host: str = LOOPBACK,
     port: int = 0,
     token: SecretStr | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> AsyncIterator[str]:
     """Serve a panel in this event loop; yields the address of its page.
 
@@ -55,7 +55,7 @@ async def serving(
     `ConfigError` for a host that needs a token, `OSError` when it cannot listen there.
     """
     check_token(host, token)
-    served = _Served(runtime, panel, page, host, token, limits or Limits())
+    served = _ServedPanel(runtime, panel, page, host, token, limits or ServerLimits())
     app = web.Application(client_max_size=served.limits.body_bytes, middlewares=[served.guarded])
     app.router.add_get("/", served.page)
     app.router.add_get("/health", served.health)
@@ -74,7 +74,7 @@ async def serving(
 
 
 @dataclass
-class _Served:
+class _ServedPanel:
     """A panel being served."""
 
     runtime: Runtime
@@ -82,11 +82,11 @@ class _Served:
     render: Callable[[str], str]
     host: str
     token: SecretStr | None
-    limits: Limits
+    limits: ServerLimits
     runs: set["asyncio.Task[Any]"] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._rate = guards.Rate(self.limits.requests_a_minute)
+        self._rate = guards.AddressRate(self.limits.requests_a_minute)
 
     @web.middleware
     async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
@@ -96,7 +96,7 @@ class _Served:
             self._rate.take(guards.address_of(request, behind_proxy=self.limits.behind_proxy))
             response: web.StreamResponse = await handler(request)
             return response
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused.response
         except web.HTTPException as error:
             return refused_by_aiohttp(error, _REMEDIES).response
@@ -118,7 +118,7 @@ class _Served:
         task = asyncio.current_task()
         assert task is not None
         if len(self.runs) >= self.limits.runs_at_once:
-            raise Refused(
+            raise RequestRefused(
                 429,
                 f"{counted(len(self.runs), 'run')} in progress, the most at once.",
                 "Try again when one has ended.",
@@ -157,11 +157,11 @@ class _Served:
             async with asyncio.timeout(self.limits.body_s):
                 return await request.read()
         except TimeoutError:
-            raise Refused(
+            raise RequestRefused(
                 408, f"The body was not there after {self.limits.body_s:g} s.", "Send it again."
             ) from None
         except web.HTTPRequestEntityTooLarge:
-            raise Refused(
+            raise RequestRefused(
                 413,
                 f"The body is longer than {self.limits.body_bytes} bytes.",
                 "Send a shorter document.",

@@ -13,7 +13,7 @@ SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """What one server takes on."""
 
     body_bytes: int = 1024 * 1024

@@ -65,7 +65,7 @@ def custom_id_of(raw: bytes) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def failing_lines(names: Sequence[str | None], fate: plan.Fault | None) -> set[int]:
+def failing_lines(names: Sequence[str | None], fate: plan.InjectedFault | None) -> set[int]:
     """Return the indices of the lines that fail together with their batch."""
     if not isinstance(fate, plan.BatchHalfFailed):
         return set()
@@ -81,7 +81,9 @@ class Answering:
         self._stats = stats
         self._injector = injector
 
-    async def answer_all(self, lines: Sequence[bytes], fate: plan.Fault | None) -> list[Line]:
+    async def answer_all(
+        self, lines: Sequence[bytes], fate: plan.InjectedFault | None
+    ) -> list[Line]:
         """Answer every line; the event loop serves other requests in between."""
         failing = failing_lines([custom_id_of(raw) for raw in lines], fate)
         answered = []
@@ -204,7 +206,7 @@ class Timed(BaseModel):
         return [text for i, text in enumerate(lines) for _ in range(1 + (i in twice))]
 
 
-class Batch(Timed):
+class SimulatedBatch(Timed):
     """A batch as created, and when it was cancelled; its state follows from the time."""
 
     input_file_id: str

@@ -17,7 +17,7 @@ from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injection import Injector, reply, subject_of
 from judge_gym.simulator.faults.plan import BatchExpired
 from judge_gym.simulator.http import Refusal, Stats
-from judge_gym.simulator.vendors import Asked
+from judge_gym.simulator.vendors import ApiRequest
 from judge_gym.simulator.vendors.registry import ANTHROPIC
 
 MOST_REQUESTS = 100_000
@@ -43,8 +43,8 @@ class Requests(BaseModel):
 
 async def answer_all(
     requests: Sequence[BatchedRequest],
-    asked: Asked,
-    fate: plan.Fault | None,
+    asked: ApiRequest,
+    fate: plan.InjectedFault | None,
     injector: Injector,
     stats: Stats,
 ) -> list[Line]:
@@ -66,7 +66,7 @@ async def answer_all(
 
 
 def _message(
-    params: Mapping[str, Any], asked: Asked, injector: Injector, stats: Stats
+    params: Mapping[str, Any], asked: ApiRequest, injector: Injector, stats: Stats
 ) -> dict[str, Any]:
     """Return the message that a single request would get; raises `Refusal`."""
     chat = ANTHROPIC.read(params, asked)

@@ -16,7 +16,7 @@ from judge_gym.simulator.chat import MARK
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injection import INJECTOR, with_faults
 from judge_gym.simulator.http import STATS, Refusal, read_model
-from judge_gym.simulator.vendors import Asked
+from judge_gym.simulator.vendors import ApiRequest
 from judge_gym.simulator.vendors.registry import ANTHROPIC
 
 _PATH = "/v1/messages/batches"
@@ -44,8 +44,8 @@ def _served(handler: _Handler, route: plan.Route = "batches") -> Any:
     return with_faults(route, handle)
 
 
-def _asked(request: web.Request) -> Asked:
-    return Asked(request.headers, request.query, request.match_info)
+def _asked(request: web.Request) -> ApiRequest:
+    return ApiRequest(request.headers, request.query, request.match_info)
 
 
 async def _create(request: web.Request) -> web.Response:

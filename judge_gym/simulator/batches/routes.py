@@ -18,7 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.seeds import digest
-from judge_gym.simulator.batches.batch import ENDED, Answering, Batch, custom_id_of, read_lines
+from judge_gym.simulator.batches.batch import (
+    ENDED,
+    Answering,
+    SimulatedBatch,
+    custom_id_of,
+    read_lines,
+)
 from judge_gym.simulator.batches.message_batch import MessageBatch
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injection import INJECTOR, with_faults
@@ -41,9 +47,9 @@ class StoredFile(BaseModel):
     status: Literal["processed"] = "processed"
 
 
-AnyBatch = Batch | MessageBatch
-B = TypeVar("B", Batch, MessageBatch)
-_FOLDERS: dict[type[AnyBatch], str] = {Batch: "batches", MessageBatch: "message_batches"}
+AnyBatch = SimulatedBatch | MessageBatch
+B = TypeVar("B", SimulatedBatch, MessageBatch)
+_FOLDERS: dict[type[AnyBatch], str] = {SimulatedBatch: "batches", MessageBatch: "message_batches"}
 """Where the batches of each API are stored."""
 
 
@@ -247,7 +253,7 @@ async def _create(request: web.Request) -> web.Response:
     fate = injector.fault_for(plan.Subject("fate", key)) if injector.active else None
     errors = _errors(raw, fate)
     answering = Answering(batch_id, app[STATS], injector)
-    batch = Batch(
+    batch = SimulatedBatch(
         id=batch_id,
         **body.model_dump(),
         lines=() if errors else tuple(await answering.answer_all(raw, fate)),
@@ -259,7 +265,7 @@ async def _create(request: web.Request) -> web.Response:
     return web.json_response(_settled(app[STORE], app[STORE].put_batch(batch), time.time()))
 
 
-def _errors(raw: Sequence[bytes], fate: plan.Fault | None) -> tuple[dict[str, Any], ...]:
+def _errors(raw: Sequence[bytes], fate: plan.InjectedFault | None) -> tuple[dict[str, Any], ...]:
     """Return why the batch does not pass validation; empty when it does."""
     if isinstance(fate, plan.BatchFailed):
         return (_error(fate.code, "The batch is failed on purpose (simulated).", None),)
@@ -284,7 +290,7 @@ def _error(code: str, message: str, line: int | None) -> dict[str, Any]:
 async def _batch(request: web.Request) -> web.Response:
     store, now = request.app[STORE], time.time()
     return web.json_response(
-        _settled(store, store.batch(Batch, request.match_info["id"], now), now)
+        _settled(store, store.batch(SimulatedBatch, request.match_info["id"], now), now)
     )
 
 
@@ -293,7 +299,7 @@ async def _list(request: web.Request) -> web.Response:
     limit = request.query.get("limit", "20")
     if not limit.isdecimal() or not 1 <= int(limit) <= _PAGE:
         raise Refusal(f"limit: is {limit!r}; use 1 to {_PAGE}", "limit")
-    batches = store.batches(Batch, now)
+    batches = store.batches(SimulatedBatch, now)
     ids = [batch.id for batch in batches]
     if after is not None and after not in ids:
         raise Refusal(f"after: there is no batch {after!r}", "after")
@@ -312,7 +318,7 @@ async def _list(request: web.Request) -> web.Response:
 
 async def _cancel(request: web.Request) -> web.Response:
     store, now = request.app[STORE], time.time()
-    batch = store.batch(Batch, request.match_info["id"], now)
+    batch = store.batch(SimulatedBatch, request.match_info["id"], now)
     status = batch.status(now)
     if status in ENDED:
         message = f"A batch with status {status!r} cannot be cancelled."
@@ -322,7 +328,7 @@ async def _cancel(request: web.Request) -> web.Response:
     return web.json_response(_settled(store, batch, now))
 
 
-def _settled(store: Store, batch: Batch, now: float) -> dict[str, Any]:
+def _settled(store: Store, batch: SimulatedBatch, now: float) -> dict[str, Any]:
     """Return the batch in OpenAI's format; create its files when it has ended."""
     settled = batch.output_file_id or batch.error_file_id
     if batch.status(now) in ENDED and not settled:

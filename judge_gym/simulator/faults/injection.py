@@ -21,7 +21,7 @@ from judge_gym.seeds import derive_seed, digest
 from judge_gym.simulator.answering import answer
 from judge_gym.simulator.chat import Chat, Completion, completed
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.plan import Fault, FaultPlan, Subject
+from judge_gym.simulator.faults.plan import FaultPlan, InjectedFault, Subject
 from judge_gym.simulator.http import Stats
 from judge_gym.simulator.prompts import role_of
 from judge_gym.simulator.text_features import NOTHING, Known
@@ -60,7 +60,7 @@ class Injector:
         """Whether the plan has any fault."""
         return bool(self.plan.faults)
 
-    def fault_for(self, subject: Subject) -> Fault | None:
+    def fault_for(self, subject: Subject) -> InjectedFault | None:
         """Return the fault that `subject` meets, and count it."""
         self._attempts[subject.key] += 1
         attempt, seconds = self._attempts[subject.key], self._clock() - self._since
@@ -100,7 +100,7 @@ def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
 
 
 def reply(
-    vendor: Vendor, chat: Chat, fault: Fault | None, stats: Stats, known: Known = NOTHING
+    vendor: Vendor, chat: Chat, fault: InjectedFault | None, stats: Stats, known: Known = NOTHING
 ) -> dict[str, Any]:
     """Return the body of an answer, with the fault that is in its content, and count it."""
     answered = answer(chat.request, known)
@@ -108,13 +108,13 @@ def reply(
     if isinstance(fault, plan.ErrorIn200):
         return vendor.error_in_200(fault.where)
     done = completed(chat, answered)
-    return vendor.written(broken(fault, done) if isinstance(fault, plan.Content) else done)
+    return vendor.written(broken(fault, done) if isinstance(fault, plan.WrongContent) else done)
 
 
-def broken(fault: plan.Content, done: Completion) -> Completion:
+def broken(fault: plan.WrongContent, done: Completion) -> Completion:
     """Return the answer with the fault; its usage counts the text that is left."""
     match fault:
-        case plan.Empty():
+        case plan.EmptyAnswer():
             return replace(done, text="", tokens=())
         case plan.Length():
             return replace(done, text=done.text[: len(done.text) // 2].rstrip(), finish="length")

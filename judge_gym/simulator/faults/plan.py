@@ -34,7 +34,7 @@ class Subject:
     role: Role | None = None
 
 
-class Fault(BaseModel):
+class InjectedFault(BaseModel):
     """The fields of every kind of fault: how often, and when."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -56,7 +56,7 @@ class Fault(BaseModel):
     """Seconds after which it is given no more."""
 
     @model_validator(mode="after")
-    def _windows_are_in_order(self) -> "Fault":
+    def _windows_are_in_order(self) -> "InjectedFault":
         if self.to_call is not None and self.to_call < self.from_call:
             raise ValueError(f"to_call {self.to_call} is before from_call {self.from_call}")
         if self.to_seconds is not None and self.to_seconds < self.from_seconds:
@@ -98,7 +98,7 @@ def _is_judge(model: str) -> str:
     return model
 
 
-class RequestFault(Fault):
+class RequestFault(InjectedFault):
     """Strikes single requests."""
 
     model: Annotated[str, AfterValidator(_is_judge)] | None = None
@@ -250,31 +250,31 @@ class Html(Delivered):
     """The least length of the page."""
 
 
-class Content(RequestFault):
+class WrongContent(RequestFault):
     """The response is well formed, and its content is wrong."""
 
     routes: tuple[Literal["chat", "line"], ...] = Field(default=("chat",), min_length=1)
 
 
-class Empty(Content):
+class EmptyAnswer(WrongContent):
     """An empty answer."""
 
     kind: Literal["empty"] = "empty"
 
 
-class Length(Content):
+class Length(WrongContent):
     """Half of the text, with the finish reason `length`."""
 
     kind: Literal["length"] = "length"
 
 
-class ContentRefusal(Content):
+class ContentRefusal(WrongContent):
     """The finish reason `content_filter` and a refusal in place of the text."""
 
     kind: Literal["refusal"] = "refusal"
 
 
-class Safety(Content):
+class Safety(WrongContent):
     """A refusal with status 200, in the API's own shape."""
 
     kind: Literal["safety"] = "safety"
@@ -284,27 +284,27 @@ class Safety(Content):
     """Which of the two is refused, where the API tells them apart."""
 
 
-class ThoughtOnly(Content):
+class ThoughtOnly(WrongContent):
     """Thinking took all the room: an empty answer that was cut."""
 
     kind: Literal["thought_only"] = "thought_only"
 
 
-class NativeFinish(Content):
+class NativeFinish(WrongContent):
     """The whole answer, with one of the API's rarer finish reasons."""
 
     kind: Literal["native_finish"] = "native_finish"
     value: str = Field(default="error", min_length=1, max_length=100)
 
 
-class ErrorIn200(Content):
+class ErrorIn200(WrongContent):
     """A failure with status 200, as OpenRouter has it."""
 
     kind: Literal["error_in_200"] = "error_in_200"
     where: Literal["body", "choice"] = "body"
 
 
-class Cached(Content):
+class Cached(WrongContent):
     """A part of the prompt was read from the provider's cache, or written to it."""
 
     kind: Literal["cached"] = "cached"
@@ -314,27 +314,27 @@ class Cached(Content):
     """Share of the prompt's tokens, rounded down; only Anthropic counts them."""
 
 
-class MalformedVerdict(Content):
+class MalformedVerdict(WrongContent):
     """An answer to a scorer's prompt without a readable verdict."""
 
     kind: Literal["malformed_verdict"] = "malformed_verdict"
     role: Role | None = "scorer"
 
 
-class WrongModel(Content):
+class WrongModel(WrongContent):
     """The answer names another model than the one asked."""
 
     kind: Literal["wrong_model"] = "wrong_model"
     answered_by: str = Field(default="another-model", min_length=1, max_length=200)
 
 
-class MissingUsage(Content):
+class MissingUsage(WrongContent):
     """The answer has no token counts."""
 
     kind: Literal["missing_usage"] = "missing_usage"
 
 
-class Fate(Fault):
+class Fate(InjectedFault):
     """Strikes whole batches; a batch is another attempt when its input file has equal content."""
 
     def concerns(self, subject: Subject) -> bool:
@@ -456,15 +456,15 @@ class Redirected(OfPage):
     to: str = Field(default="http://169.254.169.254/latest/meta-data/", max_length=2_000)
 
 
-NEWS_KINDS: tuple[type[Fault], ...] = (
+NEWS_KINDS: tuple[type[InjectedFault], ...] = (
     PaymentRequired, TimedOut, NoResults, WrongDates, HugePage, PageFailed, Redirected,
 )  # fmt: skip
 """The kinds of fault that only news has."""
-KINDS: tuple[type[Fault], ...] = (
+KINDS: tuple[type[InjectedFault], ...] = (
     RateLimit, ServerError, Overloaded, Quota, SpendLimit, Unauthorized, NoAccess, Retired,
     ContextTooLong, ContentPolicy,
     SlowFirstByte, Stall, Cut, Reset, InvalidJson, Html,
-    Empty, Length, ContentRefusal, Safety, ThoughtOnly, NativeFinish, ErrorIn200, Cached,
+    EmptyAnswer, Length, ContentRefusal, Safety, ThoughtOnly, NativeFinish, ErrorIn200, Cached,
     MalformedVerdict, WrongModel, MissingUsage,
     BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
     BatchFailed, *NEWS_KINDS,
@@ -476,5 +476,5 @@ KINDS: tuple[type[Fault], ...] = (
 class FaultPlan:
     """Faults in order: a request meets the first one that is drawn for it."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InjectedFault, ...] = ()
     seed: int = 0

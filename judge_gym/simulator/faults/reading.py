@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from judge_gym.errors import ConfigError, did_you_mean
-from judge_gym.simulator.faults.plan import KINDS, Fault, FaultPlan
+from judge_gym.simulator.faults.plan import KINDS, FaultPlan, InjectedFault
 
 M = TypeVar("M", bound=BaseModel)
 _TABLE = re.compile(r"^[ \t]*\[\[[ \t]*fault[ \t]*\]\]", re.MULTILINE)
@@ -75,7 +75,7 @@ def read_plan(data: Any, source: Path, lines: Sequence[int] = ()) -> FaultPlan:
     return FaultPlan(faults, _checked(_Top, items, top).seed)
 
 
-def _fault(table: Any, place: _Place) -> Fault:
+def _fault(table: Any, place: _Place) -> InjectedFault:
     allowed = ", ".join(_KINDS)
     kind = _items(table, place).get("kind")
     if kind is None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from judge_gym.planted.families import family_named, served_models
 from judge_gym.seeds import derive_seed
-from judge_gym.simulator.answering import Request
+from judge_gym.simulator.answering import ModelRequest
 from judge_gym.simulator.chat import Chat, Completion
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.http import Refusal, Stats
@@ -36,7 +36,7 @@ REQUESTS_A_MINUTE, TOKENS_A_MINUTE = 10_000, 2_000_000
 
 
 @dataclass(frozen=True)
-class Asked:
+class ApiRequest:
     """A request to an API, beside its body."""
 
     headers: Mapping[str, str]
@@ -45,12 +45,12 @@ class Asked:
     """The parts of the path with a name, such as the model."""
 
 
-NOTHING_ASKED = Asked({}, {}, {})
+NOTHING_ASKED = ApiRequest({}, {}, {})
 _NAMES = {"key": "wr***ng", "tokens": 9000, "context": 8000, "model": "this-model"}
 
 
 @dataclass(frozen=True)
-class Words:
+class Notice:
     """How a provider words one kind of trouble."""
 
     status: int
@@ -81,15 +81,15 @@ class Vendor(ABC):
     prefixes: ClassVar[tuple[str, ...]]
     """How its paths begin."""
     paths: ClassVar[tuple[str, ...]]
-    words: ClassVar[dict[str, Words]]
+    words: ClassVar[dict[str, Notice]]
     """How it words each kind of trouble: a fault's kind, or the code of a rate limit."""
 
     @abstractmethod
-    def key(self, asked: Asked) -> str:
+    def key(self, asked: ApiRequest) -> str:
         """Return the key of a request, or an empty text."""
 
     @abstractmethod
-    def read(self, data: Any, asked: Asked) -> Chat:
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
         """Read a request; raises `Refusal`, in the provider's words, for what it refuses."""
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Vendor(ABC):
         """Return the body of a failure that is answered with status 200."""
         return self.refused(self.words["overloaded"].refusal())
 
-    def check_key(self, asked: Asked) -> None:
+    def check_key(self, asked: ApiRequest) -> None:
         """Raise `Refusal` for the key `wrong` and for one that looks like another provider's."""
         key = self.key(asked)
         of = next((name for start, name in _KEYS.items() if key.startswith(start)), self.name)
@@ -127,7 +127,7 @@ class Vendor(ABC):
         """Return the refusal of this fault, without raising it; `names` as in `Words.refusal`."""
         return self._words_of(fault).refusal(**names)
 
-    def _words_of(self, fault: plan.Refused) -> Words:
+    def _words_of(self, fault: plan.Refused) -> Notice:
         if isinstance(fault, plan.RateLimit):
             of_quota = fault.code != "rate_limit_exceeded"
             words = self.words["quota" if of_quota else "rate_limit"]
@@ -154,7 +154,9 @@ class Vendor(ABC):
             raise self.words["context_too_long"].refusal(tokens=chat.prompt_tokens, context=context)
 
 
-def thinking_tokens(request: Request, budget: int | None = None, effort: str | None = None) -> int:
+def thinking_tokens(
+    request: ModelRequest, budget: int | None = None, effort: str | None = None
+) -> int:
     """Return tokens of thinking before the answer: 600 to 1,800, and at most the budget.
 
     `effort` scales them; at "none" there are none. A pure function of the request.
@@ -182,6 +184,6 @@ def version_in(model: str, pattern: re.Pattern[str]) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
-def bearer(asked: Asked) -> str:
+def bearer(asked: ApiRequest) -> str:
     """Return the key of an Authorization header."""
     return asked.headers.get("Authorization", "").removeprefix("Bearer ").strip()

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.seeds import canonical_json, digest
-from judge_gym.simulator.answering import Request
+from judge_gym.simulator.answering import ModelRequest
 from judge_gym.simulator.chat import DECLINED, Chat, Completion
 from judge_gym.simulator.http import Refusal, Stats, read_model
 from judge_gym.simulator.vendors import (
     PLANTED_CONTEXT,
     REQUESTS_A_MINUTE,
     TOKENS_A_MINUTE,
-    Asked,
+    ApiRequest,
+    Notice,
     Vendor,
-    Words,
     bearer,
     exists,
     is_planted,
@@ -81,7 +81,7 @@ class _OutputConfig(BaseModel):
     format: _Format | None = None
 
 
-class _Body(BaseModel):
+class _MessagesBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     model: str
@@ -120,29 +120,29 @@ class Anthropic(Vendor):
     name: ClassVar[str] = "anthropic"
     prefixes: ClassVar[tuple[str, ...]] = ("/v1/messages",)
     paths: ClassVar[tuple[str, ...]] = ("/v1/messages",)
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "This request would exceed your account's rate limit. Please try "
-                            "again later."),
-        "quota": Words(402, "Your credit balance is too low to access the Anthropic API. Please go "
-                       "to Plans & Billing to upgrade or purchase credits."),
-        "spend_limit": Words(429, "Your organization has reached its monthly spend limit.",
-                             details={"error_code": "enforced_spend_limit_reached"}),
-        "own_limit": Words(400, "You have reached your specified API usage limits. You will regain "
-                           "access on 2026-12-01 at 00:00 UTC."),
-        "server_error": Words(500, "Internal server error"),
-        "overloaded": Words(529, "Overloaded"),
-        "unauthorized": Words(401, "invalid x-api-key"),
-        "no_access": Words(403, "Your organization does not have access to this model."),
-        "retired": Words(404, "model: {model}"),
-        "not_found": Words(404, "model: {model}"),
-        "context_too_long": Words(400, "prompt is too long: {tokens} tokens > {context} maximum"),
-        "content_policy": Words(400, "Output blocked by content filtering policy"),
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "This request would exceed your account's rate limit. Please try "
+                             "again later."),
+        "quota": Notice(402, "Your credit balance is too low to access the Anthropic API. Please "
+                        "go to Plans & Billing to upgrade or purchase credits."),
+        "spend_limit": Notice(429, "Your organization has reached its monthly spend limit.",
+                              details={"error_code": "enforced_spend_limit_reached"}),
+        "own_limit": Notice(400, "You have reached your specified API usage limits. You will "
+                            "regain access on 2026-12-01 at 00:00 UTC."),
+        "server_error": Notice(500, "Internal server error"),
+        "overloaded": Notice(529, "Overloaded"),
+        "unauthorized": Notice(401, "invalid x-api-key"),
+        "no_access": Notice(403, "Your organization does not have access to this model."),
+        "retired": Notice(404, "model: {model}"),
+        "not_found": Notice(404, "model: {model}"),
+        "context_too_long": Notice(400, "prompt is too long: {tokens} tokens > {context} maximum"),
+        "content_policy": Notice(400, "Output blocked by content filtering policy"),
     }  # fmt: skip
 
-    def key(self, asked: Asked) -> str:
+    def key(self, asked: ApiRequest) -> str:
         return asked.headers.get("x-api-key") or bearer(asked)
 
-    def check_headers(self, asked: Asked) -> None:
+    def check_headers(self, asked: ApiRequest) -> None:
         """Raise `Refusal` for a missing or wrong key, and for no version or an unknown one."""
         if not self.key(asked):
             raise Refusal("x-api-key header is required", status=401)
@@ -153,10 +153,10 @@ class Anthropic(Vendor):
         if version not in _VERSIONS:
             raise Refusal(f"anthropic-version: {version!r} is not a valid version")
 
-    def read(self, data: Any, asked: Asked) -> Chat:
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
         self.check_headers(asked)
         _check_version(data, asked.headers["anthropic-version"])
-        body = read_model(_Body, data, _WORDS)
+        body = read_model(_MessagesBody, data, _WORDS)
         if not exists(body.model):
             raise self.words["not_found"].refusal(model=body.model)
         version = version_in(body.model, _VERSION)
@@ -166,7 +166,7 @@ class Anthropic(Vendor):
             _check_thinking(body, version)
             _check_output(body, version, asked)
         system = (("system", _text(body.system)),) if body.system else ()
-        request = Request(
+        request = ModelRequest(
             model=body.model,
             messages=system
             + tuple((message.role, _text(message.content)) for message in body.messages),
@@ -267,7 +267,7 @@ def _check_version(data: Any, version: str) -> None:
                 raise Refusal(f"{name}: {_WORDS['extra_forbidden']}")
 
 
-def _check_sampling(body: _Body, version: tuple[int, int]) -> None:
+def _check_sampling(body: _MessagesBody, version: tuple[int, int]) -> None:
     if body.temperature is not None and not 0 <= body.temperature <= 1:
         raise Refusal("temperature: range: 0..1")
     if version >= (4, 7):
@@ -281,7 +281,7 @@ def _check_sampling(body: _Body, version: tuple[int, int]) -> None:
         )
 
 
-def _check_thinking(body: _Body, version: tuple[int, int]) -> None:
+def _check_thinking(body: _MessagesBody, version: tuple[int, int]) -> None:
     if body.thinking is None or body.thinking.type == "disabled":
         return
     if body.thinking.type == "adaptive":
@@ -301,7 +301,7 @@ def _check_thinking(body: _Body, version: tuple[int, int]) -> None:
         raise Refusal("`temperature` may only be set to 1 when thinking is enabled.")
 
 
-def _check_output(body: _Body, version: tuple[int, int], asked: Asked) -> None:
+def _check_output(body: _MessagesBody, version: tuple[int, int], asked: ApiRequest) -> None:
     if body.effort is not None and version < (4, 5):
         raise Refusal("This model does not support the effort parameter.")
     if body.format is not None and version < (4, 5):
@@ -331,7 +331,7 @@ def _with_room(chat: Chat, context: int, version: tuple[int, int]) -> Chat:
     )  # fmt: skip
 
 
-def _shows_thinking(body: _Body, version: tuple[int, int]) -> bool:
+def _shows_thinking(body: _MessagesBody, version: tuple[int, int]) -> bool:
     """From 4.7 on the text of thinking is left out unless it is asked for."""
     display = body.thinking.display if body.thinking else None
     return display == "summarized" if display or version >= (4, 7) else True

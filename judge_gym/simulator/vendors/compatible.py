@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.seeds import canonical_json, digest
-from judge_gym.simulator.answering import Request
+from judge_gym.simulator.answering import ModelRequest
 from judge_gym.simulator.chat import DECLINED, FINGERPRINT, Chat, Completion
 from judge_gym.simulator.http import Refusal, Stats, read_model
 from judge_gym.simulator.vendors import (
     PLANTED_CONTEXT,
-    Asked,
-    Words,
+    ApiRequest,
+    Notice,
     bearer,
     exists,
     is_planted,
@@ -58,26 +58,26 @@ class XAI(_Compatible):
     _FORBIDDEN: ClassVar[str] = (
         "The caller does not have permission to execute the specified operation"
     )
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "Too many requests. Your team has reached its rate limit.",
-                            "Some resource has been exhausted"),
-        "quota": Words(403, "Your newly created team doesn't have any credits yet. You can "
-                       "purchase credits in the console.", _FORBIDDEN),
-        "spend_limit": Words(429, "Your team has either used all available credits or reached its "
-                             "monthly spending limit.", "Some resource has been exhausted"),
-        "server_error": Words(500, "Internal error", "internal-error"),
-        "overloaded": Words(503, "The service is currently unavailable", "unavailable"),
-        "unauthorized": Words(400, "Incorrect API key provided: {key}. You can obtain an API key "
-                              "from the console.", "Client specified an invalid argument"),
-        "no_access": Words(403, "Your team does not have access to this model.", _FORBIDDEN),
-        "retired": Words(404, "The model {model} has been deprecated.",
-                         "Some requested entity was not found"),
-        "not_found": Words(404, "The model {model} does not exist or your team does not have "
-                           "access to it.", "Some requested entity was not found"),
-        "context_too_long": Words(400, "This model's maximum prompt length is {context} but the "
-                                  "request contains {tokens} tokens.",
-                                  "Client specified an invalid argument"),
-        "content_policy": Words(403, "Content violates usage guidelines.", _FORBIDDEN),
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "Too many requests. Your team has reached its rate limit.",
+                             "Some resource has been exhausted"),
+        "quota": Notice(403, "Your newly created team doesn't have any credits yet. You can "
+                        "purchase credits in the console.", _FORBIDDEN),
+        "spend_limit": Notice(429, "Your team has either used all available credits or reached its "
+                              "monthly spending limit.", "Some resource has been exhausted"),
+        "server_error": Notice(500, "Internal error", "internal-error"),
+        "overloaded": Notice(503, "The service is currently unavailable", "unavailable"),
+        "unauthorized": Notice(400, "Incorrect API key provided: {key}. You can obtain an API key "
+                               "from the console.", "Client specified an invalid argument"),
+        "no_access": Notice(403, "Your team does not have access to this model.", _FORBIDDEN),
+        "retired": Notice(404, "The model {model} has been deprecated.",
+                          "Some requested entity was not found"),
+        "not_found": Notice(404, "The model {model} does not exist or your team does not have "
+                            "access to it.", "Some requested entity was not found"),
+        "context_too_long": Notice(400, "This model's maximum prompt length is {context} but the "
+                                   "request contains {tokens} tokens.",
+                                   "Client specified an invalid argument"),
+        "content_policy": Notice(403, "Content violates usage guidelines.", _FORBIDDEN),
     }  # fmt: skip
 
     def check(self, body: Body, data: Mapping[str, Any]) -> bool:
@@ -114,18 +114,18 @@ class DeepSeek(_Compatible):
         "/deepseek/v1/chat/completions",
     )
     _INVALID: ClassVar[str] = "invalid_request_error"
-    words: ClassVar[dict[str, Words]] = OpenAI.words | {
-        "rate_limit": Words(429, "Rate limit reached. Please pace your requests.", None,
-                            "rate_limit_error"),
-        "quota": Words(402, "Insufficient Balance", _INVALID, "unknown_error"),
-        "spend_limit": Words(402, "Insufficient Balance", _INVALID, "unknown_error"),
-        "overloaded": Words(503, "Service is too busy. Please retry later.", None,
-                            "service_unavailable_error"),
-        "unauthorized": Words(401, "Authentication Fails, Your api key: {key} is invalid", _INVALID,
-                              "authentication_error"),
-        "retired": Words(400, "Model Not Exist", _INVALID),
-        "not_found": Words(400, "Model Not Exist", _INVALID),
-        "content_policy": Words(400, "Content Exists Risk", _INVALID),
+    words: ClassVar[dict[str, Notice]] = OpenAI.words | {
+        "rate_limit": Notice(429, "Rate limit reached. Please pace your requests.", None,
+                             "rate_limit_error"),
+        "quota": Notice(402, "Insufficient Balance", _INVALID, "unknown_error"),
+        "spend_limit": Notice(402, "Insufficient Balance", _INVALID, "unknown_error"),
+        "overloaded": Notice(503, "Service is too busy. Please retry later.", None,
+                             "service_unavailable_error"),
+        "unauthorized": Notice(401, "Authentication Fails, Your api key: {key} is invalid",
+                               _INVALID, "authentication_error"),
+        "retired": Notice(400, "Model Not Exist", _INVALID),
+        "not_found": Notice(400, "Model Not Exist", _INVALID),
+        "content_policy": Notice(400, "Content Exists Risk", _INVALID),
     }  # fmt: skip
 
     def check_model(self, model: str) -> None:
@@ -143,7 +143,7 @@ class DeepSeek(_Compatible):
             return chosen == "enabled" or body.reasoning_effort not in (None, "none")
         return chosen != "disabled" and body.reasoning_effort != "none"
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         body = super().body(data, asked)
         if not self._thinks(body, data):
             return body
@@ -162,30 +162,30 @@ class OpenRouter(_Compatible):
     prefixes: ClassVar[tuple[str, ...]] = ("/openrouter/",)
     paths: ClassVar[tuple[str, ...]] = ("/openrouter/api/v1/chat/completions",)
     thinking_field: ClassVar[str] = "reasoning"
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "Provider returned error",
-                            details={"raw": "rate-limited upstream", "provider_name": "Simulated"}),
-        "quota": Words(402, "Insufficient credits. Add more credits in your settings."),
-        "spend_limit": Words(402, "This request would exceed your key's total limit."),
-        "server_error": Words(500, "Internal Server Error"),
-        "overloaded": Words(503, "No instances available",
-                            details={"provider_name": "Simulated"}),
-        "upstream": Words(502, "Provider returned error",
-                          details={"raw": "Upstream error", "provider_name": "Simulated"}),
-        "unauthorized": Words(401, "User not found."),
-        "no_access": Words(404, "No allowed providers are available for the selected model."),
-        "retired": Words(404, "No endpoints found for {model}."),
-        "not_found": Words(404, "No endpoints found for {model}."),
-        "context_too_long": Words(400, "This endpoint's maximum context length is {context} "
-                                  "tokens. However, you requested about {tokens} tokens. Please "
-                                  "reduce the length of either one."),
-        "content_policy": Words(403, "The model requires moderation on OpenRouter. Your input was "
-                                "flagged. No credits were charged.",
-                                details={"reasons": ["violence"], "flagged_input": "Hello?",
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "Provider returned error", details={
+            "raw": "rate-limited upstream", "provider_name": "Simulated"}),
+        "quota": Notice(402, "Insufficient credits. Add more credits in your settings."),
+        "spend_limit": Notice(402, "This request would exceed your key's total limit."),
+        "server_error": Notice(500, "Internal Server Error"),
+        "overloaded": Notice(503, "No instances available",
+                             details={"provider_name": "Simulated"}),
+        "upstream": Notice(502, "Provider returned error",
+                           details={"raw": "Upstream error", "provider_name": "Simulated"}),
+        "unauthorized": Notice(401, "User not found."),
+        "no_access": Notice(404, "No allowed providers are available for the selected model."),
+        "retired": Notice(404, "No endpoints found for {model}."),
+        "not_found": Notice(404, "No endpoints found for {model}."),
+        "context_too_long": Notice(400, "This endpoint's maximum context length is {context} "
+                                   "tokens. However, you requested about {tokens} tokens. Please "
+                                   "reduce the length of either one."),
+        "content_policy": Notice(403, "The model requires moderation on OpenRouter. Your input was "
+                                 "flagged. No credits were charged.",
+                                 details={"reasons": ["violence"], "flagged_input": "Hello?",
                                          "provider_name": "Simulated", "model_slug": "a/model"}),
     }  # fmt: skip
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         body = super().body(data, asked)
         reasoning, only = data.get("reasoning") or {}, data.get("provider") or {}
         effort = body.reasoning_effort or reasoning.get("effort")
@@ -275,23 +275,23 @@ class Groq(_Compatible):
     prefixes: ClassVar[tuple[str, ...]] = ("/groq/",)
     paths: ClassVar[tuple[str, ...]] = ("/groq/openai/v1/chat/completions",)
     thinking_field: ClassVar[str] = "reasoning"
-    words: ClassVar[dict[str, Words]] = OpenAI.words | {
-        "rate_limit": Words(429, "Rate limit reached for model `{model}` on requests per minute "
-                            "(RPM): Limit 30, Used 30, Requested 1. Please try again in 2s.",
-                            "rate_limit_exceeded", "requests"),
-        "overloaded": Words(503, "The model is currently over capacity. Please try again later.",
-                            None, "internal_server_error"),
-        "spend_limit": Words(400, "Your organization has reached its spend limit.",
-                             "blocked_api_access"),
-        "unauthorized": Words(401, "Invalid API Key", "invalid_api_key"),
-        "retired": Words(400, "The model `{model}` has been decommissioned and is no longer "
-                         "supported.", "model_decommissioned"),
-        "not_found": Words(404, "The model `{model}` does not exist or you do not have access to "
-                           "it.", "model_not_found"),
-        "no_access": Words(403, "The model `{model}` is blocked at the organization level.",
-                           "model_permission_blocked_org", "permissions_error"),
-        "context_too_long": Words(400, "Please reduce the length of the messages or completion.",
-                                  "context_length_exceeded", parameter="messages"),
+    words: ClassVar[dict[str, Notice]] = OpenAI.words | {
+        "rate_limit": Notice(429, "Rate limit reached for model `{model}` on requests per minute "
+                             "(RPM): Limit 30, Used 30, Requested 1. Please try again in 2s.",
+                             "rate_limit_exceeded", "requests"),
+        "overloaded": Notice(503, "The model is currently over capacity. Please try again later.",
+                             None, "internal_server_error"),
+        "spend_limit": Notice(400, "Your organization has reached its spend limit.",
+                              "blocked_api_access"),
+        "unauthorized": Notice(401, "Invalid API Key", "invalid_api_key"),
+        "retired": Notice(400, "The model `{model}` has been decommissioned and is no longer "
+                          "supported.", "model_decommissioned"),
+        "not_found": Notice(404, "The model `{model}` does not exist or you do not have access to "
+                            "it.", "model_not_found"),
+        "no_access": Notice(403, "The model `{model}` is blocked at the organization level.",
+                            "model_permission_blocked_org", "permissions_error"),
+        "context_too_long": Notice(400, "Please reduce the length of the messages or completion.",
+                                   "context_length_exceeded", parameter="messages"),
     }  # fmt: skip
 
     def check(self, body: Body, data: Mapping[str, Any]) -> bool:
@@ -316,30 +316,30 @@ class Azure(OpenAI):
     )
     _CHECKED: ClassVar[Mapping[str, Any]] = {"violence": {"filtered": False, "severity": "safe"}}
     _FOUND: ClassVar[Mapping[str, Any]] = {"violence": {"filtered": True, "severity": "high"}}
-    words: ClassVar[dict[str, Words]] = OpenAI.words | {
-        "rate_limit": Words(429, "Requests to the ChatCompletions_Create Operation have exceeded "
-                            "the call rate limit of your current pricing tier.", "429"),
-        "unauthorized": Words(401, "Access denied due to invalid subscription key or wrong API "
-                              "endpoint. Make sure to provide a valid key for an active "
-                              "subscription and use a correct regional API endpoint for your "
-                              "resource.", "401"),
-        "no_access": Words(403, "Access denied due to Virtual Network/Firewall rules.", "403"),
-        "retired": Words(410, "The model deployed here has been retired. Deploy another.",
-                         "ModelDeprecated"),
-        "not_found": Words(404, "The API deployment for this resource does not exist. If you "
-                           "created the deployment within the last 5 minutes, please wait a "
-                           "moment and try again.", "DeploymentNotFound"),
-        "content_policy": Words(400, "The response was filtered due to the prompt triggering Azure "
-                                "OpenAI's content management policy. Please modify your prompt and "
-                                "retry.", "content_filter", parameter="prompt",
-                                details={"code": "ResponsibleAIPolicyViolation",
+    words: ClassVar[dict[str, Notice]] = OpenAI.words | {
+        "rate_limit": Notice(429, "Requests to the ChatCompletions_Create Operation have exceeded "
+                             "the call rate limit of your current pricing tier.", "429"),
+        "unauthorized": Notice(401, "Access denied due to invalid subscription key or wrong API "
+                               "endpoint. Make sure to provide a valid key for an active "
+                               "subscription and use a correct regional API endpoint for your "
+                               "resource.", "401"),
+        "no_access": Notice(403, "Access denied due to Virtual Network/Firewall rules.", "403"),
+        "retired": Notice(410, "The model deployed here has been retired. Deploy another.",
+                          "ModelDeprecated"),
+        "not_found": Notice(404, "The API deployment for this resource does not exist. If you "
+                            "created the deployment within the last 5 minutes, please wait a "
+                            "moment and try again.", "DeploymentNotFound"),
+        "content_policy": Notice(400, "The response was filtered due to the prompt triggering "
+                                 "Azure OpenAI's content management policy. Please modify your "
+                                 "prompt and retry.", "content_filter", parameter="prompt",
+                                 details={"code": "ResponsibleAIPolicyViolation",
                                          "content_filter_result": _FOUND}),
     }  # fmt: skip
 
-    def key(self, asked: Asked) -> str:
+    def key(self, asked: ApiRequest) -> str:
         return asked.headers.get("api-key") or bearer(asked)
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         deployment = asked.path.get("deployment")
         if deployment and not asked.query.get("api-version"):
             raise Refusal("Resource not found", status=404, code="404")
@@ -368,11 +368,11 @@ class Azure(OpenAI):
 
 
 _OLLAMA = {
-    "server_error": Words(500, "model runner has unexpectedly stopped", None, "api_error"),
-    "overloaded": Words(503, "server busy, please try again. maximum pending requests exceeded",
-                        None, "api_error"),
-    "not_found": Words(404, 'model "{model}" not found, try pulling it first', None, "api_error"),
-    "retired": Words(404, 'model "{model}" not found, try pulling it first', None, "api_error"),
+    "server_error": Notice(500, "model runner has unexpectedly stopped", None, "api_error"),
+    "overloaded": Notice(503, "server busy, please try again. maximum pending requests exceeded",
+                         None, "api_error"),
+    "not_found": Notice(404, 'model "{model}" not found, try pulling it first', None, "api_error"),
+    "retired": Notice(404, 'model "{model}" not found, try pulling it first', None, "api_error"),
 }  # fmt: skip
 
 
@@ -383,9 +383,9 @@ class Ollama(_Compatible):
     prefixes: ClassVar[tuple[str, ...]] = ("/ollama/v1/",)
     paths: ClassVar[tuple[str, ...]] = ("/ollama/v1/chat/completions",)
     thinking_field: ClassVar[str] = "reasoning"
-    words: ClassVar[dict[str, Words]] = OpenAI.words | _OLLAMA
+    words: ClassVar[dict[str, Notice]] = OpenAI.words | _OLLAMA
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         return super().body(data, asked).model_copy(update={"max_completion_tokens": None})
 
     def check_model(self, model: str) -> None:
@@ -440,14 +440,14 @@ class OllamaChat(Ollama):
     prefixes: ClassVar[tuple[str, ...]] = ("/ollama/api/",)
     paths: ClassVar[tuple[str, ...]] = ("/ollama/api/chat",)
 
-    def read(self, data: Any, asked: Asked) -> Chat:
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
         body = read_model(_OllamaBody, data)
         if body.stream:
             raise Refusal("stream: the simulator does not stream; set it to false")
         self.check_model(body.model)
         options = body.options
         cap = options.num_predict
-        request = Request(
+        request = ModelRequest(
             model=body.model,
             messages=tuple((row["role"], str(row.get("content") or "")) for row in body.messages),
             temperature=1.0 if options.temperature is None else min(2.0, options.temperature),
@@ -506,21 +506,21 @@ class VLLM(_Compatible):
     prefixes: ClassVar[tuple[str, ...]] = ("/vllm/",)
     paths: ClassVar[tuple[str, ...]] = ("/vllm/v1/chat/completions",)
     thinking_field: ClassVar[str] = "reasoning"
-    words: ClassVar[dict[str, Words]] = OpenAI.words | {
-        "server_error": Words(500, "EngineCore encountered an issue.", 500, "InternalServerError"),
-        "overloaded": Words(503, "Service Unavailable", 503, "ServiceUnavailableError"),
-        "not_found": Words(404, "The model `{model}` does not exist.", 404, "NotFoundError"),
-        "retired": Words(404, "The model `{model}` does not exist.", 404, "NotFoundError"),
-        "context_too_long": Words(400, "This model's maximum context length is {context} tokens. "
-                                  "However, your request has {tokens} input tokens. Please reduce "
-                                  "the length of the input messages.", 400, "BadRequestError"),
-        "unauthorized": Words(401, "Unauthorized", 401, "unauthorized"),
+    words: ClassVar[dict[str, Notice]] = OpenAI.words | {
+        "server_error": Notice(500, "EngineCore encountered an issue.", 500, "InternalServerError"),
+        "overloaded": Notice(503, "Service Unavailable", 503, "ServiceUnavailableError"),
+        "not_found": Notice(404, "The model `{model}` does not exist.", 404, "NotFoundError"),
+        "retired": Notice(404, "The model `{model}` does not exist.", 404, "NotFoundError"),
+        "context_too_long": Notice(400, "This model's maximum context length is {context} tokens. "
+                                   "However, your request has {tokens} input tokens. Please reduce "
+                                   "the length of the input messages.", 400, "BadRequestError"),
+        "unauthorized": Notice(401, "Unauthorized", 401, "unauthorized"),
     }  # fmt: skip
     _TEMPERATURE: ClassVar[float] = 0.7
     """What the served model's `generation_config` has in place of 1."""
     _LEAST: ClassVar[float] = 0.01
 
-    def request(self, body: Body) -> Request:
+    def request(self, body: Body) -> ModelRequest:
         temperature = body.temperature
         if temperature is None:
             temperature = self._TEMPERATURE

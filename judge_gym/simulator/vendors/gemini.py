@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from judge_gym.seeds import canonical_json, digest
-from judge_gym.simulator.answering import Request
+from judge_gym.simulator.answering import ModelRequest
 from judge_gym.simulator.chat import FINGERPRINT, Chat, Completion
 from judge_gym.simulator.http import Refusal
 from judge_gym.simulator.vendors import (
     PLANTED_CONTEXT,
-    Asked,
+    ApiRequest,
+    Notice,
     Vendor,
-    Words,
     exists,
     is_planted,
     thinking_tokens,
@@ -91,7 +91,7 @@ class _Config(_Model):
     thinking: _ThinkingConfig | None = _either("thinking_config", "thinkingConfig")
 
 
-class _Body(_Model):
+class _GenerateBody(_Model):
     contents: list[_Content] = Field(min_length=1)
     system: _Content | None = _either("system_instruction", "systemInstruction")
     config: _Config | None = _either("generation_config", "generationConfig")
@@ -118,33 +118,33 @@ class Gemini(Vendor):
         "/v1beta/models/{model}:generateContent",
         "/v1/models/{model}:generateContent",
     )
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "Resource has been exhausted (e.g. check quota)."),
-        "quota": Words(402, "Your prepayment credits are depleted. Please go to AI Studio to "
-                       "manage your project and billing."),
-        "spend_limit": Words(429, "Your project has exceeded its monthly spending cap. Please go "
-                             "to AI Studio to manage your project spend cap."),
-        "server_error": Words(500, "An internal error has occurred. Please retry or report in "
-                              "https://developers.generativeai.google/guide/troubleshooting"),
-        "overloaded": Words(503, "The model is overloaded. Please try again later."),
-        "unauthorized": Words(400, "API key not valid. Please pass a valid API key.", details=[
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "Resource has been exhausted (e.g. check quota)."),
+        "quota": Notice(402, "Your prepayment credits are depleted. Please go to AI Studio to "
+                        "manage your project and billing."),
+        "spend_limit": Notice(429, "Your project has exceeded its monthly spending cap. Please go "
+                              "to AI Studio to manage your project spend cap."),
+        "server_error": Notice(500, "An internal error has occurred. Please retry or report in "
+                               "https://developers.generativeai.google/guide/troubleshooting"),
+        "overloaded": Notice(503, "The model is overloaded. Please try again later."),
+        "unauthorized": Notice(400, "API key not valid. Please pass a valid API key.", details=[
             {"@type": f"{_RPC}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com",
              "metadata": {"service": "generativelanguage.googleapis.com"}},
         ]),
-        "no_access": Words(403, "The caller does not have permission."),
-        "retired": Words(404, "This model models/{model} is no longer available. Please update "
-                         "your code to use a newer model for the latest features and "
-                         "improvements."),
-        "not_found": Words(404, "models/{model} is not found for API version v1beta"),
-        "context_too_long": Words(400, "The input token count ({tokens}) exceeds the maximum "
-                                  "number of tokens allowed ({context})."),
-        "content_policy": Words(400, "The request was blocked by a content policy."),
+        "no_access": Notice(403, "The caller does not have permission."),
+        "retired": Notice(404, "This model models/{model} is no longer available. Please update "
+                          "your code to use a newer model for the latest features and "
+                          "improvements."),
+        "not_found": Notice(404, "models/{model} is not found for API version v1beta"),
+        "context_too_long": Notice(400, "The input token count ({tokens}) exceeds the maximum "
+                                   "number of tokens allowed ({context})."),
+        "content_policy": Notice(400, "The request was blocked by a content policy."),
     }  # fmt: skip
 
-    def key(self, asked: Asked) -> str:
+    def key(self, asked: ApiRequest) -> str:
         return asked.headers.get("x-goog-api-key") or asked.query.get("key", "")
 
-    def read(self, data: Any, asked: Asked) -> Chat:
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
         if not self.key(asked):
             raise Refusal(
                 "Method doesn't allow unregistered callers (callers without established identity).",
@@ -162,7 +162,7 @@ class Gemini(Vendor):
         given = (None, None) if ignored else (config.temperature, config.top_p)
         temperature, top_p = (1.0 if value is None else value for value in given)
         level = config.thinking.level if config.thinking else None
-        request = Request(
+        request = ModelRequest(
             model=model,
             messages=body.messages,
             temperature=temperature,
@@ -248,9 +248,9 @@ def _rating() -> dict[str, Any]:
     return {"category": _HARM, "probability": "HIGH", "blocked": True}
 
 
-def _read(data: Any) -> _Body:
+def _read(data: Any) -> _GenerateBody:
     try:
-        return _Body.model_validate(data)
+        return _GenerateBody.model_validate(data)
     except ValidationError as error:
         fault = error.errors()[0]
         *place, name = fault["loc"] or ("body",)
@@ -274,7 +274,7 @@ def _check(config: _Config, model: str, version: tuple[int, int]) -> None:
         raise Refusal(f"Penalty is not enabled for models/{model}")
 
 
-def _thinking(request: Request, config: _ThinkingConfig | None) -> int:
+def _thinking(request: ModelRequest, config: _ThinkingConfig | None) -> int:
     """Return tokens of thinking: 2.5 and later think by default, 2.5-flash-lite does not."""
     budget, level = (config.budget, config.level) if config else (None, None)
     if is_planted(request.model):

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from judge_gym.seeds import derive_seed
-from judge_gym.simulator.chat import DECLINED, Completion, Token
+from judge_gym.simulator.chat import DECLINED, ChatToken, Completion
 from judge_gym.simulator.http import Refusal, Stats
 from judge_gym.simulator.vendors import (
     REQUESTS_A_MINUTE,
     TOKENS_A_MINUTE,
-    Asked,
-    Words,
+    ApiRequest,
+    Notice,
     exists,
 )
 from judge_gym.simulator.vendors.openai import Body, OpenAI
@@ -62,25 +62,25 @@ class Mistral(OpenAI):
     name: ClassVar[str] = "mistral"
     prefixes: ClassVar[tuple[str, ...]] = ("/mistral/",)
     paths: ClassVar[tuple[str, ...]] = ("/mistral/v1/chat/completions",)
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "Rate limit exceeded", "1300", "rate_limited"),
-        "quota": Words(402, "Payment required: your workspace has no credit left.", None,
-                       "payment_required"),
-        "spend_limit": Words(402, "Your workspace has reached its monthly spending limit.", None,
-                             "payment_required"),
-        "server_error": Words(500, "Internal server error", "1000", "internal_server_error"),
-        "overloaded": Words(503, "Service unavailable.", "1100", "unreachable_backend"),
-        "unauthorized": Words(401, "Unauthorized", kind="detail"),
-        "no_access": Words(403, "You do not have access to this model.", None, "forbidden"),
-        "retired": Words(404, "Model {model} has been retired.", "1500", "invalid_model"),
-        "not_found": Words(400, "Invalid model: {model}", "1500", "invalid_model"),
-        "context_too_long": Words(400, "Prompt contains {tokens} tokens and 0 draft tokens, too "
-                                  "large for model with {context} maximum context length", None),
-        "content_policy": Words(400, "The request was blocked by a guardrail.", None,
-                                "guardrail_blocked"),
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "Rate limit exceeded", "1300", "rate_limited"),
+        "quota": Notice(402, "Payment required: your workspace has no credit left.", None,
+                        "payment_required"),
+        "spend_limit": Notice(402, "Your workspace has reached its monthly spending limit.", None,
+                              "payment_required"),
+        "server_error": Notice(500, "Internal server error", "1000", "internal_server_error"),
+        "overloaded": Notice(503, "Service unavailable.", "1100", "unreachable_backend"),
+        "unauthorized": Notice(401, "Unauthorized", kind="detail"),
+        "no_access": Notice(403, "You do not have access to this model.", None, "forbidden"),
+        "retired": Notice(404, "Model {model} has been retired.", "1500", "invalid_model"),
+        "not_found": Notice(400, "Invalid model: {model}", "1500", "invalid_model"),
+        "context_too_long": Notice(400, "Prompt contains {tokens} tokens and 0 draft tokens, too "
+                                   "large for model with {context} maximum context length", None),
+        "content_policy": Notice(400, "The request was blocked by a guardrail.", None,
+                                 "guardrail_blocked"),
     }  # fmt: skip
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         try:
             checked = _Checked.model_validate(data)
         except ValidationError as error:
@@ -124,7 +124,7 @@ class Mistral(OpenAI):
         said = [{"type": "text", "text": text}] if text else []
         return {"content": [thought, *said], "tool_calls": None}
 
-    def token(self, token: Token, count: int) -> dict[str, Any]:
+    def token(self, token: ChatToken, count: int) -> dict[str, Any]:
         weighed = super().token(token, count)
         others = [other | _token_id(other) for other in weighed["top_logprobs"]]
         return weighed | _token_id(weighed) | {"top_logprobs": others}

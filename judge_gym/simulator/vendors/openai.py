@@ -8,17 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.planted.families import served_models
 from judge_gym.seeds import canonical_json
-from judge_gym.simulator.answering import Request
-from judge_gym.simulator.chat import DECLINED, FINGERPRINT, Chat, Completion, Token
+from judge_gym.simulator.answering import ModelRequest
+from judge_gym.simulator.chat import DECLINED, FINGERPRINT, Chat, ChatToken, Completion
 from judge_gym.simulator.http import Refusal, Stats, read_model
 from judge_gym.simulator.vendors import (
     EFFORTS,
     PLANTED_CONTEXT,
     REQUESTS_A_MINUTE,
     TOKENS_A_MINUTE,
-    Asked,
+    ApiRequest,
+    Notice,
     Vendor,
-    Words,
     bearer,
     exists,
     is_planted,
@@ -42,14 +42,14 @@ SMALLEST_LIMIT = 16
 _MOST_LOGPROBS = 20
 
 
-class _Part(BaseModel):
+class _ContentPart(BaseModel):
     type: str
     text: str = ""
 
 
-class _Message(BaseModel):
+class _ChatMessage(BaseModel):
     role: str
-    content: str | list[_Part] | None = None
+    content: str | list[_ContentPart] | None = None
 
     @property
     def text(self) -> str:
@@ -64,7 +64,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     model: str = Field(min_length=1, max_length=200)
-    messages: list[_Message] = Field(min_length=1, max_length=200)
+    messages: list[_ChatMessage] = Field(min_length=1, max_length=200)
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -78,7 +78,7 @@ class Body(BaseModel):
     logprobs: bool | None = None
     top_logprobs: int | None = Field(default=None, ge=0)
 
-    def request(self, **fields: Any) -> Request:
+    def request(self, **fields: Any) -> ModelRequest:
         """Return the request; `fields` take the place of its own."""
         given: dict[str, Any] = {
             "model": self.model,
@@ -90,7 +90,7 @@ class Body(BaseModel):
             "response_format": canonical_json(self.response_format) if self.response_format else "",
             "effort": self.reasoning_effort,
         }
-        return Request(**given | fields)
+        return ModelRequest(**given | fields)
 
     @property
     def stops(self) -> tuple[str, ...]:
@@ -117,39 +117,39 @@ class OpenAI(Vendor):
     name: ClassVar[str] = "openai"
     prefixes: ClassVar[tuple[str, ...]] = ("/v1/",)
     paths: ClassVar[tuple[str, ...]] = ("/v1/chat/completions",)
-    words: ClassVar[dict[str, Words]] = {
-        "rate_limit": Words(429, "Rate limit reached for requests.", "rate_limit_exceeded",
-                            "requests"),
-        "insufficient_quota": Words(429, _QUOTA, "insufficient_quota", "insufficient_quota"),
-        "quota": Words(429, _QUOTA, "credit_balance_exhausted", "insufficient_quota"),
-        "spend_limit": Words(429, "Your organization has reached its spend limit.",
-                             "organization_spend_limit_exceeded", "insufficient_quota"),
-        "server_error": Words(500, "The server had an error while processing your request "
-                              "(status {status}).", None, "server_error"),
-        "overloaded": Words(503, "The server is currently overloaded. Please try again later.",
-                            "server_is_overloaded", "server_error"),
-        "unauthorized": Words(401, "Incorrect API key provided: {key}. You can find your API key "
-                              "in the dashboard.", "invalid_api_key"),
-        "no_access": Words(403, "Project `proj_simulated` does not have access to this model.",
-                           "model_not_found"),
-        "retired": Words(404, "The model has been deprecated and is no longer available.",
-                         "model_not_found"),
-        "not_found": Words(404, "The model {model!r} does not exist. The simulator serves: "
-                           "{served}.", "model_not_found", parameter="model"),
-        "context_too_long": Words(400, "This model's maximum context length is {context} tokens. "
-                                  "However, your messages resulted in {tokens} tokens. Please "
-                                  "reduce the length of the messages.", "context_length_exceeded",
-                                  parameter="messages"),
-        "content_policy": Words(400, "Invalid prompt: your prompt was flagged as potentially "
-                                "violating our usage policy. Please try again with a different "
-                                "prompt.", "invalid_prompt"),
+    words: ClassVar[dict[str, Notice]] = {
+        "rate_limit": Notice(429, "Rate limit reached for requests.", "rate_limit_exceeded",
+                             "requests"),
+        "insufficient_quota": Notice(429, _QUOTA, "insufficient_quota", "insufficient_quota"),
+        "quota": Notice(429, _QUOTA, "credit_balance_exhausted", "insufficient_quota"),
+        "spend_limit": Notice(429, "Your organization has reached its spend limit.",
+                              "organization_spend_limit_exceeded", "insufficient_quota"),
+        "server_error": Notice(500, "The server had an error while processing your request "
+                               "(status {status}).", None, "server_error"),
+        "overloaded": Notice(503, "The server is currently overloaded. Please try again later.",
+                             "server_is_overloaded", "server_error"),
+        "unauthorized": Notice(401, "Incorrect API key provided: {key}. You can find your API key "
+                               "in the dashboard.", "invalid_api_key"),
+        "no_access": Notice(403, "Project `proj_simulated` does not have access to this model.",
+                            "model_not_found"),
+        "retired": Notice(404, "The model has been deprecated and is no longer available.",
+                          "model_not_found"),
+        "not_found": Notice(404, "The model {model!r} does not exist. The simulator serves: "
+                            "{served}.", "model_not_found", parameter="model"),
+        "context_too_long": Notice(400, "This model's maximum context length is {context} tokens. "
+                                   "However, your messages resulted in {tokens} tokens. Please "
+                                   "reduce the length of the messages.", "context_length_exceeded",
+                                   parameter="messages"),
+        "content_policy": Notice(400, "Invalid prompt: your prompt was flagged as potentially "
+                                 "violating our usage policy. Please try again with a different "
+                                 "prompt.", "invalid_prompt"),
     }  # fmt: skip
     most_logprobs: ClassVar[int] = _MOST_LOGPROBS
 
-    def key(self, asked: Asked) -> str:
+    def key(self, asked: ApiRequest) -> str:
         return bearer(asked)
 
-    def read(self, data: Any, asked: Asked) -> Chat:
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
         self.check_key(asked)
         body = self.body(data, asked)
         self.check_model(body.model)
@@ -165,7 +165,7 @@ class OpenAI(Vendor):
         self.check_context(chat, PLANTED_CONTEXT if is_planted(body.model) else self.context(body))
         return chat
 
-    def body(self, data: Any, asked: Asked) -> Body:
+    def body(self, data: Any, asked: ApiRequest) -> Body:
         """Return the body; raises `Refusal` naming the field and the fault."""
         body = read_model(Body, data)
         if body.stream:
@@ -194,7 +194,7 @@ class OpenAI(Vendor):
         _check_reasoning(data, sampled=effort == "none")
         return (effort or _default_effort(body.model)) != "none"
 
-    def request(self, body: Body) -> Request:
+    def request(self, body: Body) -> ModelRequest:
         """Return what the model is asked."""
         return body.request()
 
@@ -251,7 +251,7 @@ class OpenAI(Vendor):
         content = [self.token(token, count) for token in done.tokens]
         return {"content": content, "refusal": None}
 
-    def token(self, token: Token, count: int) -> dict[str, Any]:
+    def token(self, token: ChatToken, count: int) -> dict[str, Any]:
         others = [_weighed(text, logprob) for text, logprob in token.top(count)]
         return _weighed(token.text, token.logprob) | {"top_logprobs": others}
 

@@ -10,7 +10,7 @@ from judge_gym.benchmarks.figures import (
     FIRST,
     SECOND,
     TIE,
-    Decisions,
+    PairDecisions,
     PublishedAccuracy,
     above_published,
     judges_apart,
@@ -32,7 +32,7 @@ def rng():
 def decisions(both_orders):
     """Decisions from (as given, swapped) per pair, in the file's order; 0 is no verdict."""
     pairs = len(both_orders)
-    return Decisions(
+    return PairDecisions(
         np.repeat(np.arange(pairs), 2), np.array(both_orders, dtype=np.int64).ravel(),
         np.tile([False, True], pairs),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def test_published_figures_are_those_of_their_source(rng):
         item, chosen, turned = (np.array(column) for column in zip(*given, strict=True))
         better = np.array([CHOICES[row["label"]] for row in rows])
         categories = [row["source"].split("-")[0] for row in rows]
-        figures = pair_figures(Decisions(item, chosen, turned), better, categories, rng)
+        figures = pair_figures(PairDecisions(item, chosen, turned), better, categories, rng)
         assert figures[""][0].estimate == one.correct / one.pairs
         assert len(rows) == one.pairs
         assert len(figures) == 1 + len(set(categories))

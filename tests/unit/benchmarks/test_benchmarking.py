@@ -18,7 +18,7 @@ from judge_gym.judges.benchmarking import (
 )
 from judge_gym.planted.families import grader_of
 from judge_gym.records.calls import Answer
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 from judge_gym.simulator.text_features import identity
 
 REPOSITORY = Path(__file__).parents[3]
@@ -53,7 +53,7 @@ def judged(judge, chosen, draw=0):
         readings = []
         for order, prompt in enumerate(judge.prompts(item, "key")):
             messages = tuple((one["role"], one["content"]) for one in prompt.messages)
-            request = Request(
+            request = ModelRequest(
                 judge.model.removeprefix("sim/"), messages, temperature=1.0,
                 seed=10_000 * draw + 2 * number + order,
             )  # fmt: skip

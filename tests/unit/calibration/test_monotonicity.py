@@ -6,8 +6,8 @@ from scipy.special import stdtr
 
 from judge_gym.calibration.checks import Margins, Result
 from judge_gym.calibration.monotonicity import (
-    Curve,
     Effect,
+    SeverityCurve,
     curve_checks,
     effect_checks,
     severity_means,
@@ -115,7 +115,9 @@ def test_what_could_not_be_changed_is_not_applicable(rng):
 
 
 def curve(points, expectation=DROP):
-    return Curve("vague_ify", expectation, np.array([0, 0.5, 1]), np.array(points, dtype=float))
+    return SeverityCurve(
+        "vague_ify", expectation, np.array([0, 0.5, 1]), np.array(points, dtype=float)
+    )
 
 
 def test_the_more_the_further():
@@ -146,7 +148,7 @@ def test_a_judge_that_never_moves_is_not_told_to_take_more_items():
 
 
 def test_a_trend_needs_three_severities():
-    two = Curve("vague_ify", DROP, np.array([0.0, 1]), np.ones((9, 2)))
+    two = SeverityCurve("vague_ify", DROP, np.array([0.0, 1]), np.ones((9, 2)))
     (check,) = curve_checks([two])
     assert check.result is Result.NOT_APPLICABLE
     assert "there are 2 and 9" in check.reason

@@ -11,7 +11,7 @@ from judge_gym.judges.calibrating.assessing import Assessment, assess, recommend
 from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.planted.editing import Expectation
 from judge_gym.records.calls import Answer
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 
 NOTES = Path(__file__).parents[3] / "deployments" / "calibrations" / "notes.jsonl"
 CRITERIA = ("evidence", "accuracy", "order", "concision", "actionable", "specificity")
@@ -33,7 +33,9 @@ def judged(judge: RubricJudge, item: Item, repeat: int) -> JudgeResult:
     """What the grader answers to the judge's own prompt, as the judge reads it."""
     (prompt,) = judge.prompts(item, "key")
     messages = tuple((one["role"], one["content"]) for one in prompt.messages)
-    told = answer(Request(judge.model.removeprefix("sim/"), messages, temperature=1.0, seed=repeat))
+    told = answer(
+        ModelRequest(judge.model.removeprefix("sim/"), messages, temperature=1.0, seed=repeat)
+    )
     reading = judge.read(Answer(told.text, "stop", 1, 1, 0, 1.0, simulated=True))
     return JudgeResult(
         judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="",

@@ -7,7 +7,7 @@ import pytest
 
 from judge_gym.calibration.checks import Margins, Result
 from judge_gym.calibration.comparisons import compare_judges, compare_verdicts
-from judge_gym.calibration.escalating import Asked, policies, sufficient, undecided
+from judge_gym.calibration.escalating import MeasuredJudge, policies, sufficient, undecided
 
 MARGINS = Margins()
 
@@ -92,7 +92,7 @@ def test_a_judge_of_verdicts_may_replace_one_that_it_agrees_with(rng, differ, re
 
 def asked(judge, family, right, cost, doubt=None, answer=None):
     right = np.array(right, dtype=bool)
-    return Asked(
+    return MeasuredJudge(
         judge, family, np.asarray(right if answer is None else answer, dtype=float), right,
         np.full(len(right), cost), np.zeros(len(right)) if doubt is None else np.array(doubt),
     )  # fmt: skip

@@ -8,12 +8,12 @@ import pytest
 
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.display import Display
-from judge_gym.design.strategies.labels import Labels
+from judge_gym.design.strategies.labels import LabelDisplay
 from judge_gym.seeds import derive_seed
 
 SEEDS = [derive_seed("sample", "experiment", "item", replicate) for replicate in range(4800)]
 DRAWS: dict[str, Callable[[int, int], tuple[object, ...]]] = {
-    "labels": lambda stages, seed: Labels(True, stages).assign(seed),
+    "labels": lambda stages, seed: LabelDisplay(True, stages).assign(seed),
     "display": lambda stages, seed: Display(True, stages).order(seed),
 }
 # Quantile 0.9999 of chi-square with (n - 1)^2 degrees of freedom (scipy.stats.chi2.ppf): a fair
@@ -50,7 +50,8 @@ def test_labels_and_display_are_drawn_independently() -> None:
     # The letter of stage 1 and the place it is listed at, from the same seeds: 4 x 4 cells of
     # 300 each, 9 free; chi-square quantile 0.9999 at 9 degrees of freedom is 33.7.
     pairs = Counter(
-        (Labels(True, 4).assign(seed)[0], Display(True, 4).order(seed).index(1)) for seed in SEEDS
+        (LabelDisplay(True, 4).assign(seed)[0], Display(True, 4).order(seed).index(1))
+        for seed in SEEDS
     )
     statistic = sum((count - 300) ** 2 / 300 for count in pairs.values())
 
@@ -60,7 +61,7 @@ def test_labels_and_display_are_drawn_independently() -> None:
 
 @pytest.mark.parametrize(("randomize", "shuffle"), [(a, b) for a in (0, 1) for b in (0, 1)])
 def test_the_two_flags_switch_each_its_own(randomize: int, shuffle: int) -> None:
-    letters = {Labels(bool(randomize), 4).assign(seed) for seed in SEEDS[:200]}
+    letters = {LabelDisplay(bool(randomize), 4).assign(seed) for seed in SEEDS[:200]}
     orders = {Display(bool(shuffle), 4).order(seed) for seed in SEEDS[:200]}
 
     assert len(letters) == (24 if randomize else 1)
@@ -82,8 +83,8 @@ def test_a_draw_is_always_a_permutation(kind: str, stages: int) -> None:
 
 def test_the_draws_are_the_same_on_every_machine() -> None:
     # Written down once: a change would send other prompts for stored samples.
-    assert Labels(True, 4).assign(0) == ("C", "B", "D", "A")
-    assert Labels(True, 4).assign(1) == ("D", "C", "B", "A")
+    assert LabelDisplay(True, 4).assign(0) == ("C", "B", "D", "A")
+    assert LabelDisplay(True, 4).assign(1) == ("D", "C", "B", "A")
     assert Display(True, 4).order(0) == (3, 4, 1, 2)
     assert Display(True, 4).order(1) == (4, 1, 3, 2)
 

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from judge_gym.evidence.documents import Dropped, RawDocument
 from judge_gym.evidence.normal_text import cut_text, normal_line, normal_text
-from judge_gym.evidence.screening import Rules, screen
+from judge_gym.evidence.screening import ScreeningLimits, screen
 
-RULES = Rules(max_documents=10, start=date(2026, 11, 1), end=date(2026, 11, 7), min_characters=20)
+RULES = ScreeningLimits(
+    max_documents=10, start=date(2026, 11, 1), end=date(2026, 11, 7), min_characters=20
+)
 TEXT = "The harbour council of Norvania met again."
 
 
@@ -56,7 +58,9 @@ def test_dates_are_inclusive_and_either_may_be_open():
     ]
 
     def kept(start, end):
-        found = screen(documents, Rules(max_documents=9, start=start, end=end, min_characters=20))
+        found = screen(
+            documents, ScreeningLimits(max_documents=9, start=start, end=end, min_characters=20)
+        )
         return [one.published.day for one in found.documents]
 
     assert kept(date(2026, 11, 2), date(2026, 11, 7)) == [2, 6, 7]
@@ -66,11 +70,11 @@ def test_dates_are_inclusive_and_either_may_be_open():
 
 
 def test_an_undated_document_stays_when_the_window_has_no_dates():
-    assert screen([raw(day=None)], Rules(max_documents=1, min_characters=20)).documents
+    assert screen([raw(day=None)], ScreeningLimits(max_documents=1, min_characters=20)).documents
 
 
 def test_the_limit_counts_only_what_is_kept():
-    rules = Rules(max_documents=2, min_characters=20)
+    rules = ScreeningLimits(max_documents=2, min_characters=20)
     documents = [
         raw("short"),
         raw(),
@@ -116,16 +120,16 @@ def test_a_document_without_address_is_named_by_its_content():
 
 
 def test_a_long_text_is_cut_and_says_from_what():
-    rules = Rules(max_documents=3, min_characters=20, max_characters=50)
+    rules = ScreeningLimits(max_documents=3, min_characters=20, max_characters=50)
     (exact, cut) = screen([raw("e" * 50), raw("f" * 51, "https://example.org/b")], rules).documents
     assert (len(exact.text), exact.cut_from, exact.truncated) == (50, None, False)
     assert (len(cut.text), cut.cut_from, cut.truncated) == (50, 51, True)
 
 
 def test_rules_that_could_cut_below_their_own_minimum_are_refused():
-    Rules(max_documents=1, min_characters=80, max_characters=100)
+    ScreeningLimits(max_documents=1, min_characters=80, max_characters=100)
     with pytest.raises(ValueError, match="four fifths"):
-        Rules(max_documents=1, min_characters=81, max_characters=100)
+        ScreeningLimits(max_documents=1, min_characters=81, max_characters=100)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +209,7 @@ inputs = st.lists(
 def test_everything_is_kept_or_dropped_once_and_screening_again_changes_nothing(
     given_, most, dated
 ):
-    rules = Rules(
+    rules = ScreeningLimits(
         max_documents=most,
         start=date(2026, 11, 1) if dated else None,
         min_characters=10,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from judge_gym.evidence.documents import RawDocument
 from judge_gym.evidence.near_duplicates import CONTAINED, NearDuplicates
 from judge_gym.evidence.plausibility import fault_of
-from judge_gym.evidence.screening import Rules, screen
+from judge_gym.evidence.screening import ScreeningLimits, screen
 
 ARTICLE = (
     "The government of Valmora will table a bill on Monday that would give the interior minister "
@@ -199,7 +199,7 @@ def documents(*texts):
 
 def test_pages_of_the_web_are_dropped_and_ones_own_texts_are_marked():
     raw = documents(ARTICLE, HEAD + ARTICLE + FOOT, CONSENT["en"] * 2, BYTES["pdf"])
-    found = screen(raw, Rules(max_documents=9, doubtful="drop"))
+    found = screen(raw, ScreeningLimits(max_documents=9, doubtful="drop"))
     assert [one.origin for one in found.documents] == ["row 1"]
     assert [(one.reason, one.detail.split(":")[0]) for one in found.dropped] == [
         ("near_duplicate", "row 2"),
@@ -207,11 +207,11 @@ def test_pages_of_the_web_are_dropped_and_ones_own_texts_are_marked():
         ("binary", "row 4"),
     ]
     assert "row 1" in found.dropped[0].detail
-    own = screen(raw, Rules(max_documents=9, doubtful="flag"))
+    own = screen(raw, ScreeningLimits(max_documents=9, doubtful="flag"))
     assert [one.doubt.partition(",")[0] for one in own.documents] == [
         "",
         "near duplicate",
         "not article",
         "binary",
     ]
-    assert screen(raw, Rules(max_documents=9)).documents[1].doubt == ""
+    assert screen(raw, ScreeningLimits(max_documents=9)).documents[1].doubt == ""

@@ -8,9 +8,9 @@ import pytest
 
 from judge_gym.errors import ConfigError
 from judge_gym.gyms.abstract import AbstractGym
-from judge_gym.gyms.writing import Source, Writer
+from judge_gym.gyms.writing import Writer, WritingCase
 
-CASES = [Source(id=str(n), text=text) for n, text in enumerate(("One two.", "boom", "none"))]
+CASES = [WritingCase(id=str(n), text=text) for n, text in enumerate(("One two.", "boom", "none"))]
 CODE = """
 def first(text):
     if text == "boom":

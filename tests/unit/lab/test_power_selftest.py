@@ -10,7 +10,7 @@ from judge_gym.lab.power import trials as trials_module
 from judge_gym.lab.power.facets import FACET_FIGURES, facet_trials
 from judge_gym.lab.power.selftest import MEASURES, expected_values, scenarios, selftest
 from judge_gym.lab.power.selftest_comparisons import comparison_trials
-from judge_gym.lab.power.study import Rate
+from judge_gym.lab.power.study import SimulatedShare
 from judge_gym.lab.power.trials import Exploratory, Miss, Trial, exploratory, summarise
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.planted.comparisons import COMPARISONS, CONDITIONS, JUDGES_ALIKE, JUDGES_APART
@@ -68,11 +68,11 @@ def test_summaries_count():
         Trial("identical", "m", 3, 0.0, not_estimable("m", "there is one judge")),
     ]
     (found,) = summarise(trials)
-    assert found.coverage == Rate(2, 3)
-    assert found.rejected == Rate(2, 3)
+    assert found.coverage == SimulatedShare(2, 3)
+    assert found.rejected == SimulatedShare(2, 3)
     assert found.missing == 1
     assert found.mean == pytest.approx((0 + 0.075 - 0.05) / 3)
-    assert Rate(0, 0).share is None
+    assert SimulatedShare(0, 0).share is None
 
 
 def of_trials(wrong, seeds=200):

@@ -11,9 +11,9 @@ from judge_gym.lab.power.study import (
     Components,
     Costs,
     Power,
-    Question,
-    Rate,
+    PowerQuestion,
     Setting,
+    SimulatedShare,
     answer,
     decision_study,
     items_needed,
@@ -22,7 +22,7 @@ from judge_gym.lab.power.study import (
     standard_error,
 )
 from judge_gym.metrics.estimate import mean_over_items, not_estimable
-from judge_gym.metrics.facets import Table, total_error
+from judge_gym.metrics.facets import FacetTable, total_error
 from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import StudyDesign, draw
@@ -32,7 +32,7 @@ SEEDS = range(30)
 
 
 def overconfident(value, level=0.05):
-    return Question("H2", Claim(Direction.ABOVE, 0.1), value, level)
+    return PowerQuestion("H2", Claim(Direction.ABOVE, 0.1), value, level)
 
 
 def test_the_judges_have_the_value():
@@ -111,7 +111,7 @@ def test_levels_are_pooled_as_the_report_pools_them():
         for column in values.T
     ]
     pooled = pooled_over_levels(by_level, (2,), 0.0, np.random.default_rng(0))
-    total = total_error(Table(("item", "wording"), values))
+    total = total_error(FacetTable(("item", "wording"), values))
     assert pooled.estimate == pytest.approx(values.mean())
     assert (pooled.lower, pooled.upper) == pytest.approx(total.interval)
     assert pooled.df == pytest.approx(total.df)
@@ -145,7 +145,7 @@ def test_enough_items_are_found():
 
 def test_no_number_of_items_finds_what_is_not_there():
     truth = planted_truth("H2", 0.1, SETTING)
-    start = Power(replace(SETTING.design, items=900), Rate(1, 20))
+    start = Power(replace(SETTING.design, items=900), SimulatedShare(1, 20))
     assert items_needed(overconfident(0.1), truth, SETTING, range(5), start) is None
 
 
@@ -153,7 +153,7 @@ def test_no_number_of_items_makes_up_for_few_wordings():
     # 0.2 beyond the margin is 1.7 errors of three wordings (0.2/√3), and t wants 4.3
     truth = planted_truth("H2", 0.3, SETTING)
     worded = replace(SETTING, levels=(3,), facet_sd=0.2)
-    start = Power(SETTING.design, Rate(1, 20))
+    start = Power(SETTING.design, SimulatedShare(1, 20))
     assert items_needed(overconfident(0.3), truth, worded, range(5), start) is None
     narrow = replace(worded, facet_sd=0.001)
     assert items_needed(overconfident(0.3), truth, narrow, range(5), start) is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from judge_gym.llm.gate import CALM_S, Change, Gate
+from judge_gym.llm.gate import CALM_S, Gate, LimitChange
 from judge_gym.llm.providers import Provider
 
 
@@ -37,7 +37,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def a_gate(changes: list[Change] | None = None, **limits: Any) -> Gate:
+def a_gate(changes: list[LimitChange] | None = None, **limits: Any) -> Gate:
     heard = [] if changes is None else changes
     return Gate(Provider(name="p", **{"task_slots": 1, **limits}), heard.append)
 
@@ -170,7 +170,7 @@ def test_who_is_not_to_be_sent_any_more_waits_for_no_rate() -> None:
 
 
 def test_one_halving_for_all_that_was_in_flight_then_back_by_successes() -> None:
-    changes: list[Change] = []
+    changes: list[LimitChange] = []
 
     async def body() -> list[int]:
         gate = a_gate(changes, concurrency=16)

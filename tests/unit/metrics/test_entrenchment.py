@@ -105,7 +105,7 @@ def test_few_items_are_pointed_out(build_verdicts, build_probes):
 @pytest.mark.parametrize(
     ("scored", "probed", "because"),
     [
-        ([[[1]]], [[[(1, 0.5)]]], "there is no other judge"),
+        ([[[1]]], [[[(1, 0.5)]]], "no other judge scores these items"),
         ([[[1], []], [[], [1]]], [[[(1, 0.5)], []], [[], [(1, 0.5)]]], "no item was scored by"),
     ],
 )

@@ -16,7 +16,7 @@ from judge_gym.metrics.facets import (
     REPLICATE,
     WORDING,
     FacetCells,
-    Table,
+    FacetTable,
     complete_table,
     facet_components,
     half_width,
@@ -30,7 +30,7 @@ NAN = float("nan")
 
 
 def two_way(rows):
-    return Table((ITEM, WORDING), np.array(rows, dtype=float))
+    return FacetTable((ITEM, WORDING), np.array(rows, dtype=float))
 
 
 def crossed(means, replicates):
@@ -69,7 +69,7 @@ def test_three_facets_by_inclusion_and_exclusion():
     rng = np.random.default_rng(2)
     y = rng.normal(size=(5, 1, 1)) + rng.normal(size=(1, 4, 1)) + rng.normal(size=(1, 1, 3))
     y = y + rng.normal(size=(5, 4, 1)) + rng.normal(size=(5, 1, 3)) + rng.normal(size=(5, 4, 3))
-    table = Table((ITEM, WORDING, DRAW), y)
+    table = FacetTable((ITEM, WORDING, DRAW), y)
     squares = {term: one.value for term, one in mean_squares(table).items()}
     total = total_error(table)
     if not total.at_zero:
@@ -112,7 +112,7 @@ def test_the_total_interval_holds_the_planted_mean(items, wordings, missing):
         y = rng.normal(size=(items, 1)) + 0.5 * rng.normal(size=(1, wordings))
         y = y + 0.5 * (rng.exponential(size=(items, wordings)) - 1)
         y = np.where(rng.random(y.shape) < missing, NAN, y)
-        block, _ = complete_table(Table((ITEM, WORDING), y))
+        block, _ = complete_table(FacetTable((ITEM, WORDING), y))
         low, high = total_error(block).interval
         held += low <= 0 <= high
         per_item = block.values.mean(axis=1)
@@ -247,7 +247,7 @@ def test_the_forecast_at_the_present_design_is_the_present_interval():
     y = 2 * rng.normal(size=(20, 1, 1)) + rng.normal(size=(1, 6, 1)) + rng.normal(size=(20, 6, 2))
     codes = [part.ravel() for part in np.indices(y.shape)][:2]
     _, variances = facet_components(FacetCells.of((ITEM, WORDING), codes, y.ravel()))
-    low, high = total_error(Table((ITEM, WORDING), y.mean(axis=2))).interval
+    low, high = total_error(FacetTable((ITEM, WORDING), y.mean(axis=2))).interval
     # but for the residual, which is pooled with the replicates here
     assert half_width(variances, variances.sizes, 2) == pytest.approx((high - low) / 2, rel=1e-3)
 
@@ -267,7 +267,7 @@ def test_the_forecast_of_a_larger_design_is_what_it_measures():
         codes = [part.ravel() for part in np.indices(now.shape)][:2]
         _, variances = facet_components(FacetCells.of((ITEM, WORDING), codes, now.ravel()))
         forecast.append(half_width(variances, {ITEM: 32, WORDING: 10}, 3))
-        low, high = total_error(Table((ITEM, WORDING), scores(32, 10).mean(axis=2))).interval
+        low, high = total_error(FacetTable((ITEM, WORDING), scores(32, 10).mean(axis=2))).interval
         measured.append((high - low) / 2)
     assert np.mean(forecast) == pytest.approx(np.mean(measured), rel=0.05)
 

@@ -12,7 +12,7 @@ from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.hypotheses import (
     HYPOTHESES,
     VALIDITY_CHECKS,
-    Figure,
+    TestedFigure,
     beyond_sham,
     correct,
     dose_steps,
@@ -38,7 +38,7 @@ YES, NO, OPEN, NONE = (
 def figure(metric, low, high, task="ecc", *, items=30, reference=0.0, **scope):
     middle = (low + high) / 2
     estimate = Estimate(metric, middle, low, high, 5 * items, items, unit="bits")
-    return Figure(estimate, task, scope, reference)
+    return TestedFigure(estimate, task, scope, reference)
 
 
 @pytest.mark.parametrize(

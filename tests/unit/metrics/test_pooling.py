@@ -53,7 +53,7 @@ def test_a_record_by_hand():
 
 
 def test_weights_by_hand():
-    known = pooling.Record(np.array([-1.0, 0.0]), np.array([1.0, 3.0]), np.array([0.5, 0.5]))
+    known = pooling.KnownErrors(np.array([-1.0, 0.0]), np.array([1.0, 3.0]), np.array([0.5, 0.5]))
     # (3·1 + 4·1/3) / (4/3), and less biases 6 and 5, which is beyond the scale
     found = pooling.weighted(table([2, 4], [5, 5]), SCALE, known)
     assert found == pytest.approx([3.25, 5])

@@ -7,8 +7,8 @@ from judge_gym.metrics.cells import CellMeans, Verdicts
 from judge_gym.metrics.estimate import NO_SPREAD, Remark, RemarkKind
 from judge_gym.metrics.inference import paired_contrast, score_shift
 from judge_gym.metrics.presentation import (
-    Arm,
     Displays,
+    SwapArm,
     label_bias,
     position_bias,
     swap_sensitivity,
@@ -163,7 +163,7 @@ def test_judges_are_averaged_within_the_item(build_probes, rng):
     own = build_probes([[[(1, 0.5)], [(1, 0.5)]], [[(1, 0.5)], []]])
     other = build_probes([[[(1, 0.3)], [(1, 0.1)]], [[(1, 0.7)], [(1, 0.9)]]])
     # item 0: (-0.2 + 0.2)/2 = 0; item 1: only the first judge has both arms, -0.4
-    sham = swap_sensitivity(own, other, rng, Arm.SHAM)
+    sham = swap_sensitivity(own, other, rng, SwapArm.SHAM)
     assert (sham.metric, sham.estimate) == ("sham_sensitivity", pytest.approx(-0.2))
 
 
@@ -192,7 +192,7 @@ def test_verdicts_that_move_apart_shift_by_nothing_but_change(build_verdicts, rn
 
 def test_a_shift_is_in_shares_of_the_scale(build_verdicts, rng):
     own, other = build_verdicts([[[1, 2], [2, 2]]]), build_verdicts([[[2, 3], [3, 3]]])
-    assert verdict_shift(own, other, rng, Arm.SHAM).estimate == pytest.approx(1 / 3)
+    assert verdict_shift(own, other, rng, SwapArm.SHAM).estimate == pytest.approx(1 / 3)
 
 
 def test_one_replicate_cannot_tell_change_from_noise(build_verdicts, rng):

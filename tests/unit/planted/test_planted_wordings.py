@@ -6,15 +6,15 @@ import pytest
 
 from judge_gym.planted.expected import mean_score, stage_distribution, wording_scores
 from judge_gym.planted.families import planted
-from judge_gym.planted.judging import Case, margin
+from judge_gym.planted.judging import PlantedCase, margin
 from judge_gym.planted.reading import DocumentReading
 from judge_gym.planted.wordings import worded
 
 TEXTS = [f"Choose a stage, version {number}." for number in range(2000)]
 
 
-def a_case(theta: float) -> Case:
-    return Case(DocumentReading(theta=theta, tau=0.0, information=1.0, cues=()), 0.5, 4)
+def a_case(theta: float) -> PlantedCase:
+    return PlantedCase(DocumentReading(theta=theta, tau=0.0, information=1.0, cues=()), 0.5, 4)
 
 
 @pytest.mark.parametrize("family", ["calm", "tonal"])

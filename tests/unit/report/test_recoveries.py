@@ -10,7 +10,7 @@ from judge_gym.analysis.recoveries import PlantedArm, PlantedGroup, PlantedJudge
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.planted.families import Family, planted
-from judge_gym.planted.judging import Case
+from judge_gym.planted.judging import PlantedCase
 from judge_gym.planted.reading import DocumentReading
 from judge_gym.report.planted import parameter_table
 from judge_gym.seeds import canonical_json
@@ -40,7 +40,7 @@ def planted_judge(
         family_name="test",
         family=family,
         cases={
-            item: Case(DocumentReading(theta, tau, 1.0), contested=1.0, stages=4)
+            item: PlantedCase(DocumentReading(theta, tau, 1.0), contested=1.0, stages=4)
             for item, theta in enumerate(thetas, start=first_item)
         },
         own=PlantedArm("own", model, own_words=True, scored=counts),
@@ -61,7 +61,7 @@ def test_judges_without_noise_are_as_far_apart_as_their_leaning_puts_them(make_r
     high = planted_judge("sim/high-1", leaning=0.2)
     sweep = sweep_of((SCOPE, (low, same, high)))
 
-    def expected(pair: str) -> recoveries.Expectation | None:
+    def expected(pair: str) -> recoveries.PlantedValue | None:
         row = make_row("polarization_pair", 0.5, scope={**SCOPE, "pair": pair})
         return recoveries.pair_polarization(sweep, row)
 
@@ -93,7 +93,7 @@ def test_tone_moves_the_verdict_from_the_one_view_to_the_other(make_row) -> None
     told = {"axis": "evidence_view", "from": "raw", "to": "neutralized", "judge": "sim/calm-1"}
     row = make_row("contrast", -0.3, scope={**SCOPE, **told})
     expected = recoveries.verdict_contrast(sweep_of((raw, (loud,)), (plain, (calm,))), row)
-    assert expected == recoveries.Expectation(pytest.approx(-1 / 3), "tone 0.30")
+    assert expected == recoveries.PlantedValue(pytest.approx(-1 / 3), "tone 0.30")
 
 
 def test_a_fixed_display_draws_verdicts_to_the_weakest_stage(make_row) -> None:
@@ -118,10 +118,10 @@ def test_loyalty_costs_confidence_only_under_foreign_words(make_row) -> None:
     scope = {**SCOPE, "judge": "sim/calm-1"}
     swapped = make_row("swap_sensitivity", -0.2, scope={**scope, "rival": "sim/high-1"})
     expected = recoveries.confidence_change(sweep, swapped)
-    assert expected == recoveries.Expectation(pytest.approx(-0.2), "0.20")
+    assert expected == recoveries.PlantedValue(pytest.approx(-0.2), "0.20")
     second = make_row("sham_sensitivity", 0.0, scope=scope)
     expected = recoveries.confidence_change(sweep, second)
-    assert expected == recoveries.Expectation(pytest.approx(0), "0.20")
+    assert expected == recoveries.PlantedValue(pytest.approx(0), "0.20")
     other = make_row("swap_sensitivity", 0.0, scope={**scope, "rival": "sim/low-1"})
     assert recoveries.confidence_change(sweep, other) is None
 
@@ -133,7 +133,7 @@ def test_confidence_is_weighed_against_the_agreement_of_the_others(make_row) -> 
     sweep = sweep_of((SCOPE, (sure, other)))
     scope = {**SCOPE, "judge": "sim/calm-1"}
     confidence = recoveries.stated_confidence(sweep, make_row("confidence", 0.7, scope=scope))
-    assert confidence == recoveries.Expectation(pytest.approx(0.7), "0.40 + 0.30 x margin")
+    assert confidence == recoveries.PlantedValue(pytest.approx(0.7), "0.40 + 0.30 x margin")
     excess = recoveries.excess_confidence(sweep, make_row("overconfidence", 0.2, scope=scope))
     assert excess is not None
     assert excess.value == pytest.approx(0.7 - 0.5)
@@ -144,8 +144,8 @@ def test_display_bias_is_the_share_beyond_chance(make_row) -> None:
     scope = {**SCOPE, "judge": "sim/calm-1"}
     shown = recoveries.display_bias(sweep, make_row("position_bias", 0.1, scope=scope))
     lettered = recoveries.display_bias(sweep, make_row("label_bias", 0.1, scope=scope))
-    assert shown == recoveries.Expectation(pytest.approx(0.2 * 3 / 4), "0.20")
-    assert lettered == recoveries.Expectation(pytest.approx(0.1 * 3 / 4), "0.10")
+    assert shown == recoveries.PlantedValue(pytest.approx(0.2 * 3 / 4), "0.20")
+    assert lettered == recoveries.PlantedValue(pytest.approx(0.1 * 3 / 4), "0.10")
 
 
 def test_variance_leaves_out_items_with_too_few_replicates(make_row) -> None:
@@ -165,19 +165,19 @@ def test_variance_leaves_out_items_with_too_few_replicates(make_row) -> None:
 def test_abstention_follows_how_little_a_text_tells(make_row) -> None:
     judge = planted_judge(abstention=0.8)
     dull = {
-        0: Case(DocumentReading(0.5, 0.0, 0.0), 1.0, 4),
-        1: Case(DocumentReading(0.5, 0.0, 1.0), 1.0, 4),
+        0: PlantedCase(DocumentReading(0.5, 0.0, 0.0), 1.0, 4),
+        1: PlantedCase(DocumentReading(0.5, 0.0, 1.0), 1.0, 4),
     }
     judge = PlantedJudge(
         judge.experiment, judge.family_name, judge.family, dull, judge.own, judge.others
     )
     sweep = sweep_of((SCOPE, (judge,)))
 
-    def expected(arm: str) -> recoveries.Expectation | None:
+    def expected(arm: str) -> recoveries.PlantedValue | None:
         scope = {**SCOPE, "judge": "sim/calm-1", "arm": arm}
         return recoveries.abstention_rate(sweep, make_row("abstention_rate", 0.4, scope=scope))
 
-    assert expected("own") == recoveries.Expectation(pytest.approx(0.4), "0.80")
+    assert expected("own") == recoveries.PlantedValue(pytest.approx(0.4), "0.80")
     assert expected("swap") is None
 
 
@@ -187,7 +187,8 @@ def test_accuracy_is_compared_on_claims_alone(make_row) -> None:
     judge = planted_judge(accuracy=0.9, first_bias=0.2, experiment=truth)
     assert recoveries.claim_accuracy(sweep_of((SCOPE, (judge,))), row) is None
     claims = {
-        item: Case(DocumentReading(0.5, 0.0, 0.0), 0.0, 4, truth=bool(item)) for item in judge.cases
+        item: PlantedCase(DocumentReading(0.5, 0.0, 0.0), 0.0, 4, truth=bool(item))
+        for item in judge.cases
     }
     judge = PlantedJudge(
         judge.experiment, judge.family_name, judge.family, claims, judge.own, judge.others
@@ -202,7 +203,7 @@ def test_accuracy_is_compared_on_claims_alone(make_row) -> None:
     for metric, value in (("letter_overconfidence", -0.1252), ("letter_brier_score", 0.05368)):
         row = make_row(metric, 0.1, scope={**SCOPE, "judge": "sim/calm-1"})
         expected = recoveries.letter_calibration(sweep_of((SCOPE, (judge,))), row)
-        assert expected == recoveries.Expectation(pytest.approx(value), "0.90")
+        assert expected == recoveries.PlantedValue(pytest.approx(value), "0.90")
 
 
 def test_subsets_have_no_closed_form_but_their_width(make_row) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from judge_gym.report.evidence import (
     MAX_ON_PAGE,
-    ShownDocument,
+    EvidenceDocument,
     ShownJudgement,
     ShownView,
     ShownWindow,
@@ -234,7 +234,7 @@ def shown_items(number: int) -> tuple[ShownWindow, ...]:
     )  # fmt: skip
     views = (ShownView("raw", HOSTILE, ""),)
     documents = tuple(
-        ShownDocument(id_, f"Title {id_} {HOSTILE}", "", "", views, (one, one), 0)
+        EvidenceDocument(id_, f"Title {id_} {HOSTILE}", "", "", views, (one, one), 0)
         for id_ in range(1, number + 1)
     )
     return (ShownWindow("spring", documents, 0, (), 0),)

@@ -16,7 +16,7 @@ from judge_gym.prompts import Prompt
 from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.scorer import read_verdict, scoring_prompt
 from judge_gym.records.shown import Presentation, ShownDocument
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 
 LABELS = ("Absent signs in print", "Limited signs in print", "Frequent signs in print",
           "Entrenched signs in print")  # fmt: skip
@@ -77,7 +77,7 @@ class Ask:
 def send(model: str, prompt: Prompt, seed: int = 0, temperature: float = 0.0) -> str:
     """Return the whole answer to a rendered prompt."""
     messages = tuple((message["role"], message["content"]) for message in prompt.messages)
-    return answer(Request(model, messages, temperature=temperature, seed=seed)).text
+    return answer(ModelRequest(model, messages, temperature=temperature, seed=seed)).text
 
 
 def judge(ask: Ask, seed: int = 0) -> Verdict | ParseFailure:

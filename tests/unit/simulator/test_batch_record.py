@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.simulator.batches.batch import ENDED, Batch, Line
+from judge_gym.simulator.batches.batch import ENDED, Line, SimulatedBatch
 from judge_gym.simulator.faults.plan import (
     BatchDuplicateLines,
     BatchExpired,
@@ -19,7 +19,7 @@ from judge_gym.simulator.faults.plan import (
 T = 1_700_000_000.0
 
 
-def a_batch(lines: int = 8, failing: tuple[int, ...] = (), **more: Any) -> Batch:
+def a_batch(lines: int = 8, failing: tuple[int, ...] = (), **more: Any) -> SimulatedBatch:
     """A batch of 100 seconds created at T."""
     given_lines = tuple(
         Line(custom_id=f"c{n}", succeeded=n not in failing, text=f"line {n}") for n in range(lines)
@@ -29,7 +29,7 @@ def a_batch(lines: int = 8, failing: tuple[int, ...] = (), **more: Any) -> Batch
         "completion_window": "24h", "metadata": None, "created_at": T, "seconds": 100,
         "lines": given_lines,
     }  # fmt: skip
-    return Batch(**fields | more)
+    return SimulatedBatch(**fields | more)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_lines_are_done_evenly_between_a_tenth_and_nine_tenths():
 
 
 def test_times_appear_as_they_pass():
-    def times(batch: Batch, at: float) -> dict[str, int]:
+    def times(batch: SimulatedBatch, at: float) -> dict[str, int]:
         shown = batch.as_json(T + at)
         return {k[:-3]: v - int(T) for k, v in shown.items() if k.endswith("_at") and v}
 
@@ -157,4 +157,4 @@ def test_out_of_order_is_another_order_of_the_same_lines(lines):
 
 def test_a_record_survives_being_written():
     batch = a_batch(failing=(2,), fate=BatchExpired(done=0.25), cancelled_at=T + 1)
-    assert Batch.model_validate_json(batch.model_dump_json()) == batch
+    assert SimulatedBatch.model_validate_json(batch.model_dump_json()) == batch

@@ -7,7 +7,7 @@ import pytest
 
 from judge_gym.planted import expected
 from judge_gym.planted.families import Family, planted
-from judge_gym.planted.judging import IN_ORDER, Case, Display, case_of
+from judge_gym.planted.judging import IN_ORDER, PlantedCase, ShownOrder, case_of
 from judge_gym.planted.reading import DocumentReading
 
 VOICE = planted()["calm"].voice
@@ -21,8 +21,10 @@ def _family(**parameters: float) -> Family:
     return Family(about="test", models=("test-1",), voice=VOICE, **parameters)
 
 
-def _case(theta: float = 0.5, tau: float = 0.0, contested: float = 0.0, stages: int = 4) -> Case:
-    return Case(DocumentReading(theta, tau, 1.0), contested, stages)
+def _case(
+    theta: float = 0.5, tau: float = 0.0, contested: float = 0.0, stages: int = 4
+) -> PlantedCase:
+    return PlantedCase(DocumentReading(theta, tau, 1.0), contested, stages)
 
 
 def test_graded_response_by_hand() -> None:
@@ -46,7 +48,7 @@ def test_biases_by_hand() -> None:
     case = _case(0.9)
     assert expected.stage_distribution(family, case) == pytest.approx([0.075] * 3 + [0.775])
     assert expected.stage_distribution(family, case, IN_ORDER) == pytest.approx([0.3, 0, 0, 0.7])
-    only_first = expected.stage_distribution(family, case, Display(first=1))
+    only_first = expected.stage_distribution(family, case, ShownOrder(first=1))
     assert only_first == pytest.approx([0.025, 0.225, 0.025, 0.725])
     assert expected.display_excess(family.first_bias, 4) == pytest.approx(0.15)
     assert expected.display_excess(family.label_a_bias, 4) == pytest.approx(0.075)
@@ -79,7 +81,7 @@ def test_accuracy_and_abstention_by_hand() -> None:
     family = _family(accuracy=0.9, first_bias=0.2, label_a_bias=0.1)
     assert expected.accuracy(family) == pytest.approx(0.78)
     assert expected.accuracy(_family(noise=0.0, fixed_reading=0.9)) == pytest.approx(0.5)
-    half_blank = Case(DocumentReading(0.5, 0.0, 0.5), 0.5, 4)
+    half_blank = PlantedCase(DocumentReading(0.5, 0.0, 0.5), 0.5, 4)
     assert expected.abstention(_family(abstention=0.8), [half_blank]) == pytest.approx(0.4)
 
 

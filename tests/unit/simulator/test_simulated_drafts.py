@@ -10,7 +10,7 @@ from judge_gym.judges import BinaryJudge, Criterion, Item, RubricJudge, VerdictN
 from judge_gym.judges.aligning.candidates import with_rubric
 from judge_gym.judges.answer_object import own_object
 from judge_gym.prompts import Prompt, render
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 
 TEXT = (
     "The ramp at Lind was cleared by one person. It took 9 minutes on 17 of 30 days. "
@@ -21,7 +21,7 @@ TEXT = (
 def said(prompt: Prompt, seed: int = 0) -> tuple[str, str]:
     """The role in which the simulator answers, and what."""
     messages = tuple((one["role"], one["content"]) for one in prompt.messages)
-    found = answer(Request("sim/good-1", messages, seed=seed))
+    found = answer(ModelRequest("sim/good-1", messages, seed=seed))
     return found.role, found.text
 
 

@@ -24,7 +24,7 @@ from judge_gym.planted.families import grader_file, grader_of
 from judge_gym.planted.perturbations import perturbations
 from judge_gym.records.calls import Answer
 from judge_gym.records.judgements import Reading
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 from judge_gym.simulator.text_features import NOTHING, features_meant, features_of, read_known
 
 NOTES = read_items(Path(__file__).parents[3] / "deployments" / "judges" / "notes.jsonl")
@@ -47,7 +47,7 @@ def readings(judge: ModelJudge, item: Item, model: str, seed: int = 0) -> tuple[
     """Return what the simulator answers to each prompt of a judge, as the judge reads it."""
     texts = (
         answer(
-            Request(
+            ModelRequest(
                 model,
                 tuple((one["role"], one["content"]) for one in prompt.messages),
                 temperature=judge.temperature,
@@ -206,7 +206,7 @@ def test_what_is_known_goes_before_what_is_read(tmp_path: Path) -> None:
     judge = PairwiseJudge(name="p", model="sim/good-1", task="Which is right?")
     (prompt, _) = judge.prompts(Item(id="1", text=poor, second=rich), "key")
     messages = tuple((one["role"], one["content"]) for one in prompt.messages)
-    asked = [Request(judge.model, messages, seed=seed) for seed in range(100)]
+    asked = [ModelRequest(judge.model, messages, seed=seed) for seed in range(100)]
     for known, winner in [(read_known(file), 1), (NOTHING, 2)]:
         texts = [answer(one, known).text for one in asked]
         assert share([f'"winner": {winner}' in text for text in texts])(0.95)
@@ -233,4 +233,4 @@ def test_models_of_families_grade_well_and_graders_answer_other_prompts() -> Non
     assert len(set(names)) == len(names)
     assert grader_of("sim/calm-1") == grader_of("sim/good-1")
     asked = (("user", "TASK\nReason.\nVERDICT: <one of A, B>"),)
-    assert answer(Request("sim/good-1", asked)).role == "scorer"
+    assert answer(ModelRequest("sim/good-1", asked)).role == "scorer"

@@ -16,7 +16,7 @@ from judge_gym.panel.prompting import (
 )
 from judge_gym.planted.families import grader_of
 from judge_gym.prompts import Prompt
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 from judge_gym.simulator.text_features import NOTHING, identity
 from support.panels import ITEMS, a_document, a_panel, a_rubric, reviewed
 
@@ -40,7 +40,7 @@ KNOWN = {identity(item.text): 0.5 for document in DOCUMENTS for item in document
 
 def said(prompt: Prompt, model: str, known: Mapping[str, float] = NOTHING, **given: float) -> str:
     messages = tuple((one["role"], one["content"]) for one in prompt.messages)
-    found = answer(Request(model, messages, **given), known)
+    found = answer(ModelRequest(model, messages, **given), known)
     assert found.role in ("rater", "arbiter")
     text = found.text.removeprefix("```json\n").removesuffix("\n```")
     json.loads(text)

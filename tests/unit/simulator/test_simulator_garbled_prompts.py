@@ -4,7 +4,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judge_gym.planted.families import served_models
-from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.answering import ModelRequest, answer
 
 PIECES = (
     'How far does the evidence show "fascism" in Oz? Judge.',
@@ -54,6 +54,6 @@ messages = st.lists(
 )
 @given(messages, st.sampled_from(served_models()), st.sampled_from([0.0, 1.0, 2.0]))
 def test_garbled_prompts_are_answered_in_text(conversation, model, temperature):
-    given_answer = answer(Request(model, tuple(conversation), temperature=temperature, seed=1))
+    given_answer = answer(ModelRequest(model, tuple(conversation), temperature=temperature, seed=1))
     assert isinstance(given_answer.text, str)
     assert len(given_answer.text) < 20_000
