@@ -6,8 +6,9 @@ SWEEP ?= deployments/sweeps/demo.yaml
 KILLS ?= 40
 PILOT := deployments/sweeps/pilot-v3.yaml
 LLMBAR := deployments/studies/llmbar
-# Labels of people and of models on eight tasks, which are not shipped: see deployments/studies/alttest.
-ALTTEST ?= ../shared/data/alttest
+# Data that may not be shipped, used where it is present: see the README of each of deployments/studies.
+SHARED ?= ../shared/data
+ALTTEST ?= $(SHARED)/alttest
 NOTEBOOKS ?= notebooks/*.ipynb
 # Bytecode is written even where the environment says no. It is made by the first import: a command needs a quarter
 # of the installed modules, and compiling all of them would be half of the set-up.
@@ -21,7 +22,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -35,6 +36,9 @@ study: $(READY) ## Audit six recorded judges of LLMBar beside the paper: table, 
 	@$(BIN)/judge-gym audit $(LLMBAR) --mapping $(LLMBAR)/mapping.yaml --picture docs/pictures/llmbar.svg
 	@if [ -d $(ALTTEST) ]; then $(BIN)/judge-gym analyse alt-test $(ALTTEST)/wax.csv.gz \
 		--mapping deployments/annotations/alttest.yaml; fi
+
+atlas: $(READY) ## Recompute published claims about judges: a row for each, picture, page (2 minutes)
+	@$(BIN)/judge-gym analyse atlas --beside $(SHARED)
 
 pilot: $(READY) ## Run the pilot on stand-ins: published, planted and recovered beside each other (3 minutes)
 	@$(BIN)/judge-gym sweep run $(PILOT) --yes

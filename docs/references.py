@@ -40,6 +40,7 @@ from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.files import PanelFile
 from judge_gym.panel.panel import Rater
 from judge_gym.panel.rubric import PanelRubric
+from judge_gym.recorded.claims import StudyClaims
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.report.page import GROUND_RULES, NOTATION, decisions
 from judge_gym.settings import Settings
@@ -303,7 +304,7 @@ _REFERENCE: dict[str, Callable[[], str]] = {
     "sweep-file": sweep_file,
     "judge-files": _file(JudgeFile, CalibrationDesign, AlignmentFile, ReviewFile, Benchmark),
     "panel-and-gym-files": _file(PanelFile, Rater, PanelRubric, PanelDocument, AnyGym),
-    "data-files": _file(Recorded, AnnotationMapping),
+    "data-files": _file(Recorded, AnnotationMapping, StudyClaims),
     "providers-file": _file(Provider),
 }
 

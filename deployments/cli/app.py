@@ -68,6 +68,7 @@ app = group(
             {
                 "figures": "analyse:figures",
                 "published": "analyse:published",
+                "atlas": "atlas:atlas",
                 "alt-test": "analyse:alt_test",
                 "notebooks": "analyse:notebooks",
                 "selftest": "selftest:selftest",

@@ -113,6 +113,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "panel-rubric": ("the rubric of a panel", "panel.rubric:PanelRubric"),
     "panel-document": ("a document for a panel", "panel.document:PanelDocument"),
     "recorded": ("the columns of recorded judgements", "recorded.mapping:Recorded"),
+    "claims": ("claims about the judges of a study", "recorded.claims:StudyClaims"),
     "published": ("published figures of a sweep", "design.published:PublishedStudy"),
     "annotations": ("the columns of people's labels", "annotations:AnnotationMapping"),
 }

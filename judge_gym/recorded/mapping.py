@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from judge_gym.alike import by_folded, folded
 from judge_gym.answers.text import read_answer
-from judge_gym.design.config import Node, read_model, read_tree
+from judge_gym.design.config import Node, given_tree, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
@@ -387,9 +387,15 @@ def mapping_keys(model: type[BaseModel] = Recorded, above: str = "") -> dict[str
     return found
 
 
-def load_recorded(path: Path) -> tuple[Recorded, Rubric]:
-    """Read a mapping file and its rubric; raises `ConfigError` naming file, line, key, value."""
+def load_recorded(path: Path, change: Mapping[str, Any] | None = None) -> tuple[Recorded, Rubric]:
+    """Read a mapping file and its rubric; raises `ConfigError` naming file, line, key, value.
+
+    `change` has values that stand in the place of those of the file; None leaves a key out.
+    """
     tree = read_tree(path)
+    if change:
+        given = {**tree.plain(), **change}
+        tree = given_tree({name: value for name, value in given.items() if value is not None})
     recorded = read_model(Recorded, tree)
     rubric = _rubric(path, tree, recorded)
     for name in ("truths", "decisions", "counts", "answer_forms"):
@@ -409,6 +415,7 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
 
 
+@lru_cache(maxsize=4096)  # files of scores have few, and each is read several times
 def as_number(written: str) -> float | None:
     """Return a score that is written as a number with a point; None for any other text.
 

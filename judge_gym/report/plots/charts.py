@@ -239,6 +239,57 @@ def strips(rows: Rows, wide: int = _CURVE_WIDE) -> ChartType:
     return layers.properties(width=wide, height=_ROW_HIGH * len(names))
 
 
+_CLAIMS_WIDE, _CLAIM_HIGH, _OF_CLAIM = 190, 23, 330
+
+
+def claims(rows: Rows) -> ChartType:
+    """Return a bar for each claim: the share of specifications that it holds under.
+
+    Rows: `label`, `heading` (whether it is that of the claims below it), `holds` (a share, None
+    where it is not tested), `said` (the bar in words), `published` and `recomputed` in words.
+    Order is kept.
+    """
+    drawn = [{**row, "place": place} for place, row in enumerate(rows)]
+    y = alt.Y("place:O").axis(None).scale(paddingInner=0.3)
+    base = style.chart(drawn).encode(y=y)
+    x = alt.X("holds:Q").scale(
+        domain=[0, 1], range=[_OF_CLAIM + 190, _OF_CLAIM + 190 + _CLAIMS_WIDE]
+    )
+    bars = base.transform_filter("isValid(datum.holds)")
+
+    def text(field: str, left: float, only: str, **look: Any) -> Any:
+        chosen = base.transform_filter(only)
+        return chosen.mark_text(align="left", **look).encode(x=alt.value(left), text=f"{field}:N")
+
+    heads = style.chart(
+        [
+            {"place": 0, "at": _OF_CLAIM, "said": "published"},
+            {"place": 0, "at": _OF_CLAIM + 95, "said": "recomputed"},
+            {"place": 0, "at": _OF_CLAIM + 190, "said": "holds under"},
+        ]
+    )
+    wide = _OF_CLAIM + 190 + _CLAIMS_WIDE + 70
+    layers: ChartType = (
+        alt.layer(
+            bars.mark_bar(color=style.LINE).encode(
+                x=alt.value(_OF_CLAIM + 190), x2=alt.value(_OF_CLAIM + 190 + _CLAIMS_WIDE)
+            ),
+            bars.mark_bar(color=style.BLUE).encode(x=x.axis(None), x2=alt.datum(0)),
+            text("label", 0, "datum.heading", fontWeight="bold"),
+            text("label", 10, "!datum.heading"),
+            text("published", _OF_CLAIM, "!datum.heading", color=style.SOFT),
+            text("recomputed", _OF_CLAIM + 95, "!datum.heading"),
+            text("said", _OF_CLAIM + 200 + _CLAIMS_WIDE, "!datum.heading"),
+            heads.mark_text(align="left", color=style.SOFT).encode(
+                y=y, x=alt.X("at:Q").scale(None).axis(None), text="said:N"
+            ),
+        )
+        .properties(width=wide, height=_CLAIM_HIGH * len(drawn))
+        .resolve_scale(x="independent")
+    )
+    return layers
+
+
 def specification_curve(rows: Rows) -> ChartType:
     """Return the sorted estimates with their intervals, and below them the choices of each.
 
@@ -344,5 +395,6 @@ CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "specification_curve": specification_curve,
     "strips": strips,
     "control_chart": control_chart,
+    "claims": claims,
 }
 """The function that draws each kind of chart."""

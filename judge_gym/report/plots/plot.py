@@ -16,7 +16,7 @@ Kind = Literal[
     "heat_map", "effects_map", "reliability", "swaps", "distributions", "subsets", "forest",
     "headlines",
     "narrow_headlines", "histogram", "severity_curve", "specification_curve", "strips",
-    "control_chart",
+    "control_chart", "claims",
 ]  # fmt: skip
 """The kinds of charts; `charts.CHARTS` has the function that draws each."""
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from html import escape, unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from judge_gym.formats import number
@@ -131,18 +131,21 @@ def inline_svg(chart: Any, name: str, label: str) -> str:
     return on_page(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), name, label)
 
 
-def picture(title: str, subtitle: Sequence[str], rows: Rows) -> str:
-    """Return the chart `strips` as the text of an SVG file with a background of its own.
+def picture(
+    title: str, subtitle: Sequence[str], rows: Rows, kind: Literal["strips", "claims"] = "strips"
+) -> str:
+    """Return a chart of this kind as the text of an SVG file with a background of its own.
 
     Equal rows give equal text, when it is the first drawing of a process.
     """
     import altair as alt
     import vl_convert
 
-    from judge_gym.report.plots.charts import strips
+    from judge_gym.report.plots.charts import claims, strips
 
     heading = alt.Title(title, subtitle=[*subtitle], fontSize=18, fontWeight="bold", offset=14)
-    spec = strips(rows, wide=_PICTURE_WIDE).properties(title=heading).to_dict(validate=False)
+    chart = claims(rows) if kind == "claims" else strips(rows, wide=_PICTURE_WIDE)
+    spec = chart.properties(title=heading).to_dict(validate=False)
     look: dict[str, Any] = {**style.CONFIG, "background": _PAPER, "padding": 20}
     look["title"] = {"color": style.INK, "subtitleColor": style.SOFT, "subtitleFontSize": 13}
     look["title"] |= {"anchor": "start", "frame": "bounds", "subtitlePadding": 6}
