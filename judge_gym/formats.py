@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection
-from typing import Protocol
+from typing import Any, Protocol
 
 ABSENT = "–"
 """Stands for a number that is not there."""
@@ -14,6 +14,26 @@ UNSHOWN = "\ufffd"
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SMALLEST_P = 0.001
 _EXACT_P = 0.1
+
+
+_FORMULA = re.compile(r"'*\s*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet computes instead of showing it (OWASP, CSV injection), also
+behind white space, and one that was made safe already."""
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+
+def cell(value: Any) -> Any:
+    """Return a value of a CSV file: text that a spreadsheet would compute after an apostrophe.
+
+    `text_of_cell` returns it as it was. Numbers, also as text, and other values are unchanged.
+    """
+    computed = isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.fullmatch(value)
+    return f"'{value}" if computed else value
+
+
+def text_of_cell(text: str) -> str:
+    """Return a text that was written by `cell`."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 class Interval(Protocol):

@@ -164,10 +164,12 @@ def _row(row: "Corrected") -> dict[str, Any]:
 
 def _write_next(path: Path, found: "Correction") -> None:
     """Write rows of a file of labels in which only who labelled and the label are missing."""
+    from judge_gym.formats import cell
+
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("item", "annotator", "label", "item_key", "draw", "probability", "text"))
         writer.writerows(
-            (item.id, "", "", item.key, "gain", f"{probability:.4g}", item.text)
+            (cell(item.id), "", "", item.key, "gain", f"{probability:.4g}", cell(item.text))
             for item, probability in found.chosen
         )

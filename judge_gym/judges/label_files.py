@@ -24,6 +24,7 @@ from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.row import Row
+from judge_gym.formats import cell, text_of_cell
 from judge_gym.judges.newest_labels import (
     ABSTAIN,
     contradiction_error,
@@ -287,7 +288,8 @@ class _Reading:
             return ""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise self._fault(row, name, value, "Use text.")
-        text = _as_text(value)
+        # A file that was written by `write_labels` keeps spreadsheets from computing names.
+        text = text_of_cell(_as_text(value))
         if len(text) > longest or "\x00" in text:
             raise self._fault(row, name, value, f"Use at most {longest} characters, without NUL.")
         return text
@@ -304,7 +306,7 @@ class _Reading:
                 raise self._fault(row, "label", value, "Use a list of numbers or names.")
             texts = [_as_text(one) for one in value]
         elif value is None or isinstance(value, str | int | float):
-            parts = [] if value is None else _as_text(value).split("|")
+            parts = [] if value is None else text_of_cell(_as_text(value)).split("|")
             texts = [row.number(self._path, self.used["label"], one.strip()) for one in parts]
         else:
             raise self._fault(row, "label", value, "Use a number, a name or a list of them.")
@@ -386,7 +388,9 @@ def write_labels(path: str | Path, rows: Iterable[Annotation]) -> None:
     if suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS)
         writer.writeheader()
-        writer.writerows(map(values_of, rows))
+        writer.writerows(
+            {name: cell(value) for name, value in values_of(row).items()} for row in rows
+        )
     elif suffix == ".jsonl":
         for row in rows:
             text.write(json.dumps(values_of(row), ensure_ascii=False) + "\n")

@@ -20,7 +20,7 @@ import jinja2
 from markupsafe import Markup
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.formats import visible
+from judge_gym.formats import cell, visible
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.remarks import remark_text
@@ -114,12 +114,12 @@ def put_in_place(files: Mapping[Path, str]) -> None:
 
 
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows of the same columns as CSV, their names first."""
+    """Return rows of the same columns as CSV, their names first, as `formats.cell` writes texts."""
     written = list(rows)
     file = io.StringIO()
     writer = csv.DictWriter(file, list(written[0]) if written else [])
     writer.writeheader()
-    writer.writerows(written)
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in written)
     return file.getvalue()
 
 
@@ -144,8 +144,6 @@ COLUMNS = ("sweep", "run", "metric", *SCOPE, "scope", *_NUMBERS, *_WORDS, *_MARK
 
 _LONGEST_PLAIN = 500_000
 """Characters of a CSV file that a page holds as it is."""
-_FORMULA = ("=", "+", "-", "@")
-"""What makes a spreadsheet compute a cell instead of showing it (OWASP, CSV injection)."""
 
 
 def plan_kinds(findings: Iterable[FindingRow]) -> dict[tuple[str, str], str]:
@@ -182,7 +180,7 @@ def results_csv(
         descriptions = [row.unit, method, row.reason]
         marks = [str(getattr(row, name)).lower() for name in _MARKS]
         kind = kinds.get((row.metric, row.scope_key), EXPLORATORY)
-        writer.writerow([*map(_safe, words), *numbers, *map(_safe, descriptions), *marks, kind])
+        writer.writerow([*map(cell, words), *numbers, *map(cell, descriptions), *marks, kind])
     return out.getvalue()
 
 
@@ -206,7 +204,3 @@ def csv_download(name: str, text: str) -> Download:
         archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)  # dated 1980
     encoded = base64.b64encode(packed.getvalue()).decode()
     return Download(f"{name}.zip", f"data:application/zip;base64,{encoded}")
-
-
-def _safe(text: str) -> str:
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
