@@ -1,4 +1,4 @@
-"""The evidence as the judges saw it, their answers, and the cells to look at.
+"""The evidence as the judges saw it, and their answers.
 
 Everything here is text from outside: it is shown, never followed or run. It is bounded, so that
 a page stays readable."""
@@ -11,10 +11,8 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.plotted import conflicting_cells
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.metrics.consistency import ReplicateConflict
 from judge_gym.records.shown import stages_of
 from judge_gym.report.scopes import setting_of
 from judge_gym.store.experiments import experiments_by_id
@@ -25,9 +23,7 @@ from judge_gym.store.judgement_texts import (
     count_judgements_of_documents,
     documents_with_views,
     dropped_documents,
-    first_titles,
     judgement_after,
-    judgements_of_cells,
     judgements_of_documents,
     windows_of_experiments,
 )
@@ -259,46 +255,3 @@ def _view(name: str, view: StoredView | None) -> ShownView:
     if view is None:
         return ShownView(name, "", "not asked for")
     return ShownView(name, cut(view.text), view.failure)
-
-
-MAX_CELLS = 20
-
-
-@dataclass(frozen=True)
-class FlaggedCell:
-    """One judge, item and rubric, with all that was answered there."""
-
-    title: str
-    """Of the item's first document."""
-    conflict: ReplicateConflict
-    judgements: tuple[ShownJudgement, ...]
-
-
-@dataclass(frozen=True)
-class CellsToReview:
-    """The worst cells; `flagged` counts all like them, `repeated` those with two verdicts."""
-
-    cells: tuple[FlaggedCell, ...]
-    flagged: int
-    repeated: int
-
-
-def cells_to_review(session: Session, sweep: str, experiment_ids: Sequence[int]) -> CellsToReview:
-    """Return the cells with two verdicts that share no stage and lie half the scale apart.
-
-    Of all arms of the sweep's experiments. The widest first, then those where more pairs conflict.
-    """
-    worst, repeated = conflicting_cells(session, sweep)
-    shown = worst[:MAX_CELLS]
-    titles = first_titles(session, {cell.item_id for cell in shown})
-    pairs = [(cell.arm_id, cell.item_id) for cell in shown]
-    judgements = shown_judgements(
-        session, experiment_ids, judgements_of_cells(session, sweep, pairs, LONGEST_TEXT)
-    )
-    cells = tuple(
-        FlaggedCell(
-            titles[cell.item_id].title, cell.conflict, tuple(judgements[cell.arm_id, cell.item_id])
-        )
-        for cell in shown
-    )
-    return CellsToReview(cells, flagged=len(worst), repeated=repeated)

@@ -16,12 +16,11 @@ from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.audit import audit
 from judge_gym.report.audit_findings import Audit
+from judge_gym.report.cases import Cases, read_cases
 from judge_gym.report.checklist import checklist, methods_paragraph
 from judge_gym.report.evidence import (
     MAX_ON_PAGE,
-    CellsToReview,
     ShownWindow,
-    cells_to_review,
     shown_evidence,
 )
 from judge_gym.report.facts import Facts, read_facts
@@ -64,7 +63,7 @@ class Report:
     results: Sequence[Table]
     figures: Sequence[ResultRow]
     planted: Planted
-    review: CellsToReview | None
+    cases: Cases | None
     """None for an audit without a database."""
     evidence: Sequence[ShownWindow]
     csv: str
@@ -106,7 +105,7 @@ class Report:
     @property
     def has_items(self) -> bool:
         """Whether the page shows items with their judgements: an audit may have no texts."""
-        return bool(self.review or self.evidence)
+        return bool(self.cases or self.evidence)
 
     @property
     def outcomes(self) -> Sequence[str]:
@@ -145,7 +144,7 @@ def read_report(session: Session, run_id: int) -> Report:
         results=result_tables(rows),
         figures=rows,
         planted=planted,
-        review=cells_to_review(session, sweep, facts.experiment_ids),
+        cases=read_cases(session, sweep, data, facts.experiment_ids),
         evidence=shown_evidence(session, sweep, facts.experiment_ids),
         csv=results_csv(facts.run, rows, findings),
         wholly_simulated=wholly,

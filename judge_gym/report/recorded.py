@@ -76,7 +76,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         results=result_tables(rows),
         figures=rows,
         planted=Planted(),
-        review=None,
+        cases=None,
         evidence=_items(found, recorded),
         csv=results_csv(run, rows),
         wholly_simulated=False,

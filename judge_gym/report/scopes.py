@@ -4,7 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 from urllib.parse import urlencode
 
+from pydantic import BaseModel
+
 from judge_gym.analysis.groups import PARTS, SUBJECTS
+from judge_gym.design.axes import level_of
 from judge_gym.design.experiment import Experiment
 
 Scope = Mapping[str, Any]
@@ -126,7 +129,8 @@ def setting_of(experiment: Experiment) -> str:
     """Return in words what is not at its default in an experiment; who judges what is no part."""
     axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")
     values = experiment.model_dump(exclude={*axes, "window"})
-    return ", ".join(setting_phrases(values | {"actors": experiment.actors}))
+    levels = {name: level_of(experiment, name) for name in ("actors", "bundles")}
+    return ", ".join(setting_phrases(values | levels))
 
 
 def rubric_phrase(text: str) -> str:
@@ -220,5 +224,7 @@ def _shared_settings(scopes: Sequence[Scope]) -> list[str]:
 
 
 def _default(name: str) -> Any:
+    """Return the default of an axis as scopes show it; None where there is none."""
     field = Experiment.model_fields.get(name)
-    return field.default if field else None
+    default = field.default if field else None
+    return str(default) if isinstance(default, BaseModel) else default

@@ -1,7 +1,7 @@
 """Judgements with the text of their answers, and the evidence they judge, for reports."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -161,6 +161,27 @@ def documents_with_views(session: Session, window_id: int, limit: int) -> list[S
         .order_by(t.Document.position)
         .limit(limit)
     ).all()
+    return _with_views(session, documents)
+
+
+def documents_of_items(
+    session: Session, item_ids: Collection[int]
+) -> dict[int, list[StoredDocument]]:
+    """Return item id → its documents in order, with their newest views."""
+    rows = session.execute(
+        sa.select(t.ItemDocument.item_id, t.Document)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.ItemDocument.item_id.in_(item_ids))
+        .order_by(t.ItemDocument.item_id, t.ItemDocument.position)
+    ).all()
+    stored = _with_views(session, [document for _, document in rows])
+    found: dict[int, list[StoredDocument]] = defaultdict(list)
+    for (item_id, _), document in zip(rows, stored, strict=True):
+        found[item_id].append(document)
+    return dict(found)
+
+
+def _with_views(session: Session, documents: Sequence[t.Document]) -> list[StoredDocument]:
     views: dict[int, dict[str, StoredView]] = defaultdict(dict)
     ids = [document.id for document in documents]
     oldest_first = t.View.call_id.asc().nulls_first()
@@ -233,14 +254,19 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTit
     }
 
 
-def titles_of_judged_items(session: Session, sweep: str) -> list[ItemTitle]:
-    """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
+def judged_items(session: Session, sweep: str) -> Sequence[int]:
+    """Return the id of each judged item of a sweep, by item key as the analysis numbers them."""
     judged = sa.select(t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
-    items = session.scalars(
+    return session.scalars(
         sa.select(t.Item.id)
         .where(t.Item.id.in_(within(judged, sweep)))
         .order_by(t.Item.key.collate("C"))
     ).all()
+
+
+def titles_of_judged_items(session: Session, sweep: str) -> list[ItemTitle]:
+    """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
+    items = judged_items(session, sweep)
     titles = first_titles(session, items)
     return [titles[item_id] for item_id in items]
 

@@ -160,24 +160,66 @@ def test_cells_that_contradict_themselves_are_shown_worst_first(lab: Lab) -> Non
     # {1, 2} and {3, 4} lie half as far apart as the ends do; {1, 4} meets both.
     lab.own(BETA, [[(1, 2), (3, 4), (1, 4)]], scoring_method="subset", **COMMON)
     _, report = analysed(lab)
-    review = report.review
-    assert (review.flagged, review.repeated) == (3, 4)
-    widest = [round(cell.conflict.widest, 3) for cell in review.cells]
-    assert widest == [1, 0.667, 0.667]
-    assert [cell.title for cell in review.cells] == ["Document 1", "Document 2", "Document 0"]
-    assert [one.outcome for one in review.cells[0].judgements] == [
+    cases = report.cases
+    assert (cases.flagged, cases.repeated) == (3, 4)
+    assert [round(one.apart, 3) for one in cases.divided] == [1, 0.667, 0.667]
+    titles = [str(one.title) for one in cases.divided]
+    assert titles == ["Document 1", "Document 2", "Document 0"]
+    assert [one.outcome for one in cases.divided[0].answers] == [
         "stage 1, Stage 1",
         "stage 4, Stage 4",
         "stage 4, Stage 4",
     ]
-    assert {one.judge for one in review.cells[2].judgements} == {BETA}
+    assert cases.divided[2].judge == BETA
     # The arm is each judge's own; the rubric is not.
-    under = {one.under for cell in review.cells for one in cell.judgements}
+    under = {one.under for case in cases.divided for one in case.answers}
     assert len(under) == 2, under
     assert not any("own rubric" in one for one in under)
     assert all("provided rubric" in one or "rubric by " in one for one in under)
     page = render_page(report)
     assert "In 3 of 4 cells with two verdicts or more" in page
+    assert not cases.moved
+
+
+@pytest.mark.slow
+def test_the_items_that_a_setting_moves_most_are_cases(lab: Lab) -> None:
+    lab.documents([None] * 12)
+    raw = [[1]] * 12
+    # Moved by 1, by 2/3 (twice, the earlier item first) and by 1/3; on the last a judge is silent.
+    lab.own(ALPHA, raw, evidence_view="raw", **COMMON)
+    lab.own(ALPHA, [[4], [3], [2], [3], *[[1]] * 7, ["abstained"]], **COMMON)
+    # Less than alpha's change on the first item, more than it on the third.
+    lab.own(BETA, raw, evidence_view="raw", **COMMON)
+    lab.own(BETA, [[2], [1], [4], *[[1]] * 9], **COMMON)
+    with Session(lab.engine) as session, session.begin():
+        session.execute(sa.update(t.Document).values(title="<script>alert(1)</script>"))
+    _, report = analysed(lab)
+    moved = report.cases.moved
+    assert [round(one.apart, 3) for one in moved] == [1, 1, 0.667, 0.667]
+    assert {(one.judge, one.title.document_id) for one in moved[:2]} == {
+        (ALPHA, report.evidence[0].documents[0].id),
+        (BETA, report.evidence[0].documents[2].id),
+    }
+    assert {one.what for one in moved} == {"evidence view: raw → neutralized"}
+    [of_alpha] = [one for one in moved[:2] if one.judge == ALPHA]
+    assert [view.name for view in of_alpha.texts] == ["raw", "neutralized"]
+    assert [row.cells[1] for row in of_alpha.verdicts.rows] == [
+        "stage 1, Stage 1 (1)",
+        "stage 4, Stage 4 (1)",
+    ]
+    assert [one.outcome[-1] for one in of_alpha.answers] == ["1", "4"]
+    page = render_page(report)
+    assert "Items that settings move most" in page
+    assert "<script>alert(1)" not in page
+
+
+@pytest.mark.slow
+def test_cases_are_ten_at_most_and_either_kind_fills_the_other(lab: Lab) -> None:
+    lab.documents([None] * 12)
+    lab.own(ALPHA, [[1]] * 12, evidence_view="raw", **COMMON)
+    lab.own(ALPHA, [[4]] * 8 + [[1, 4]] * 4, **COMMON)
+    _, report = analysed(lab)
+    assert (len(report.cases.moved), len(report.cases.divided)) == (6, 4)
 
 
 def test_imported_judgements_mark_the_figures_that_rest_on_them(lab: Lab) -> None:

@@ -101,7 +101,7 @@ def test_the_report_of_a_sweep_counts_its_own_replicates(lab: Lab) -> None:
     assert {row.cells[-1] for row in report.facts.experiments.rows} == {"2"}
     assert ("judgements", "16") in [row.cells for row in report.facts.provenance.rows]
     assert {len(one.judgements) for one in report.evidence[0].documents} == {8}
-    assert report.review.repeated == 7  # 8 cells, one of them with a failure
+    assert report.cases.repeated == 7  # 8 cells, one of them with a failure
 
 
 def test_work_of_another_sweep_is_neither_planned_nor_counted(

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from judge_gym.report.evidence import CellsToReview
+from judge_gym.report.cases import Cases
 from judge_gym.report.facts import Facts
 from judge_gym.report.headlines import Summary
 from judge_gym.report.page import Report
@@ -31,7 +31,7 @@ def report(
         results=results,
         figures=(),
         planted=Planted(),
-        review=CellsToReview((), 0, 0),
+        cases=Cases(),
         evidence=(),
         csv="a,b\r\n",
         wholly_simulated=simulated,

@@ -386,6 +386,11 @@ def _both(data: SweepData, pair: AxisPair, measure: _Measure) -> list[CellMeans]
     return [pair.compared(measure.cells(data, one, items)) for one in (pair.before, pair.after)]
 
 
+def verdicts_of(data: SweepData, pair: AxisPair) -> list[CellMeans]:
+    """Return the mean verdict on the 0-1 scale at both values of the axis, over all items."""
+    return _both(data, pair, _SCORE)
+
+
 def _applies(data: SweepData, pair: AxisPair, measure: _Measure) -> bool:
     """Return whether a measure may differ: sets where both name sets, abstentions where any is."""
     if measure.of_sets:
