@@ -36,7 +36,6 @@ from judge_gym.metrics.belief import (
 )
 from judge_gym.metrics.cells import IntArray, Probes, Verdicts, mean_scores, scores
 from judge_gym.metrics.combining import by_rule, conflict_of_all
-from judge_gym.metrics.components import judge_icc
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.facets import (
@@ -234,7 +233,6 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
         ("Gwet's AC", lambda: gwet_ac(verdicts, rng)),
         ("Cohen's kappa", lambda: cohens_kappa(point, truth, rng)),
         ("ICC of replicates", lambda: replicate_icc(first, rng)),
-        ("ICC of judges", lambda: judge_icc(verdicts, rng)),
         ("effective votes", lambda: effective_votes(errors, np.zeros(len(errors)), rng)),
         ("correlation in time", lambda: time_correlation(verdicts, time_of, rng)),
         ("change of verdicts", lambda: verdict_change(verdicts, turned(verdicts), rng)),

@@ -39,6 +39,8 @@ def main() -> None:
     print(f"files in {LIBRARY}     {len(library)}")
     print(f"lines in {LIBRARY}     {sum(map(_lines, library.values())):,}")
     print(f"lines in all           {sum(map(_lines, files.values())):,}")
+    names = Counter(name for text in files.values() for name in _classes(ast.parse(text)))
+    print(f"class names of several {sum(count > 1 for count in names.values())}")
     single = _single_importers(graph)
     print(f"single-importer modules {len(single)}")
     print("\nlines and files by package")
@@ -48,6 +50,10 @@ def main() -> None:
     print(f"\nfunctions over {LONG} lines: {sum(length > LONG for length, _ in functions)}")
     for length, name in functions[:MOST_LISTED]:
         print(f"  {length:>4}  {name}")
+
+
+def _classes(tree: ast.AST) -> Iterator[str]:
+    return (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
 
 def _rings(graph: grimp.ImportGraph) -> list[list[str]]:

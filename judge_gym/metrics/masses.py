@@ -123,12 +123,6 @@ def plausibility(masses: Masses, hypotheses: IntArray) -> FloatArray:
     return np.asarray(masses.mass @ (~disjoint(masses.sets, hypotheses)).astype(np.float64))
 
 
-def commonality(masses: Masses, hypotheses: IntArray) -> FloatArray:
-    """Return Q(H) = Σ m(A) over A that hold H, (..., H), in [0, 1] (Shafer 1976)."""
-    holding = (masses.sets[:, None] & hypotheses) == hypotheses
-    return np.asarray(masses.mass @ holding.astype(np.float64))
-
-
 def betp(masses: Masses) -> FloatArray:
     """Return BetP(s) = Σ m(A)/|A| over A that hold s, (..., S), in [0, 1] (Smets, Kennes 1994)."""
     holding = (masses.sets[:, None] >> np.arange(masses.n_stages)) & 1
@@ -147,11 +141,6 @@ def gap(masses: Masses) -> FloatArray:
     """
     sizes = set_sizes(masses.sets)
     return np.asarray(masses.mass @ np.where(sizes > 1, sizes / masses.n_stages, 0.0))
-
-
-def nonspecificity(masses: Masses) -> FloatArray:
-    """Return Σ m(A)·log2|A| in bits, (...), in [0, log2 S] (Dubois and Prade 1985)."""
-    return np.asarray(masses.mass @ np.log2(set_sizes(masses.sets)))
 
 
 def discount(masses: Masses, reliability: float) -> Masses:
@@ -185,27 +174,7 @@ def conflict(first: Masses, second: Masses) -> FloatArray:
     The chance that a verdict of one and a verdict of the other cannot both be right. No
     divergence: a judge that spreads its points conflicts with its own copy.
     """
-    return _product(first, disjoint(first.sets, second.sets).astype(np.float64), second)
-
-
-def weight_of_conflict(first: Masses, second: Masses) -> FloatArray:
-    """Return -ln(1 - k) in nats, (...), infinite where conflict is total (Shafer 1976)."""
-    agreeing = (~disjoint(first.sets, second.sets)).astype(np.float64)
-    with np.errstate(divide="ignore"):
-        # 1 - k as a sum of its own keeps the digits that a k near one loses.
-        return np.asarray(-np.log(np.minimum(_product(first, agreeing, second), 1.0)))
-
-
-def jousselme(first: Masses, second: Masses) -> FloatArray:
-    """Return √(½ (m1 - m2)ᵀ J (m1 - m2)), J the Jaccard matrix, (...), in [0, 1].
-
-    The plain distance between mass functions that are known; between estimated ones it is biased
-    upward, and `belief.belief_distance` gives the unbiased square. Source: Jousselme, Grenier and
-    Bossé 2001, Information Fusion 2.
-    """
-    own = [_product(m, jaccard(m.sets, m.sets), m) for m in (first, second)]
-    cross = _product(first, jaccard(first.sets, second.sets), second)
-    return np.asarray(np.sqrt(np.maximum((own[0] + own[1]) / 2 - cross, 0.0)))
+    return mean_product(first, disjoint(first.sets, second.sets).astype(np.float64), second)
 
 
 def gather(sets: IntArray, mass: FloatArray, n_stages: int) -> Masses:
@@ -215,7 +184,8 @@ def gather(sets: IntArray, mass: FloatArray, n_stages: int) -> Masses:
     return Masses(distinct, np.add.reduceat(mass[..., order], starts, axis=-1), n_stages)
 
 
-def _product(first: Masses, kernel: FloatArray, second: Masses) -> FloatArray:
+def mean_product(first: Masses, kernel: FloatArray, second: Masses) -> FloatArray:
+    """Return Σ m1(A)·kernel(A, B)·m2(B), (...)."""
     if first.n_stages != second.n_stages:
         raise ValueError(f"frames of {first.n_stages} and {second.n_stages} stages do not compare")
     return np.asarray(((first.mass @ kernel) * second.mass).sum(axis=-1))
@@ -247,7 +217,7 @@ def dempster(sources: Sequence[Masses]) -> Combination:
 
     Undefined where k = 1. Commutative and associative; the vacuous mass changes nothing.
     """
-    sets, mass, lost = _conjunctive(sources)
+    sets, mass, lost = unnormalised(sources)
     remaining = mass.sum(axis=-1)
     # Exact: nothing remains if, and only if, no product meets.
     defined = np.asarray(remaining > 0)
@@ -263,7 +233,7 @@ def yager(sources: Sequence[Masses]) -> Combination:
     Always defined; k = 1 gives total ignorance. All sources at once, since the rule is not
     associative.
     """
-    sets, mass, lost = _conjunctive(sources)
+    sets, mass, lost = unnormalised(sources)
     frame = sources[0].frame
     combined = gather(
         np.append(sets, np.int64(frame)),
@@ -325,7 +295,7 @@ def weighted_pool(sources: Sequence[Masses], weights: FloatArray) -> Combination
         raise ValueError("a weight of at least 0 for every row and source")
     total = weights.sum(axis=-1)
     defined = np.asarray(total > 0)
-    _, _, lost = _conjunctive(sources)
+    _, _, lost = unnormalised(sources)
     if not defined.any():
         return Combination(None, lost, defined)
     shares = weights[defined] / total[defined, None]
@@ -345,7 +315,7 @@ def log_pool(sources: Sequence[Masses]) -> Combination:
     product = np.prod([betp(source) for source in sources], axis=0) ** (1 / len(sources))
     total = product.sum(axis=-1)
     defined = np.asarray(total > 0)
-    _, _, lost = _conjunctive(sources)
+    _, _, lost = unnormalised(sources)
     if not defined.any():
         return Combination(None, lost, defined)
     n_stages = sources[0].n_stages
@@ -382,15 +352,7 @@ class Rule(StrEnum):
         return dict(zip(Rule, rules, strict=True))[self]
 
 
-def conjunctive(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray]:
-    """Return the unnormalised combination: sets (ascending, 0 the empty one) and (rows, K)."""
-    sets, mass, lost = _conjunctive(sources)
-    return np.concatenate([np.zeros(1, dtype=np.int64), sets]), np.concatenate(
-        [lost[:, None], mass], axis=-1
-    )
-
-
-def _conjunctive(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray, FloatArray]:
+def unnormalised(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the sets that meet, their unnormalised masses (rows, K), and the conflict (rows)."""
     _check(sources)
     sets, mass = sources[0].sets, sources[0].mass

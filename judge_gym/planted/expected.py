@@ -161,17 +161,6 @@ def wording_scores(
     )
 
 
-def tone_effect(
-    family: Family, raw: Sequence[PlantedCase], neutralized: Sequence[PlantedCase]
-) -> float:
-    """Return what the tone of the raw texts adds to the mean score, in units of the scale."""
-    pairs = zip(raw, neutralized, strict=True)
-    return fmean(
-        mean_score(stage_distribution(family, loud)) - mean_score(stage_distribution(family, plain))
-        for loud, plain in pairs
-    )
-
-
 def injection_lift(family: Family, pairs: Sequence[tuple[PlantedCase, PlantedCase]]) -> float:
     """Return what evidence that demands the last stage adds to the mean score, in [-1, 1].
 

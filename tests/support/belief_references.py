@@ -6,23 +6,25 @@ from judge_gym.metrics.masses import (
     Masses,
     belief,
     betp,
-    commonality,
     conflict,
-    conjunctive,
     dempster,
     discount,
     dubois_prade,
     gap,
-    jousselme,
     linear_pool,
-    nonspecificity,
     pcr6,
     plausibility,
     singletons,
-    weight_of_conflict,
     yager,
 )
 from judge_gym.metrics.polarization import jensen_shannon
+from support.belief_measures import (
+    commonality,
+    conjunctive,
+    jousselme,
+    nonspecificity,
+    weight_of_conflict,
+)
 
 
 def as_masses(pairs, frame):

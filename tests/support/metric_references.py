@@ -6,7 +6,6 @@ import pytest
 from judge_gym.metrics.accuracy import both_orders_correct, cohens_kappa, set_utilities
 from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import pignistic, scores
-from judge_gym.metrics.components import judge_icc, rating_scale
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import resampled_interval, t_interval, t_quantile, wilson
@@ -21,8 +20,10 @@ from judge_gym.metrics.inference import (
     sign_flip_p,
     standardised_effects,
 )
-from judge_gym.metrics.polarization import g_test, jensen_shannon, wasserstein
+from judge_gym.metrics.polarization import jensen_shannon, wasserstein
 from judge_gym.metrics.presentation import swap_sensitivity
+from support.homogeneity import g_test
+from support.judge_components import judge_icc, rating_scale
 from support.references import point_verdicts, probes, read_csv, table_verdicts
 
 RNG = np.random.default_rng(8)

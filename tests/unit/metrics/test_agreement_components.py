@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.components import judge_icc
+from support.judge_components import judge_icc
 
 THREE_ITEMS = [[[1], [1], [2]], [[1], [2], [2]]]
 

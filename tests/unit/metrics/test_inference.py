@@ -11,7 +11,6 @@ from statsmodels.stats.multitest import fdrcorrection, multipletests
 
 from judge_gym.metrics.accuracy import accuracy_by_pair
 from judge_gym.metrics.cells import CellMeans
-from judge_gym.metrics.components import rating_scale
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import prediction_powered_mean
 from judge_gym.metrics.inference import (
@@ -30,7 +29,8 @@ from judge_gym.metrics.inference import (
     unpaired_contrast,
     welch,
 )
-from judge_gym.metrics.polarization import g_test
+from support.homogeneity import g_test
+from support.judge_components import rating_scale
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,10 @@ from judge_gym.metrics.masses import (
     conflict,
     discount,
     gap,
-    jousselme,
-    nonspecificity,
     plausibility,
     singletons,
-    weight_of_conflict,
 )
+from support.belief_measures import jousselme, nonspecificity, weight_of_conflict
 
 SIZE = 4
 QUICK = settings(max_examples=50)
