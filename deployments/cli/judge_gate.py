@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from judge_gym.judges.gate_texts import LoadedGate
     from judge_gym.report.gate import Stopped
 
-_THRESHOLDS = ("readable", "agreement", "accuracy")
+_THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
 
 def gate(

@@ -30,9 +30,11 @@ from judge_gym.judges.calibrating.comparing import Agreement, agreement
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered, is_version_of
 from judge_gym.records.items import Item
@@ -44,6 +46,8 @@ SERVED = "served model"
 _FIGURES = {
     "agreement": "agreement with people's labels beyond chance ({statistic}) is",
     "accuracy": "the share of texts judged as labelled is",
+    SENSITIVITY: "the share of passes among what people passed is",
+    SPECIFICITY: "the share of fails among what people failed is",
 }
 _READ = "Read the texts on which judge and labels differ; then change the rubric, or the judge."
 
@@ -60,19 +64,25 @@ def threshold_checks(
     answers = readable_of(judge, results)
     checks = [readable_check(counts[:, 0], counts[:, 1], answers, rule.readable)]
     people = agreement(judge, texts, results)
-    none = not_estimable("label_agreement", "no text with a label has a score")
-    for name, least, estimate in (
-        ("agreement", rule.agreement, people.concordance or none),
-        ("accuracy", rule.accuracy, people.met or replace(none, metric="labels_met")),
-    ):
-        if least is not None:
-            figure = _FIGURES[name].format(statistic=statistic(verdicts=judge.decides))
-            check = at_least(name, estimate, least, f"{figure} more than {plain(least)}", _READ)
-            if people.scored < LEAST_LABELS:
-                action = _too_few_scored(people, answers)
-                check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
-            checks.append(check)
+    figures = _figures(people)
+    for name, least in rule.by_labels.items():
+        figure = _FIGURES[name].format(statistic=statistic(verdicts=judge.decides))
+        check = at_least(name, figures[name], least, f"{figure} more than {plain(least)}", _READ)
+        if people.scored < LEAST_LABELS:
+            action = _too_few_scored(people, answers)
+            check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
+        checks.append(check)
     return checks
+
+
+def _figures(people: Agreement) -> dict[str, Estimate]:
+    """Return name → the figure of each threshold that labels decide."""
+    none = not_estimable("label_agreement", "no text with a label has a score")
+    found = {
+        "agreement": people.concordance or none,
+        "accuracy": people.met or replace(none, metric="labels_met"),
+    }
+    return found | {rate.metric: rate for rate in people.rates or ()}
 
 
 def _too_few_scored(people: Agreement, answers: Answers) -> str:
@@ -165,9 +175,11 @@ def sentinel_caution(judge: Judge, rule: GateRule, sentinel: Sequence[Item], lab
     if not rule.by_labels or len(labels) >= labelled:
         return ""
     ones = np.ones(len(labels), dtype=np.int64)
+    rates = class_rates(labels / HIGHEST, labels / HIGHEST, np.arange(len(labels)))
     best = {
         "agreement": label_agreement(labels, labels),
         "accuracy": clustered_share("labels_met", ones, ones),
+        **{rate.metric: rate for rate in rates},
     }
     never = [
         name

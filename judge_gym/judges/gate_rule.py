@@ -34,6 +34,12 @@ class GateRule(Frozen):
     accuracy: float | None = Field(default=None, gt=0, lt=1)
     """Least share of texts judged as labelled, scores within 10 points of 100; left out when it is
     not given."""
+    sensitivity: float | None = Field(default=None, gt=0, lt=1)
+    """Least share of passes among what people passed, of a judge of two verdicts; pass is the
+    better one, whose score is 1. Left out when it is not given."""
+    specificity: float | None = Field(default=None, gt=0, lt=1)
+    """Least share of fails among what people failed. Set it above `sensitivity` where a false pass
+    costs more than a false fail."""
     sentinel: int | None = Field(default=None, ge=6, le=500)
     """How many of the texts are judged again when another served model or configuration answers,
     and by `--recheck`. All figures are then of these. Left out: every text with a label where the
@@ -46,5 +52,10 @@ class GateRule(Frozen):
     @property
     def by_labels(self) -> dict[str, float]:
         """Name → threshold of the figures that labels decide."""
-        asked = {"agreement": self.agreement, "accuracy": self.accuracy}
+        asked = {"agreement": self.agreement, "accuracy": self.accuracy, **self.rates}
         return {name: least for name, least in asked.items() if least is not None}
+
+    @property
+    def rates(self) -> dict[str, float | None]:
+        """Name → threshold of what only a judge of two verdicts has."""
+        return {"sensitivity": self.sensitivity, "specificity": self.specificity}

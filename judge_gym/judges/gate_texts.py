@@ -12,6 +12,7 @@ from judge_gym.judges.base import Judge
 from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
+from judge_gym.metrics.class_rates import CLASSES
 from judge_gym.records.items import Item
 
 _PLACE = "the gate in the judge's file"
@@ -70,7 +71,8 @@ class LoadedGate:
 def read_gate(judge: Judge) -> LoadedGate:
     """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
 
-    Raises `ConfigError` for a judge without a gate and for a file that does not exist; and as
+    Raises `ConfigError` for a judge without a gate, for a threshold of verdicts where it gives
+    none, and for a file that does not exist; and as
     `read_item_file`, `read_labels` and `ItemFile.check` do.
     """
     if judge.gate is None:
@@ -78,6 +80,13 @@ def read_gate(judge: Judge) -> LoadedGate:
             f"{judge.called} has no gate.", "Add `gate: {items: labelled.jsonl}` to its file."
         )
     rule = judge.gate
+    for name, least in rule.rates.items():
+        if least is not None and len(judge.verdict_scores) != len(CLASSES):
+            raise ConfigError(
+                f"{judge.called}: gate.{name} is {least:g}, and the judge has no two verdicts.",
+                f"Leave gate.{name} out, or use a judge of two verdicts: kind binary, or a scale "
+                "of two named steps.",
+            )
     for key, path in (("items", rule.items), ("labels", rule.labels)):
         if path and not path.exists():
             raise ConfigError(
@@ -90,7 +99,7 @@ def read_gate(judge: Judge) -> LoadedGate:
 
 
 def load_gate(judge: Judge) -> LoadedGate:
-    """Read the texts of a judge's gate, labelled where it asks for agreement or accuracy.
+    """Read the texts of a judge's gate, labelled where it asks for a figure of labels.
 
     Raises `ConfigError` when none has a label there, and as `read_gate` does.
     """

@@ -36,7 +36,7 @@ def t_interval(values: FloatArray, level: float = LEVEL) -> Interval | None:
 
 
 @lru_cache(maxsize=4096)
-def wilson(successes: float, trials: float) -> Interval:
+def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
     """Return the Wilson score interval of a proportion, in [0, 1]; needs trials > 0.
 
     Both numbers may be effective (fractional) sizes. Source: Wilson 1927, JASA 22.
@@ -44,7 +44,7 @@ def wilson(successes: float, trials: float) -> Interval:
     if trials <= 0:
         raise ValueError("a proportion needs at least one trial")
     # Not by statsmodels, which every command that shows a share would import for 0.7 s.
-    share, z = successes / trials, normal_quantile()
+    share, z = successes / trials, normal_quantile(level)
     scale = 1 + z * z / trials
     middle = (share + z * z / (2 * trials)) / scale
     half = z * math.sqrt(share * (1 - share) / trials + z * z / (4 * (trials * trials))) / scale
@@ -56,24 +56,36 @@ def wilson(successes: float, trials: float) -> Interval:
 def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:
     """Return the Wilson interval of a share whose trials come in items (arrays per item).
 
+    The share keeps its value; its trials count as `effective_counts` says. With one trial per item
+    this is the plain Wilson interval.
+    """
+    return wilson(*effective_counts(successes, trials))
+
+
+def effective_counts(
+    successes: IntArray | FloatArray, trials: IntArray, level: float = LEVEL
+) -> tuple[float, float]:
+    """Return successes and trials as of independent trials, for trials that come in items.
+
     The share Σx/Σn keeps its value and the number of trials N becomes N / deff, where the
     design effect deff is the variance of the ratio estimator over items,
     G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1; the effective
-    size is scaled by (z / t(G-1))² for the few items the variance rests on (Korn and Graubard
-    1998). A share of 0 or 1 shows no variance, so each item then counts once. With one trial
-    per item this is the plain Wilson interval. Items without a trial are left out.
+    size is scaled by (z / t(G-1))² at `level` for the few items the variance rests on (Korn and
+    Graubard 1998). A share of 0 or 1 shows no variance, so each item then counts once. With one
+    trial per item the counts are as they are. Items without a trial are left out.
     """
     x, n = successes[trials > 0], trials[trials > 0]
     total, items = int(n.sum()), len(n)
     if total == items:
-        return wilson(float(x.sum()), float(total))
+        return float(x.sum()), float(total)
     share = float(x.sum()) / total
     effective = float(items)
     if 0 < share < 1 and items > 1:
         variance = items / (items - 1) * float(((x - share * n) ** 2).sum()) / total**2
         effect = max(1.0, variance * total / (share * (1 - share)))
-        effective = total / effect * (normal_quantile() / t_quantile(items - 1)) ** 2
-    return wilson(share * effective, effective)
+        scale = (normal_quantile(level) / t_quantile(items - 1, level)) ** 2
+        effective = total / effect * scale
+    return share * effective, effective
 
 
 def resampled_interval(
@@ -179,7 +191,7 @@ def jackknife_weights(n_items: int) -> FloatArray:
     return np.where(left_out, 0.0, 1.0)
 
 
-def jackknife_interval(value: float, left_out: FloatArray) -> Interval | None:
+def jackknife_interval(value: float, left_out: FloatArray, level: float = LEVEL) -> Interval | None:
     """Return value ± t(n-1) · SE, SE² = (n-1)/n · Σ(leave-one-out - their mean)².
 
     None where a value is not finite or none differs. Source: Tukey 1958.
@@ -188,7 +200,7 @@ def jackknife_interval(value: float, left_out: FloatArray) -> Interval | None:
     if n < 2 or not np.isfinite(left_out).all() or np.ptp(left_out) <= EPSILON:
         return None
     error = float(((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()) ** 0.5)
-    half = t_quantile(n - 1) * error
+    half = t_quantile(n - 1, level) * error
     return value - half, value + half
 
 
@@ -199,11 +211,11 @@ def t_quantile(df: float, level: float = LEVEL) -> float:
     return float(stdtrit(df, (1 + level) / 2))
 
 
-def normal_quantile() -> float:
-    """Return the two-sided 95% quantile of the normal distribution, 1.96."""
+def normal_quantile(level: float = LEVEL) -> float:
+    """Return the two-sided quantile of the normal distribution, by default of 95%: 1.96."""
     from scipy.special import ndtri
 
-    return float(ndtri((1 + LEVEL) / 2))
+    return float(ndtri((1 + level) / 2))
 
 
 UNBOUNDED = (-math.inf, math.inf)

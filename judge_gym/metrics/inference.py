@@ -95,11 +95,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Not by statsmodels, whose Holm runs the garbage collector: 50 ms a call (decision 0023).
     """
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values)
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    return [float(p) for p in np.minimum(adjusted, 1.0)]
+    return [float(p) for p in holm_adjusted(np.asarray(p_values, dtype=float))]
+
+
+def holm_adjusted(p_values: FloatArray) -> FloatArray:
+    """Return what `holm` does, of the families along the last axis."""
+    order = np.argsort(p_values, axis=-1)
+    steps = np.take_along_axis(p_values, order, axis=-1) * np.arange(p_values.shape[-1], 0, -1)
+    adjusted = np.empty_like(p_values)
+    np.put_along_axis(adjusted, order, np.maximum.accumulate(steps, axis=-1), axis=-1)
+    return np.minimum(adjusted, 1.0)
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:

@@ -17,9 +17,11 @@ from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
+    LEVEL,
     SIGNED_UNIT,
     Estimate,
     Interval,
+    effective_counts,
     jackknife_interval,
     jackknife_weights,
     mean_over_items,
@@ -98,7 +100,13 @@ def rank_agreement(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Es
     return replace(estimate, p=test[1]) if test else estimate
 
 
-def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
+def label_agreement(
+    labels: FloatArray,
+    judged: FloatArray,
+    *,
+    level: float = LEVEL,
+    cluster: IntArray | None = None,
+) -> Estimate:
     """Return Lin's concordance of a judge's scores with people's labels, at most 1; 0 is chance.
 
     For two verdicts it is Cohen's κ, for whole steps κ with quadratic weights. Both arrays are (n,)
@@ -109,7 +117,8 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     true value in at most 6% of sets of verdicts and steps and in up to 8% where 5% or, of 30
     labels, 30% on a scale of points are missed by a random amount, the upper below it in at most 5%
     (10 to 200 labels), but in up to 17% where 15 labels or fewer mostly have the highest score.
-    Needs 4 labels that vary.
+    `level` is that of the interval. Items of one `cluster` (numbered from 0, without a gap) are
+    left out together, and their misses count as `effective_counts` says. Needs 4 labels that vary.
     """
     metric, n = "label_agreement", len(labels)
     if n < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
@@ -119,15 +128,21 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     missed = ((labels - judged) ** 2).sum(axis=1)
     apart = float(_independent(labels, judged, np.ones((1, n)))[0])
     value = 1 - float(missed.mean()) / apart
-    left_out = jackknife_weights(n)
-    shares = left_out / left_out.sum(axis=1, keepdims=True)
+    cluster = np.arange(n) if cluster is None else cluster
+    left_out = jackknife_weights(int(cluster.max()) + 1)[:, cluster]
+    shares = ratio_or_nan(left_out, left_out.sum(axis=1, keepdims=True))
     agreements = 1 - ratio_or_nan(shares @ missed, _independent(labels, judged, left_out))
-    near = jackknife_interval(value, agreements)
+    near = jackknife_interval(value, agreements, level)
     ends: list[float] = []
     if near is not None and abs(value) < 1 - EPSILON:
         half = (near[1] - near[0]) / 2 / (1 - value**2)
         ends = [float(np.tanh(np.arctanh(value) + step)) for step in (-half, half)]
-    least, most = worst_and_best(missed, share_differing(labels, judged), apart)
+    differ = share_differing(labels, judged)
+    trials = np.bincount(cluster)
+    sums = np.bincount(cluster, missed > EPSILON)
+    least, most = worst_and_best(
+        missed, differ, apart, level=level, weight=effective_counts(sums, trials, level)[1] / n
+    )
     method = "Lin's concordance with labels; t interval on Fisher's scale or Wilson's of misses"
     return with_interval(
         Estimate(metric, value, None, None, n, n, method=method, unit="agreement beyond chance"),
@@ -205,21 +220,31 @@ def share_differing(first: FloatArray, second: FloatArray) -> float:
     return 1 - float(one @ other) / (len(first) * len(second))
 
 
-def worst_and_best(missed: FloatArray, differ: float, apart: float) -> tuple[float, float]:
+def worst_and_best(
+    missed: FloatArray,
+    differ: float,
+    apart: float,
+    *,
+    level: float = LEVEL,
+    weight: float = 1.0,
+) -> tuple[float, float]:
     """Return the agreement at the ends of Wilson's interval of the share of items missed.
 
     `missed` are squared distances per item, `apart` their mean of independent draws, of which a
     share `differ` is not 0. Two misses by chance are added. For the worst case, misses of unequal
-    size count as fewer of one size.
+    size count as fewer of one size. `weight` is how many independent items each one counts as.
     """
-    total, n = float(missed.sum()), len(missed)
-    count = int((missed > EPSILON).sum())
-    effective = total**2 / float((missed**2).sum()) if count else 0.0
+    total, n = float(missed.sum()) * weight, len(missed) * weight
+    count = float((missed > EPSILON).sum()) * weight
+    effective = total**2 / (float((missed**2).sum()) * weight) if count else 0.0
 
     def size(misses: float) -> float:
         return (total / apart + 2 / differ) / (misses + 2)
 
-    return 1 - wilson(effective, n)[1] * size(effective), 1 - wilson(count, n)[0] * size(count)
+    return (
+        1 - wilson(effective, n, level)[1] * size(effective),
+        1 - wilson(count, n, level)[0] * size(count),
+    )
 
 
 def error_correlation(

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.class_rates import class_rates, renamed
 from judge_gym.metrics.estimate import (
     EPSILON,
     LEVEL,
@@ -77,8 +78,7 @@ class SystemScores:
 def figures_of_system(judged: SystemScores, system: int) -> Iterator[Estimate]:
     """Yield a system's readable share, pass rates and, with labels, the judge's errors on it.
 
-    Binary: sensitivity (share of passes among what people passed), specificity (share of fails
-    among what people failed), each with Wilson's interval clustered by question, and Youden's J,
+    Binary: sensitivity and specificity by `class_rates`, and Youden's J,
     their sum less 1, in [-1, 1], with the square-and-add interval of Newcombe 1998, Statistics in
     Medicine 17. Of any labels the bias, the mean of judge less people over answers with both, in
     [-1, 1].
@@ -94,10 +94,8 @@ def figures_of_system(judged: SystemScores, system: int) -> Iterator[Estimate]:
         n = int(chosen.sum())
         yield mean_over_items(metric, values[chosen], n=n, unit="share", bounds=bounds)
     if judged.binary:
-        true = own & judged.both & (judged.people == 1)
-        false = own & judged.both & (judged.people == 0)
-        found = _share("system_sensitivity", judged, true, judged.judge)
-        cleared = _share("system_specificity", judged, false, 1 - judged.judge)
+        rates = class_rates(judged.judge[own], judged.people[own], judged.cluster[own])
+        found, cleared = renamed(rates, "system")
         yield from (found, cleared, _youden(found, cleared))
 
 
@@ -113,8 +111,7 @@ def figures_of_all(judged: SystemScores) -> Iterator[Estimate]:
     yield _share("pooled_people", judged, both, people)
     if not judged.binary or not both.any():
         return
-    yield _share("pooled_sensitivity", judged, both & (people == 1), judged.judge)
-    yield _share("pooled_specificity", judged, both & (people == 0), 1 - judged.judge)
+    yield from renamed(class_rates(judged.judge, judged.people, judged.cluster), "pooled")
     given, known, n = judged.judge[both], people[both], int(both.sum())
     agreed = float((given * known + (1 - given) * (1 - known)).mean())
     rate = float((given.mean() + known.mean()) / 2)

@@ -18,8 +18,10 @@ from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.class_rates import CLASSES, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.seeds import derive_seed
 
@@ -129,6 +131,8 @@ class Agreement:
     """Lin's concordance; for two verdicts it is Cohen's κ."""
     near: float
     """Points of 100 within which a score meets its label."""
+    rates: tuple[Estimate, Estimate] | None = None
+    """Sensitivity and specificity of a judge of two verdicts; None of scores."""
 
     def __str__(self) -> str:
         """Return the figures in words, or that there are too few labels for any."""
@@ -186,4 +190,7 @@ def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult
         clustered_share("labels_met", met, np.ones_like(met)) if len(met) else None,
         label_agreement(labels, judged) if pairs else None,
         near,
+        class_rates(judged / HIGHEST, labels / HIGHEST, np.arange(len(pairs)))
+        if len(judge.verdict_scores) == len(CLASSES)
+        else None,
     )

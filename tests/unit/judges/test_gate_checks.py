@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.calibration.checks import Result
+from judge_gym.errors import ConfigError
 from judge_gym.judges import CallableJudge, Item, JudgeResult, Scale
 from judge_gym.judges.gate_checks import (
     Again,
@@ -21,7 +22,7 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.gate_texts import LoadedGate
+from judge_gym.judges.gate_texts import LoadedGate, read_gate
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.model_names import Answered
@@ -261,6 +262,37 @@ def test_a_judge_without_a_readable_answer_is_not_told_to_label_more():
         assert check.action.startswith("None of 30 answers can be read (30 x: y).")
     few = threshold_checks(DECIDES, rule(), items[:5], said(DECIDES, items[:5], right[:5]))
     assert few[1].action.startswith("Label more texts")
+
+
+def test_false_passes_and_false_fails_have_thresholds_of_their_own():
+    right = [n % 2 for n in range(COUNT)]
+    # Of 75 that people failed it passes 25, of 75 that they passed it fails one.
+    said_now = [1 if one == 0 and n % 3 == 0 else one for n, one in enumerate(right)]
+    said_now[1] = 0
+    asked = rule(agreement=None, sensitivity=0.9, specificity=0.8)
+    items = labelled(right)
+    found = {
+        check.name: check
+        for check in threshold_checks(DECIDES, asked, items, said(DECIDES, items, said_now))
+    }
+    assert found["sensitivity"].estimate.estimate == pytest.approx(74 / 75)
+    assert found["specificity"].estimate.estimate == pytest.approx(50 / 75)
+    assert found["sensitivity"].result is Result.PASSES
+    assert found["specificity"].result is Result.FAILS
+    one_class = labelled([1] * 30)
+    [_, passes, fails] = threshold_checks(
+        DECIDES, asked, one_class, said(DECIDES, one_class, [1] * 30)
+    )
+    assert passes.result is Result.INCONCLUSIVE  # 30 of 30: the lower end is 0.88
+    assert fails.result is Result.NOT_APPLICABLE
+    assert "no answer of that class has a label" in fails.reason
+
+
+def test_a_judge_of_scores_has_no_false_passes(tmp_path):
+    (tmp_path / "items.csv").write_text("text,truth\na,1\n")
+    asked = rule(specificity=0.8).model_copy(update={"items": tmp_path / "items.csv"})
+    with pytest.raises(ConfigError, match=r"gate.specificity is 0.8, and the judge has no two"):
+        read_gate(GRADES.model_copy(update={"gate": asked}))
 
 
 @pytest.mark.parametrize(
