@@ -22,7 +22,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics docs references house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -98,6 +98,9 @@ bench-million: $(READY) ## Measure plan, figures and report of 10⁶ recorded ju
 
 bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
 	@$(BIN)/python -m bench.belief
+
+bench-certificates: $(READY) ## Print how often judges below and above the requirement are certified (10 seconds)
+	@$(BIN)/python -m bench.certificates
 
 # The variable silences a notice about the theme's successor.
 docs: $(READY) ## Build the documentation site in site/; broken links and anchors fail

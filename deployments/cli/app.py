@@ -84,6 +84,11 @@ app = group(
                 "check": "judge:check",
                 "score": "judge:score",
                 "gate": "judge_gate:gate",
+                "certify": "judge_certify:certify",
+                "certificate": group(
+                    {"show": "judge_certify:show", "verify": "judge_certify:verify"},
+                    help="Show and verify certificates of judges.",
+                ),
                 "calibrate": "judge_studies:calibrate",
                 "align": "judge_align:align",
                 "compare": "judge_compare:compare",

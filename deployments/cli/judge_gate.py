@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, first_line
 
 if TYPE_CHECKING:
+    from judge_gym.judges import AnyJudge
     from judge_gym.judges.gate import GateReport
     from judge_gym.judges.gate_texts import LoadedGate
     from judge_gym.report.gate import Stopped
@@ -53,6 +55,13 @@ def gate(
     ] = None,
     labels: Labels = None,
     label_fields: LabelFields = None,
+    certificate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Refuse a judge without a certificate that holds; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Judge the sentinel set again today.")
     ] = False,
@@ -73,72 +82,110 @@ def gate(
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
     from deployments.cli.answerers import check_functions
-    from judge_gym.judges import load_judge
-    from judge_gym.judges.gate_checks import sentinel_caution
-    from judge_gym.judges.gate_texts import load_gate
-    from judge_gym.judges.judging import UnreadableError
-    from judge_gym.report.gate import Stopped
 
-    for option, file in (("--junit", junit), ("--markdown", markdown)):
-        _check_writable(option, file)
-    judges = [load_judge(file) for file in files]
+    written = _Written(junit, markdown, as_json)
+    written.check()
     given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
     if labels:
         given |= {"labels": labels, "label_fields": label_fields_of(label_fields)}
-    loaded = [
-        load_gate(
-            judge.model_copy(update={"gate": judge.gate.model_copy(update=given)})
-            if judge.gate
-            else judge
-        )
-        for judge in judges
-    ]
-    for one in loaded:
-        if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
-            errors.print(f"Warning: {caution}", markup=False, soft_wrap=True)
+    loaded = _loaded(files, given, certificate)
     if plan:
         _show_plan(loaded, recheck=recheck)
         return
-    check_functions(zip(judges, files, strict=True))
+    check_functions((one.judge, file) for one, file in zip(loaded, files, strict=True))
+    reports = _reported(files, loaded, written, recheck=recheck, retry_failed=retry_failed)
+    exit_by(report.result for report in reports)
+
+
+def _loaded(
+    files: Sequence[Path], given: dict[str, object], certificates: Sequence[Path] | None
+) -> "list[LoadedGate]":
+    """Read judges with their gates as options change them; warn of what cannot decide."""
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.gate_checks import sentinel_caution
+    from judge_gym.judges.gate_texts import load_gate
+
+    loaded = []
+    for judge in [load_judge(file) for file in files]:
+        changes = given | _certificate_of(judge, certificates)
+        gate = judge.gate.model_copy(update=changes) if judge.gate else None
+        loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
+    for one in loaded:
+        if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
+            errors.print(f"Warning: {caution}", markup=False, soft_wrap=True)
+    return loaded
+
+
+def _reported(
+    files: Sequence[Path],
+    loaded: "Sequence[LoadedGate]",
+    written: "_Written",
+    *,
+    recheck: bool,
+    retry_failed: bool,
+) -> "list[GateReport]":
+    """Run the gates and write their reports, also where one of them stops or is refused."""
+    from judge_gym.judges.certifying.checking import CertificateError
+    from judge_gym.judges.judging import UnreadableError
+    from judge_gym.report.gate import Stopped
+
     reports: list[GateReport] = []
     try:
         _run(files, loaded, reports, recheck=recheck, retry_failed=retry_failed)
     except (JudgeGymError, KeyboardInterrupt, SystemExit) as stop:
         why = str(stop) if isinstance(stop, JudgeGymError) else _SIGNALLED
         left = [Stopped(one.judge, why) for one in loaded[len(reports) :]]
-        if isinstance(stop, UnreadableError):
+        if isinstance(stop, UnreadableError | CertificateError):
             left[0] = replace(left[0], fails=True)
-        _report(reports, left, junit, markdown, as_json=as_json)
+        written.report(reports, left)
         raise
-    _report(reports, [], junit, markdown, as_json=as_json)
-    exit_by(report.result for report in reports)
+    written.report(reports, [])
+    return reports
+
+
+def _certificate_of(judge: "AnyJudge", files: Sequence[Path] | None) -> dict[str, object]:
+    """Return the certificate among those given that is of this judge; else the first."""
+    from judge_gym.judges.certifying.certificate import read_certificate
+
+    if not files:
+        return {}
+    for file in files:
+        with suppress(ConfigError):
+            if read_certificate(file).judge.key == judge.key:
+                return {"certificate": file}
+    return {"certificate": files[0]}
 
 
 _SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command to resume."
 
 
-def _report(
-    reports: "Sequence[GateReport]",
-    stopped: "Sequence[Stopped]",
-    junit: Path | None,
-    markdown: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Write and print the gates that ended, and why the others were stopped."""
-    from judge_gym.report.gate import gate_json, gate_junit, gate_markdown, stopped_json
+@dataclass(frozen=True)
+class _Written:
+    """Where the reports of gates go."""
 
-    if junit:
-        junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
-    if markdown:
-        # GITHUB_STEP_SUMMARY is shared by the steps of a job.
-        with markdown.open("a", encoding="utf-8") as summary:
-            summary.write(gate_markdown(reports, stopped))
-    if as_json:
-        found = [*map(gate_json, reports), *map(stopped_json, stopped)]
-        json_output.give(found)
-    else:
-        _show(reports)
+    junit: Path | None
+    markdown: Path | None
+    as_json: bool
+
+    def check(self) -> None:
+        """Make the files' folders; raises `ConfigError` before anything is judged."""
+        for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
+            _check_writable(option, file)
+
+    def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
+        """Write and print the gates that ended, and why the others were stopped."""
+        from judge_gym.report.gate import gate_json, gate_junit, gate_markdown, stopped_json
+
+        if self.junit:
+            self.junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
+        if self.markdown:
+            # GITHUB_STEP_SUMMARY is shared by the steps of a job.
+            with self.markdown.open("a", encoding="utf-8") as summary:
+                summary.write(gate_markdown(reports, stopped))
+        if self.as_json:
+            json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
+        else:
+            _show(reports)
 
 
 def _check_writable(option: str, file: Path | None) -> None:

@@ -100,6 +100,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "actors": ("names that take each other's place", "design.actors:ActorMap"),
     "windows": ("windows collected on a schedule", "design.window_files:RollingFile"),
     "judge": ("a product judge", "judges.files:JudgeFile"),
+    "certificate": ("a certificate of a judge", "judges.certifying.certificate:Certificate"),
     "calibration": ("a calibration of judges", "calibration.design:CalibrationDesign"),
     "alignment": (
         "an alignment of a judge with people",

@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -322,7 +323,7 @@ def read_model(model: type[M], node: Node) -> M:
     values = {
         name: read_field(model, name, child)
         for name, child in items.items()
-        if child.value is not None or model.model_fields[name].is_required()
+        if child.value is not None or _counts_without_value(model.model_fields[name])
     }
     for name, field in model.model_fields.items():
         if field.is_required() and name not in values:
@@ -337,6 +338,12 @@ def read_model(model: type[M], node: Node) -> M:
             raise at.place.problem(f"does not fit: {_reason(fault)}") from None
         legal = legal_text(model.model_fields[name])
         raise at.place.problem(f"is {shown(at.value)}", f"Use {legal}.") from None
+
+
+def _counts_without_value(field: FieldInfo) -> bool:
+    """Whether an empty key is not the same as none: where it is needed, or null is a choice."""
+    has_default = field.default is not None and field.default_factory is None
+    return field.is_required() or (has_default and type(None) in get_args(field.annotation))
 
 
 def read_field(model: type[BaseModel], name: str, node: Node) -> Any:

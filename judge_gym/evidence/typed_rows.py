@@ -34,6 +34,8 @@ class TypedRows(Generic[R]):
     """Every column of the files, in order."""
     used: Mapping[str, str]
     """Field → the column that it was read from."""
+    cells: tuple[Mapping[str, Any], ...]
+    """Every column of each row, as it stands there."""
 
 
 def read_typed(path: Path, form: type[R], **more: Any) -> tuple[R, ...]:
@@ -82,6 +84,7 @@ class _Reading(Generic[R]):
         self._numbers = numbers
         self._rows: dict[str, R] = {}
         self._places: list[str] = []
+        self._cells: list[Mapping[str, Any]] = []
         self._columns: dict[str, None] = {}
         self._used: dict[str, str] = {}
         self._missing: dict[str, EvidenceError | None] = {}
@@ -109,6 +112,7 @@ class _Reading(Generic[R]):
             raise _fault(file, row, f"more than {MAX_ROWS} rows")
         self._rows[name] = one
         self._places.append(f"{file} {row.where}")
+        self._cells.append(row.values)
 
     def result(self, path: Path) -> TypedRows[R]:
         """Return the rows; raises `EvidenceError` without any."""
@@ -122,7 +126,8 @@ class _Reading(Generic[R]):
                     error.remedy,
                 )
         places, columns = tuple(self._places), tuple(self._columns)
-        return TypedRows(tuple(self._rows.values()), places, columns, self._used)
+        rows, cells = tuple(self._rows.values()), tuple(self._cells)
+        return TypedRows(rows, places, columns, self._used, cells)
 
     def _values(self, file: Path, row: Row) -> dict[str, Any]:
         values = {}

@@ -1,12 +1,18 @@
-"""Judges as components of other tools: an Inspect scorer, a DeepEval metric, a plain function."""
+"""Judges as components of other tools: an Inspect scorer, a DeepEval metric, a promptfoo assertion,
+a plain function."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges import Item, Judge
+from judge_gym.judges.base import run_now
+from judge_gym.judges.certifying.certificate import Use
+from judge_gym.judges.certifying.checking import ValidCertificate, in_slice, valid_certificate
 from judge_gym.records.items import LONGEST_TEXT
 from judge_gym.records.judgements import JudgeResult
 
@@ -18,6 +24,55 @@ class NotScoredError(JudgeGymError):
 def judge_of(judge: Judge | str | Path) -> Judge:
     """Return a judge, or the one of a file; raises `ConfigError` for one of pairs."""
     return judge if isinstance(judge, Judge) else Judge.from_file(judge)
+
+
+@dataclass(frozen=True)
+class Certified:
+    """A judge that is relied on where its certificate holds: all the time without one."""
+
+    judge: Judge
+    certificate: Path | None
+    slice: str | None
+    use: Use
+
+    async def ascore(self, item: Item) -> JudgeResult:
+        """Judge an item; raises `CertificateError` where another served model answered."""
+        if self.certificate is None:
+            return await self.judge.ascore(item)
+        certificate = self.check()
+        # The database and litellm, which reading a judge file must not pay.
+        from judge_gym.judges.judging import judge_items
+        from judge_gym.runtime import runtime
+        from judge_gym.store.judges import answered
+
+        async with runtime() as current:
+            [result] = await judge_items(current, self.judge, [item])
+            with current.session() as session:
+                certificate.check_served(answered(session, self.judge.record, [[result]]).served)
+        return result
+
+    def check(self) -> ValidCertificate:
+        """Return the certificate; raises `CertificateError` where it does not hold today."""
+        assert self.certificate is not None
+        return valid_certificate(self.certificate, self.judge, in_slice(self.slice), use=self.use)
+
+
+def certified(
+    judge: Judge | str | Path,
+    certificate: str | Path | None = None,
+    slice: str | None = None,
+    use: Use = "gate",
+) -> Certified:
+    """Return a judge with the certificate that it has to have for a use, in a slice.
+
+    Raises `CertificateError` where a certificate is asked for and does not hold: missing, ended, of
+    another judge, or not for this use and slice.
+    """
+    path = None if certificate is None else Path(certificate)
+    found = Certified(judge_of(judge), path, slice, use)
+    if path is not None:
+        found.check()
+    return found
 
 
 def text_item(text: str | None, context: str = "") -> Item:
@@ -45,18 +100,19 @@ def unscored(result: JudgeResult) -> str:
     return result.failure or result.status
 
 
-def scoring_function(judge: Judge | str | Path) -> Callable[..., float]:
+def scoring_function(judge: Judge | str | Path, **asked: Any) -> Callable[..., float]:
     """Return a function `score(text, context="")` of a judge, on the judge's scale.
 
-    It raises `NotScoredError` where the judge gives no score, and for an empty text.
+    It raises `NotScoredError` where the judge gives no score, and for an empty text. `asked` are
+    the certificate, slice and use of `certified`.
     """
-    chosen = judge_of(judge)
+    chosen = certified(judge, **asked)
 
     def score(text: str, context: str = "") -> float:
-        result = chosen.score(text_item(text, context))
+        result = run_now(chosen.ascore(text_item(text, context)))
         if result.score is None:
             raise NotScoredError(
-                f"{chosen.called} gave no score: {unscored(result)}.",
+                f"{chosen.judge.called} gave no score: {unscored(result)}.",
                 "Judge the text again with judge-gym judge score --retry-failed.",
             )
         return result.score

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.integrations import NotScoredError, judge_of, text_item, unscored
+from judge_gym.integrations import NotScoredError, certified, text_item, unscored
 from judge_gym.judges import Judge
 from judge_gym.judges.base import run_now
 
@@ -21,11 +21,13 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc, unused-ignore]
     """The score of a judge of a test case's actual output, with its input as context.
 
     The score is from 0 to 1: the share of the judge's scale. `threshold` is on it, too. Where the
-    judge gives no score, `measure` raises `NotScoredError`.
+    judge gives no score, `measure` raises `NotScoredError`. `asked` are the certificate, slice and
+    use of `certified`, which raises `CertificateError`.
     """
 
-    def __init__(self, judge: Judge | str | Path, threshold: float = 0.5) -> None:
-        self.judge, self.threshold, self.async_mode = judge_of(judge), threshold, True
+    def __init__(self, judge: Judge | str | Path, threshold: float = 0.5, **asked: Any) -> None:
+        self._certified = certified(judge, **asked)
+        self.judge, self.threshold, self.async_mode = self._certified.judge, threshold, True
         self.score: float | None = None
         self.reason: str | None = None
         self.success: bool | None = None
@@ -42,7 +44,7 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc, unused-ignore]
         except NotScoredError as error:
             self.error = error.message
             raise
-        result = await self.judge.ascore(item)
+        result = await self._certified.ascore(item)
         if result.score is None:
             self.error = unscored(result)
             raise NotScoredError(f"{self.judge.called} gave no score: {self.error}.", "")

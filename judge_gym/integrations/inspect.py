@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.integrations import NotScoredError, judge_of, text_item, unscored
+from judge_gym.integrations import NotScoredError, certified, text_item, unscored
 from judge_gym.judges import Judge
 
 try:
@@ -18,13 +18,14 @@ except ImportError as error:
 
 
 @scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator, unused-ignore]
-def judge_scorer(judge: Judge | str | Path) -> Any:
+def judge_scorer(judge: Judge | str | Path, **asked: Any) -> Any:
     """Return a scorer whose judge reads a sample's output, with its input as context.
 
     The value is on the judge's scale. Without a score, as of an empty output, it is NaN, a missing
-    score to Inspect, and the explanation says why.
+    score to Inspect, and the explanation says why. `asked` are the certificate, slice and use of
+    `certified`; without a certificate that holds, `CertificateError` ends the eval.
     """
-    chosen = judge_of(judge)
+    chosen = certified(judge, **asked)
 
     async def score(state: Any, target: Any) -> Any:
         del target

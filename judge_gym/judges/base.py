@@ -14,6 +14,7 @@ from judge_gym.design.config import shown
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.labels import label_of_verdict
 from judge_gym.judges.provenance import Provenance
@@ -22,7 +23,7 @@ from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-NOT_STORED = {"gate", "provenance", "reason_critic"}
+NOT_STORED = {"gate", "certify", "provenance", "reason_critic"}
 """Fields that are said of a judge and are no part of how it is stored."""
 NOT_IDENTITY = {"name", "budget", *NOT_STORED}
 T = TypeVar("T")
@@ -63,6 +64,8 @@ class Judge(Frozen):
     """What people call it; no part of its identity."""
     gate: GateRule | None = None
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+    certify: CertifyRule | None = None
+    """What `judge-gym judge certify` has to show of it; no part of its identity."""
     provenance: Provenance | None = None
     """How `judge-gym judge align` made it; no part of its identity."""
     reason_critic: ReasonCritic | None = None

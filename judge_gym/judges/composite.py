@@ -16,6 +16,7 @@ from pydantic import Field, InstanceOf, model_validator
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.formats import plain
 from judge_gym.judges.base import NOT_IDENTITY, NOT_STORED, Judge
+from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.records.items import Label
 from judge_gym.records.judgements import LONGEST_REASON, JudgeResult, Reading
@@ -44,6 +45,8 @@ class EnsembleFile(Frozen):
     has no vote. With fewer there is no score, and the gravest of their statuses."""
     gate: GateRule | None = None
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+    certify: CertifyRule | None = None
+    """What `judge-gym judge certify` has to show of it; no part of its identity."""
 
 
 class RoutedFile(Frozen):
@@ -65,6 +68,8 @@ class RoutedFile(Frozen):
     """Points of 100 by which the scores of an ensemble's members may differ without a doubt."""
     gate: GateRule | None = None
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+    certify: CertifyRule | None = None
+    """What `judge-gym judge certify` has to show of it; no part of its identity."""
 
 
 class CompositeJudge(Judge):

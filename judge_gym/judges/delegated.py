@@ -12,6 +12,7 @@ from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.judges.base import Judge
+from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
@@ -35,6 +36,8 @@ class PanelJudgeFile(Frozen):
     """The panel's file, relative to this file."""
     gate: GateRule | None = None
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+    certify: CertifyRule | None = None
+    """What `judge-gym judge certify` has to show of it; no part of its identity."""
 
 
 @dataclass(frozen=True)

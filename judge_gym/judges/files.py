@@ -19,8 +19,10 @@ from judge_gym.design.config import (
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
+from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.composite import EnsembleFile, EnsembleJudge, RoutedFile, RoutedJudge
 from judge_gym.judges.delegated import DelegatedJudge, PanelJudgeFile
+from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
@@ -98,12 +100,20 @@ def judge_in(node: Node, depth: int = 0) -> AnyJudge:
             )
         if is_simulated_model(critic):
             _check_simulated(critic, node.items["reason_critic"].items["model"])
-    if judge.gate is not None:
-        folder, gate = node.place.file.parent, judge.gate
-        labels = folder / gate.labels if gate.labels else None
-        gate = gate.model_copy(update={"items": folder / gate.items, "labels": labels})
-        judge = judge.model_copy(update={"gate": gate})
+    folder = node.place.file.parent
+    rules = {name: _beside(getattr(judge, name), folder) for name in ("gate", "certify")}
+    if any(rules.values()):
+        judge = judge.model_copy(update=rules)
     return judge.read_from(node.place.file) if isinstance(judge, CallableJudge) else judge
+
+
+def _beside(rule: GateRule | CertifyRule | None, folder: Path) -> GateRule | CertifyRule | None:
+    """Return a rule with its paths from the folder of the judge's file."""
+    if rule is None:
+        return None
+    named = {name: getattr(rule, name) for name in type(rule).model_fields}
+    paths = {name: folder / path for name, path in named.items() if isinstance(path, Path)}
+    return rule.model_copy(update=paths)
 
 
 def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJudge:
@@ -115,9 +125,9 @@ def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJu
         named = (node.items["first"], node.items["then"])
     members = tuple(_member(one, depth) for one in named)
     kind = EnsembleJudge if isinstance(file, EnsembleFile) else RoutedJudge
-    given = file.model_dump(exclude={"kind", "members", "first", "then", "gate"})
+    given = file.model_dump(exclude={"kind", "members", "first", "then", "gate", "certify"})
     try:
-        return kind(members=members, gate=file.gate, **given)
+        return kind(members=members, gate=file.gate, certify=file.certify, **given)
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{node.place.file} does not fit: {reason}.") from None

@@ -90,12 +90,14 @@ _NAMED = {Result.FAILS: "Not reached", Result.INCONCLUSIVE: "Open"}
 async def run_gate(
     runtime: Runtime, loaded: LoadedGate, *, recheck: bool = False, retry_failed: bool = False
 ) -> GateReport:
-    """Judge what is not judged yet, and check the judge; raises as `judge_items`.
+    """Judge what is not judged yet, and check the judge; raises as `judge_items`, and
+    `CertificateError` for a judge without the certificate that its rule asks for.
 
     With `recheck` the sentinel set is judged again, whether a change is known or not, at each call;
     one that was interrupted is resumed. What is judged again decides alone.
     """
     judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
+    certified = loaded.certified()
     new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
     with runtime.session() as session:
         day = day_again(session, loaded, recheck=recheck)
@@ -104,6 +106,8 @@ async def run_gate(
         with runtime.session() as session:
             by = answered(session, judge.record, [results])
             days = judged_on(session, judge.record, texts, rule.repeats)
+        if certified:
+            certified.check_served(by.served)
         said = "" if new == len(results) else f"Answers of {days}. --recheck asks again."
         return _report(loaded, checks, new, results, by, said)
     more, again = await _judged(
@@ -111,6 +115,8 @@ async def run_gate(
     )
     with runtime.session() as session:
         before, by = (answered(session, judge.record, [some]) for some in (results, again))
+    if certified:
+        certified.check_served(by.served)
     served = served_check(judge, before, by)
     part = Again(
         size=len(loaded.sentinel),

@@ -40,6 +40,9 @@ class GateRule(Frozen):
     specificity: float | None = Field(default=None, gt=0, lt=1)
     """Least share of fails among what people failed. Set it above `sensitivity` where a false pass
     costs more than a false fail."""
+    certificate: Path | None = None
+    """The judge's certificate (`judge certify`), relative to this file: without one that holds, for
+    this judge, its served model and the slices of these texts, the gate refuses the judge."""
     sentinel: int | None = Field(default=None, ge=6, le=500)
     """How many of the texts are judged again when another served model or configuration answers,
     and by `--recheck`. All figures are then of these. Left out: every text with a label where the

@@ -9,6 +9,7 @@ from judge_gym.design.config import what_exists
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
 from judge_gym.judges.base import Judge
+from judge_gym.judges.certifying.checking import ValidCertificate, valid_certificate
 from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
@@ -47,6 +48,23 @@ class LoadedGate:
     def labelled(self) -> int:
         """How many of them have a label."""
         return sum(item.truth is not None for item in self.texts)
+
+    def certified(self) -> ValidCertificate | None:
+        """Return the certificate that the rule asks for; None where it asks for none.
+
+        Raises `CertificateError` where it does not hold for the judge and the texts' slices.
+        """
+        if self.rule.certificate is None:
+            return None
+        return valid_certificate(self.rule.certificate, self.judge, self._slices)
+
+    def _slices(self, column: str) -> set[str] | None:
+        """Return the slices of the texts that count; None without such a column."""
+        if column not in self.file.columns:
+            return None
+        texts = {item.key for item in self.texts}
+        named = zip(self.file.items, self.file.column(column), strict=True)
+        return {name for item, name in named if item.key in texts}
 
     @property
     def aligned_on(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown
-from judge_gym.errors import ConfigError, DataFileError
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.typed_rows import read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.conversation_items import ConversationItems
@@ -57,6 +57,8 @@ class ItemFile:
     """By item, the label in its own row; rows with the same texts may have several."""
     conversations: ConversationItems = field(default_factory=ConversationItems)
     """How sessions of messages were made items."""
+    cells: tuple[Mapping[str, object], ...] = ()
+    """By item, every column of its row, as it stands there."""
 
     @cached_property
     def _apart(self) -> list[list[str]]:
@@ -75,6 +77,20 @@ class ItemFile:
     def texts(self) -> tuple[Item, ...]:
         """The items, without those whose texts an earlier one has."""
         return tuple(distinct(self.items))
+
+    def column(self, name: str) -> list[str]:
+        """Return a column by item, without space around; "" where it is empty.
+
+        Raises `DataFileError` where no row has it.
+        """
+        if name not in self.columns:
+            raise DataFileError(
+                f"{self.path}: there is no column {name!r}.",
+                f"{did_you_mean(name, self.columns)}The columns are "
+                f"{', '.join(map(repr, self.columns))}.",
+            )
+        values = (row.get(name) for row in self.cells)
+        return ["" if value is None else " ".join(str(value).split()) for value in values]
 
     def check(self, judges: Iterable[Judge], scale: tuple[float, float] | None = None) -> None:
         """Raise when a judge cannot judge an item, or its label is none of the judge's scores.
@@ -215,7 +231,14 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
     )
     own = tuple(item.truth for item in rows.rows)
     return ItemFile(
-        path, items, rows.places, rows.columns, column, own=own, conversations=conversations
+        path,
+        items,
+        rows.places,
+        rows.columns,
+        column,
+        own=own,
+        conversations=conversations,
+        cells=rows.cells,
     )
 
 

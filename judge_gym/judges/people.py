@@ -161,11 +161,11 @@ class People:
 
         `without` is the place of an annotator whose labels are left out.
         """
-        given = [row for place, row in enumerate(self._given(criterion)) if place != without]
+        given = [row for place, row in enumerate(self.given(criterion)) if place != without]
         by_item = list(zip(*given, strict=True)) if given else [()] * len(self.items)
         return known_answers(by_item, by_vote=self.by_vote(criterion))
 
-    def _given(self, criterion: str) -> list[list[tuple[float, ...]]]:
+    def given(self, criterion: str = WHOLE) -> list[list[tuple[float, ...]]]:
         """Return each annotator's labels of every item in points, none, one or a set."""
         sets, points = self.sets.get(criterion, {}), self.points(criterion)
         return [
@@ -185,7 +185,7 @@ class People:
         every label is one of the answers.
         """
         lowest, highest = self.bounds
-        given = {label for row in self._given(criterion) for labels in row for label in labels}
+        given = {label for row in self.given(criterion) for labels in row for label in labels}
         return highest - lowest == 1 and given <= self._answers
 
     @property
@@ -214,10 +214,8 @@ class People:
         """
         points, names = self.points(criterion), self.annotators(criterion)
         judged = None if results is None else self.judged(results, criterion)
-        # Of the labels alone: how people agree does not depend on the judge.
-        rng = np.random.default_rng(derive_seed("people", criterion, points.tolist()))
         return Floor(
-            score_alpha(points, rng),
+            alpha_among(points, criterion),
             tuple(
                 FromPerson(
                     name,
@@ -370,6 +368,12 @@ class People:
 
     def _count(self, criterion: str) -> int:
         return sum(map(len, self.values[criterion].values()))
+
+
+def alpha_among(points: FloatArray, criterion: str = WHOLE) -> Estimate:
+    """Return Krippendorff's α of labels (items x annotators, NaN without), of the labels alone."""
+    rng = np.random.default_rng(derive_seed("people", criterion, points.tolist()))
+    return score_alpha(points, rng)
 
 
 def _agreed(labels: FloatArray, judged: FloatArray) -> Estimate:

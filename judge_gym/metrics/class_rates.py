@@ -134,7 +134,7 @@ def exact_p(hits: FloatArray, trials: FloatArray, least: FloatArray | float) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class SlicesShown:
     """What the labels of each slice show of a judge; the last axis but one are slices.
 
     `reached` and `missed`, (..., slices): whether both rates are shown to reach what is required,
@@ -150,7 +150,7 @@ class Shown:
     upper: FloatArray
 
 
-def shown(hits: FloatArray, trials: FloatArray, least: FloatArray) -> Shown:
+def slices_shown(hits: FloatArray, trials: FloatArray, least: FloatArray) -> SlicesShown:
     """Decide of each slice whether the judge is shown to reach `least`, (2,).
 
     `hits` and `trials`, (..., slices, 2), are the counts of `class_counts` at the level
@@ -172,7 +172,7 @@ def shown(hits: FloatArray, trials: FloatArray, least: FloatArray) -> Shown:
     of_reached = np.where(every, firm, np.broadcast_to(least, lower.shape))
     of_others = np.minimum(fewer, firm)
     half, _ = exact_bounds(hits, trials, ALPHA / (2 * slices))
-    return Shown(
+    return SlicesShown(
         reached=reached,
         missed=np.asarray((upper < least).any(axis=-1)),
         better=half.sum(axis=-1) > 1,

@@ -131,7 +131,7 @@ class PanelJudge(DelegatedJudge):
 def panel_judge(file: PanelJudgeFile, path: Path, depth: int) -> PanelJudge:
     """Return the judge of a judge file; `depth` as in `judges.files.judge_in`."""
     panel = load_panel(path.parent / file.panel, depth)
-    return PanelJudge(name=file.name, panel=panel, gate=file.gate)
+    return PanelJudge(name=file.name, panel=panel, gate=file.gate, certify=file.certify)
 
 
 def as_document(item: Item) -> PanelDocument:

@@ -300,7 +300,7 @@ def alignment_page(report: AlignmentReport, written_to: str) -> str:
     if chosen is not None and chosen.candidate.judge is not None:
         judges.append((f"{loaded.judge.name} with {chosen.candidate.name}", chosen.candidate.judge))
     plain_judges = [
-        (name, judge.model_copy(update={"gate": None, "provenance": None}))
+        (name, judge.model_copy(update={"gate": None, "certify": None, "provenance": None}))
         for name, judge in judges
     ]
     return ENVIRONMENT.get_template("alignment.html.j2").render(

@@ -119,7 +119,7 @@ def test_a_block_that_cannot_run_here_says_what_it_needs(document: str) -> None:
 
 
 MARKED_AS_SHELL = [["judge-gym"], ["prefect"], ["pip"], ["docker"], ["export"], ["python"]]
-RUN_OR_PREPARED = {"judge-gym", "make", "export", "cp", "python", "until", ""}
+RUN_OR_PREPARED = {"judge-gym", "make", "export", "cp", "python", "until", "openssl", ""}
 """`make` and `export` are checked by name, `cp` is prepared; the rest runs in tests/slow."""
 
 

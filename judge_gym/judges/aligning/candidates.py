@@ -200,7 +200,7 @@ def _reason(error: Exception) -> str:
 
 
 def _config(judge: ModelJudge) -> dict[str, Any]:
-    return judge.model_dump(mode="json", exclude={"gate", "provenance"})
+    return judge.model_dump(mode="json", exclude={"gate", "certify", "provenance"})
 
 
 def _example(judge: ModelJudge, one: Trained) -> dict[str, Any] | None:

@@ -79,6 +79,7 @@ def aligned_judge(report: AlignmentReport) -> ModelJudge:
             "name": f"{name}{_SUFFIX}",
             "budget": before.budget,
             "gate": before.gate,
+            "certify": before.certify,
             "provenance": _provenance(report),
         }
     )
@@ -137,12 +138,12 @@ def yaml_of(judge: ModelJudge, path: Path) -> str:
     """Return a judge as the text of a file at `path`; what has its default value is left out."""
     config: dict[str, Any] = {"kind": judge.kind, "name": judge.name, "model": judge.model}
     config |= judge.model_dump(mode="json", exclude_defaults=True)
-    if judge.gate is not None:
-        gate = judge.gate.model_dump(mode="json", exclude_defaults=True)
-        files = {"items": judge.gate.items, "labels": judge.gate.labels}
-        config["gate"] = gate | {
-            key: os.path.relpath(file, path.parent) for key, file in files.items() if file
-        }
+    for name, rule in (("gate", judge.gate), ("certify", judge.certify)):
+        if rule is not None:
+            files = {"items": rule.items, "labels": rule.labels}
+            config[name] = rule.model_dump(mode="json", exclude_defaults=True) | {
+                key: os.path.relpath(file, path.parent) for key, file in files.items() if file
+            }
     config.pop("provenance", None)
     if judge.provenance is not None:  # last, after what a person edits
         config["provenance"] = judge.provenance.model_dump(mode="json")

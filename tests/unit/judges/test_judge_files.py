@@ -146,6 +146,18 @@ def test_own_judges_are_named_rightly(tmp_path: Path, line: str, said: str) -> N
     assert said in refused.value.remedy
 
 
+def test_a_threshold_of_the_gate_is_left_out_by_null(tmp_path: Path) -> None:
+    file = tmp_path / "judge.yaml"
+    for written, agreement in (("null", None), ("0.6", 0.6), ("", None)):
+        file.write_text(
+            "kind: callable\nname: own\nfunction: own:grade\n"
+            f"gate:\n  items: items.csv\n  agreement: {written}\n  accuracy: null\n"
+        )
+        gate = load_judge(file).gate
+        assert gate is not None
+        assert (gate.agreement, gate.accuracy) == (agreement, None)
+
+
 def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
     rows = '{"id": 7, "text": "a, b", "context": "c", "truth": "x", "more": [1]}\n{"text": "d"}\n'
     table = 'id,text,context,truth,more\n7,"a, b",c,x,y\n,d,,,\n'

@@ -15,7 +15,7 @@ from judge_gym.metrics.class_rates import (
     fewest_labels,
     labels_needed,
     level_of,
-    shown,
+    slices_shown,
 )
 from judge_gym.metrics.system_ranking import SystemScores, figures_of_all, figures_of_system
 
@@ -30,7 +30,7 @@ def drawn(rng, rates, labels, trials=TRIALS):
 
 
 def decided(hits, labels):
-    return shown(hits, np.full_like(hits, labels), LEAST)
+    return slices_shown(hits, np.full_like(hits, labels), LEAST)
 
 
 def test_rates_are_of_the_readable_answers_of_each_class():
@@ -148,7 +148,7 @@ def test_questions_that_systems_share_do_not_make_a_judge_seem_shown():
 @given(st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80)), min_size=1, max_size=6))
 def test_bounds_fit_what_is_decided(hits):
     hits = np.array(hits, dtype=float)
-    found = shown(hits, np.full_like(hits, 80.0), LEAST)
+    found = slices_shown(hits, np.full_like(hits, 80.0), LEAST)
     assert (found.lower[found.reached] >= LEAST).all()
     assert not (found.reached & found.missed).any()
     simultaneous, _ = exact_bounds(hits, np.full_like(hits, 80.0), ALPHA / len(hits))

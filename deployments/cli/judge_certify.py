@@ -1,0 +1,228 @@
+"""`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.json_output import json_output
+from deployments.cli.options import (
+    AsJson,
+    Fields,
+    LabelFields,
+    Labels,
+    PlanOnly,
+    RetryFailed,
+    fields_of,
+    label_fields_of,
+)
+from deployments.cli.output import console, errors, marked, say_simulated, show_table
+from deployments.cli.thresholds import exit_by
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from judge_gym.judges.certifying.certificate import Certificate
+    from judge_gym.judges.certifying.loading import LoadedCertification
+    from judge_gym.judges.certifying.making import Certification
+
+_Certificate = Annotated[Path, typer.Argument(help="The certificate (JSON).", show_default=False)]
+
+
+def certify(
+    file: Annotated[
+        Path, typer.Argument(help="The judge file (YAML) with certify.", show_default=False)
+    ],
+    labels: Labels = None,
+    label_fields: LabelFields = None,
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled texts (JSONL or CSV).", show_default="those of certify, or of the gate"
+        ),
+    ] = None,
+    fields: Fields = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the certificate to this file.", show_default="beside the judge"),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the evidence to this folder: keys, verdicts, labels; no text.",
+            show_default="beside the certificate",
+        ),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign with this private Ed25519 key (PEM).", show_default=False),
+    ] = None,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Certify a judge by people's labels: bounds, for which use, until when.
+
+    Exits with 0 if what its file requires is shown in every slice, 1 if it is shown to be missed,
+    3 if the labels cannot tell.
+    """
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.certifying.certificate import SUFFIX, write_certificate
+    from judge_gym.judges.certifying.evidence import write_evidence
+    from judge_gym.judges.certifying.loading import load_certification
+    from judge_gym.judges.certifying.signing import private_key, signed
+
+    judge = load_judge(file)
+    given: dict[str, object] = {}
+    if items:
+        given |= {"items": items, "fields": fields_of(fields)}
+    if labels:
+        given |= {"labels": labels, "label_fields": label_fields_of(label_fields)}
+    loaded = load_certification(
+        judge, judge.certify.model_copy(update=given) if judge.certify else None
+    )
+    target = out or file.with_name(f"{file.stem}{SUFFIX}")
+    folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
+    _check_target(target)
+    key = private_key(sign) if sign else None
+    if plan:
+        _show_plan(loaded)
+        return
+    made = _made(file, loaded, retry_failed=retry_failed)
+    certificate = signed(made.certificate, key) if key else made.certificate
+    write_evidence(made.evidence, folder)
+    write_certificate(certificate, target)
+    if as_json:
+        json_output.give(
+            {
+                "result": made.result.words,
+                "certificate": str(target),
+                "data": str(folder),
+                **certificate.model_dump(mode="json"),
+            }
+        )
+    else:
+        console.print(loaded.said(), markup=False, soft_wrap=True)
+        _show(certificate)
+        console.print(f"Certificate: {target}. Evidence: {folder}.", markup=False, soft_wrap=True)
+    exit_by([made.result])
+
+
+def show(file: _Certificate, as_json: AsJson = False) -> None:
+    """Show what a certificate says of a judge."""
+    from judge_gym.judges.certifying.certificate import read_certificate, was_changed
+
+    certificate = read_certificate(file)
+    if as_json:
+        json_output.give(certificate.model_dump(mode="json"))
+    else:
+        _show(certificate)
+    if fault := was_changed(certificate):
+        errors.print(f"Warning: {fault}.", markup=False, soft_wrap=True)
+
+
+def verify(
+    file: _Certificate,
+    data: Annotated[Path, typer.Option(help="The folder with its evidence.", show_default=False)],
+    judge: Annotated[
+        Path | None,
+        typer.Option(help="The judge file that it is to be of.", show_default=False),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(help="The public key (PEM) that it is to be signed with.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute every figure of a certificate, without database or network.
+
+    Exits with 1 if a figure differs, or if it was changed, has ended or is of another judge or key.
+    """
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.certifying.certificate import read_certificate
+    from judge_gym.judges.certifying.verifying import verified
+
+    certificate = read_certificate(file)
+    found = verified(certificate, data, judge=load_judge(judge) if judge else None, key=key)
+    if as_json:
+        json_output.give(
+            {
+                "holds": not found.fault,
+                "figures": found.figures,
+                "checks": [{"check": name, "fault": fault} for name, fault in found.checks],
+            }
+        )
+    else:
+        rows = [(name, "no" if fault else "yes", fault) for name, fault in found.checks]
+        show_table(f"Certificate of {certificate.judge.name}", ("check", "holds", "why"), rows)
+        holds = f"does not hold: {found.fault}" if found.fault else "holds"
+        figures = f"{counted(found.figures, 'figure')} recomputed"
+        line = f"The certificate {holds}. {figures[0].upper()}{figures[1:]}."
+        console.print(line, markup=False, soft_wrap=True)
+    raise typer.Exit(1 if found.fault else 0)
+
+
+def _check_target(target: Path) -> None:
+    """Raise `ConfigError` for a file that is no certificate, or in no folder."""
+    from judge_gym.judges.certifying.certificate import read_certificate
+
+    if not target.parent.is_dir():
+        raise ConfigError(f"--out is {target}, and {target.parent} is no folder.", "Make it first.")
+    if target.exists():
+        try:
+            read_certificate(target)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{target} is there and is no certificate of this version.",
+                "Name another file with --out, or remove it.",
+            ) from error
+
+
+def _show_plan(loaded: "LoadedCertification") -> None:
+    from deployments.cli.estimates import show_judging
+    from judge_gym.judges.calibrating.judging import Asked
+
+    console.print(loaded.said(), markup=False, soft_wrap=True)
+    show_judging("Certificate", [Asked(loaded.judge, loaded.labelled, loaded.rule.repeats)])
+
+
+def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "Certification":
+    import asyncio
+
+    from deployments.cli.answerers import check_functions, naming_file
+    from deployments.cli.environment import prepare_environment, simulator_for
+    from judge_gym.judges.certifying.making import certify as make
+    from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
+
+    check_functions([(loaded.judge, file)])
+
+    async def run() -> "Certification":
+        async with runtime() as current:
+            with naming_file(file):
+                return await make(current, loaded, retry_failed=retry_failed)
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator_for(loaded.judge.answerers),
+        errors.status(f"Judging {counted(len(loaded.labelled), 'text')}."),
+    ):
+        return asyncio.run(run())
+
+
+def _show(certificate: "Certificate") -> None:
+    from judge_gym.report.certificate import COLUMNS, sentences, slice_rows
+
+    found, judge = certificate.findings, certificate.judge
+    by = certificate.required.by
+    tables = [(by or "texts", found.slices), ("system", found.systems)]
+    if by:
+        tables.insert(1, ("texts", (found.overall,)))
+    for first, slices in tables:
+        if slices:
+            title = marked(f"{judge.name}, by {first}", simulated=judge.simulated)
+            show_table(title, (first, *COLUMNS[1:]), slice_rows(slices))
+    for sentence in sentences(certificate):
+        console.print(sentence, markup=False, soft_wrap=True)
+    if judge.simulated:
+        say_simulated()

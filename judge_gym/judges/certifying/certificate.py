@@ -1,0 +1,276 @@
+"""The certificate of a judge: its form as JSON, and reading and writing it."""
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from judge_gym.design.config import read_text, shown
+from judge_gym.design.fields import Frozen
+from judge_gym.errors import ConfigError, first_line
+from judge_gym.seeds import sha256
+
+SUFFIX = ".certificate.json"
+Use = Literal["gate", "rank", "monitor", "none"]
+"""What is shown: that both rates reach what is required; that the judge errs alike on all systems,
+so that their order by it is people's; that it decides better than chance; nothing."""
+State = Literal["reached", "missed", "open", "too few labels"]
+_Share = Field(ge=0, le=1)
+_Count = Field(ge=0)
+
+
+class CertificatePart(Frozen):
+    """A part of a certificate: finite numbers, and no key that is not known."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class CertifiedRate(CertificatePart):
+    """Sensitivity or specificity in one slice, of one system or in all."""
+
+    value: float | None = _Share
+    """The share found; null without a label."""
+    lower: float | None = _Share
+    """Lower bound, one-sided 97.5%, for all slices at once; null with too few labels."""
+    upper: float | None = _Share
+    """Upper bound, one-sided 97.5%, for all slices at once."""
+    labels: int = _Count
+    """Labelled texts of the class with a verdict of the judge."""
+    more: int | None = _Count
+    """How many more labels would show the rate to reach what is required, if it stays; 0 where it
+    does, null where no number would."""
+
+
+class CertifiedAgreement(CertificatePart):
+    """Agreement beyond chance with its bound."""
+
+    value: float | None = Field(ge=-1, le=1)
+    """Cohen's κ of judge and people, or Krippendorff's α among people; null where there is none."""
+    lower: float | None = Field(ge=-1, le=1)
+    """Lower bound, one-sided 97.5%."""
+    texts: int = _Count
+    """Texts it is of."""
+
+
+class CertifiedSlice(CertificatePart):
+    """What is shown in one slice, of one system or in all texts."""
+
+    name: str = Field(max_length=500)
+    """Its name; empty of all texts together."""
+    state: State
+    """Whether both rates are shown to reach what is required."""
+    use: Use
+    """What the judge may be used for here."""
+    texts: int = _Count
+    """Texts with a known answer by people."""
+    readable: float | None = _Share
+    """Share of them that the judge gave a verdict."""
+    sensitivity: CertifiedRate
+    """Share of passes among what people passed."""
+    specificity: CertifiedRate
+    """Share of fails among what people failed."""
+    kappa: CertifiedAgreement
+    """Cohen's κ of the judge with people."""
+
+
+class OneCorrectionFound(CertificatePart):
+    """The test that the judge errs alike on all systems."""
+
+    p: float = _Share
+    """Its p."""
+    power: float = _Share
+    """Its chance to find rates 0.1 apart from their mean."""
+
+
+class Findings(CertificatePart):
+    """Every figure of a certificate: what `findings` computes of the evidence."""
+
+    use: Use
+    """The strongest use shown for all texts."""
+    uses: tuple[Use, ...] = Field(max_length=3)
+    """Every use shown for all texts; empty for none."""
+    overall: CertifiedSlice
+    """All texts together."""
+    slices: tuple[CertifiedSlice, ...] = Field(max_length=10_000)
+    """By slice; bounds are corrected over slices (Holm)."""
+    systems: tuple[CertifiedSlice, ...] = Field(max_length=10_000)
+    """By system; bounds are corrected over systems."""
+    one_correction: OneCorrectionFound | None
+    """Whether the judge errs alike on all systems; null without two systems with labels."""
+    agreement: CertifiedAgreement
+    """Krippendorff's α among people."""
+
+
+class Requirements(CertificatePart):
+    """What was asked."""
+
+    sensitivity: float = Field(gt=0, lt=1)
+    """Least sensitivity."""
+    specificity: float = Field(gt=0, lt=1)
+    """Least specificity."""
+    readable: float = Field(gt=0, lt=1)
+    """Least share of texts with a verdict."""
+    by: str = Field(max_length=200)
+    """The column that names the slices; empty for all texts together."""
+
+    @property
+    def least(self) -> tuple[float, float]:
+        """The least sensitivity and specificity."""
+        return self.sensitivity, self.specificity
+
+
+class CertifiedJudge(CertificatePart):
+    """Which judge."""
+
+    name: str = Field(max_length=200)
+    """What people call it."""
+    kind: str = Field(max_length=50)
+    """Its kind."""
+    key: str = Field(pattern="^[0-9a-f]{16}$")
+    """Digest of all that can change an answer: prompt, model and parameters."""
+    prompt: str = Field(max_length=64)
+    """Digest of what it is asked with; empty of a function or an endpoint."""
+    parameters: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of its configuration."""
+    models: tuple[str, ...] = Field(max_length=100)
+    """The models, functions or addresses that answer."""
+    served: tuple[str, ...] = Field(max_length=100)
+    """The served models that answered; empty where the provider names none."""
+    passes: str = Field(max_length=200)
+    """The verdict that is a pass."""
+    simulated: bool
+    """Whether the simulator answered: no evidence about real models."""
+
+
+class Population(CertificatePart):
+    """About which texts."""
+
+    texts: int = _Count
+    """Texts of the file, each once in a slice and system."""
+    questions: int = _Count
+    """Questions that they answer."""
+    slices: tuple[str, ...] = Field(max_length=10_000)
+    """Their slices."""
+    systems: tuple[str, ...] = Field(max_length=10_000)
+    """Their systems."""
+    texts_digest: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of the texts by key, with slice, system and question."""
+    verdicts_digest: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of the judge's verdicts."""
+    left_out: int = _Count
+    """Texts left out because the judge was made with them: examples, or those it was aligned on."""
+
+
+class CertifiedLabels(CertificatePart):
+    """Whose labels; how well people agree is among the findings."""
+
+    count: int = _Count
+    """Labels in all."""
+    by: dict[str, int]
+    """Annotator → labels."""
+    undecided: int = _Count
+    """Texts without a majority, which have no known answer."""
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    """SHA-256 of the labels."""
+
+
+class EarlierUse(CertificatePart):
+    """An earlier use of some of these labelled texts as a sealed set."""
+
+    at: datetime
+    """When (UTC)."""
+    by: str = Field(max_length=200)
+    """By which certificate or alignment."""
+    texts: int = Field(ge=1)
+    """How many of these texts."""
+
+
+class Ends(CertificatePart):
+    """When the certificate ends: at this date, with another served model, or with drift."""
+
+    on: date
+    """The last day on which it holds (UTC)."""
+    drift_points: float = Field(gt=0, le=100)
+    """Points of 100 by which the mean of texts judged again may move (`judge gate --recheck`)."""
+    drift_changed: float = Field(gt=0, lt=1)
+    """Share of texts judged again whose verdict may change."""
+
+
+class Signature(CertificatePart):
+    """Who vouches for it."""
+
+    algorithm: Literal["ed25519"]
+    public_key: str = Field(pattern="^[0-9a-f]{64}$")
+    """The public key, in hexadecimal."""
+    value: str = Field(pattern="^[0-9a-f]{128}$")
+    """The signature of the digest."""
+
+
+class Certificate(CertificatePart):
+    """What people's labels show of a judge, for which use, about which texts, until when."""
+
+    format: Literal["judge-gym certificate 1"] = "judge-gym certificate 1"
+    made: datetime
+    """When it was made (UTC)."""
+    judge_gym: str = Field(max_length=50)
+    """Version of judge-gym."""
+    judge: CertifiedJudge
+    required: Requirements
+    population: Population
+    labels: CertifiedLabels
+    earlier_uses: tuple[EarlierUse, ...] = Field(max_length=10_000)
+    """Earlier uses of these texts as a sealed set; empty of a set that is used once."""
+    findings: Findings
+    ends: Ends
+    digest: str = Field(default="", pattern="^([0-9a-f]{64})?$")
+    """SHA-256 of all above."""
+    signature: Signature | None = None
+
+    @property
+    def content_digest(self) -> str:
+        """The digest that the content has."""
+        content = self.model_dump(mode="json", exclude={"digest", "signature"})
+        return sha256("certificate", content)
+
+    def ended(self, today: date | None = None) -> bool:
+        """Whether its last day is over."""
+        return (today or datetime.now(UTC).date()) > self.ends.on
+
+    def slice_named(self, name: str) -> CertifiedSlice | None:
+        """Return what is shown in a slice; None for one that it does not have."""
+        return next((one for one in self.findings.slices if one.name == name), None)
+
+
+def read_certificate(path: Path) -> Certificate:
+    """Read a certificate; raises `ConfigError` that names the key for one that is none."""
+    text = read_text(path)
+    try:
+        certificate = Certificate.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        given = (
+            "" if first["type"] in ("missing", "json_invalid") else f" is {shown(first['input'])}"
+        )
+        reason = first_line(first["msg"]).rstrip(".")
+        raise ConfigError(f"{path} is no certificate: {where}{given}: {reason}.") from None
+    return certificate
+
+
+def was_changed(certificate: Certificate) -> str:
+    """Return that a certificate was changed after it was made, as the end of a sentence; or ""."""
+    if certificate.digest == certificate.content_digest:
+        return ""
+    return (
+        "it was changed after it was made: its digest is "
+        f"{certificate.digest[:12] or 'missing'}, and its content has "
+        f"{certificate.content_digest[:12]}"
+    )
+
+
+def write_certificate(certificate: Certificate, path: Path) -> None:
+    """Write a certificate in place of what is there; a reader sees the old file or the new one."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(certificate.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)

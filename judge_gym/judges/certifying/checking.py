@@ -1,0 +1,114 @@
+"""Whether a certificate holds for a judge, its served model and a slice, today."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from judge_gym.counting import first_of
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.judges.base import Judge
+from judge_gym.judges.certifying.certificate import (
+    Certificate,
+    CertifiedSlice,
+    Use,
+    read_certificate,
+    was_changed,
+)
+from judge_gym.judges.certifying.signing import signature_fault
+
+
+class CertificateError(JudgeGymError):
+    """A judge is refused: its certificate does not hold."""
+
+
+@dataclass(frozen=True)
+class ValidCertificate:
+    """A certificate that holds for a judge, with the file it stands in."""
+
+    judge: Judge
+    certificate: Certificate
+    path: Path
+
+    def check_served(self, served: Collection[str]) -> None:
+        """Raise `CertificateError` where other models have answered than those it was made with."""
+        was, now = set(self.certificate.judge.served), set(served)
+        if was and not now:
+            raise _refused(
+                self.judge, self.path, f"is of {_and(was)}, and the answers name no served model"
+            )
+        if others := now - was:
+            raise _refused(
+                self.judge,
+                self.path,
+                f"is of {_and(was) or 'no named model'}, and {_and(others)} answered",
+            )
+
+
+Slices = Callable[[str], Collection[str] | None]
+"""The slices that are asked for, by the column that names them; None where that is not known."""
+
+
+def in_slice(name: str | None) -> Slices:
+    """Return that one slice is asked for, or that none is named."""
+    return lambda _: None if name is None else [name]
+
+
+def valid_certificate(
+    path: Path, judge: Judge, slices: Slices, *, use: Use = "gate", today: date | None = None
+) -> ValidCertificate:
+    """Read the certificate that a judge is to have for a use and slices.
+
+    Where the certificate is of all texts together, slices do not matter. Raises
+    `CertificateError`, one line, for one that is missing or no certificate, was changed, is of
+    another judge, has ended, or does not show the use there.
+    """
+    if not path.is_file():
+        raise CertificateError(f"{judge.called} is refused: there is no certificate {path}.")
+    try:
+        certificate = read_certificate(path)
+    except ConfigError as error:
+        raise CertificateError(f"{judge.called} is refused: {error.message}") from None
+    if fault := was_changed(certificate) or signature_fault(certificate, None):
+        raise _refused(judge, path, f"does not count: {fault}")
+    if certificate.judge.key != judge.key:
+        of = certificate.judge
+        raise _refused(
+            judge, path, f"is of another judge: {of.name!r}, key {of.key}, not {judge.key}"
+        )
+    if certificate.ended(today):
+        raise _refused(judge, path, f"ended on {certificate.ends.on}")
+    by = certificate.required.by
+    if fault := _use_fault(certificate, slices(by) if by else None, use):
+        raise _refused(judge, path, fault)
+    return ValidCertificate(judge, certificate, path)
+
+
+def _use_fault(certificate: Certificate, slices: Collection[str] | None, use: Use) -> str:
+    """Return why a certificate does not show a use there; empty where it does."""
+    by, found = certificate.required.by, certificate.findings
+    if use == "rank" or not by:
+        shown = found.uses
+        return "" if use in shown else f"shows no use {use!r}, but {_and(shown) or 'none'}"
+    shown_in = {one.name for one in found.slices if _shows(one, use)}
+    allowed = f"it shows this use for {_and(shown_in) or 'no slice'}"
+    if slices is None:
+        return f"is by {by!r}, and no slice is named: {allowed}"
+    if unknown := sorted(set(slices) - {one.name for one in found.slices}):
+        return f"is not for {by} {first_of(list(map(repr, unknown)))}: {allowed}"
+    if others := sorted(set(slices) - shown_in):
+        return f"shows no use {use!r} for {by} {first_of(list(map(repr, others)))}: {allowed}"
+    return ""
+
+
+def _shows(found: CertifiedSlice, use: Use) -> bool:
+    """Whether a use is shown in a slice: what may gate may monitor, too."""
+    return found.use == use or (found.use, use) == ("gate", "monitor")
+
+
+def _refused(judge: Judge, path: Path, why: str) -> CertificateError:
+    return CertificateError(f"{judge.called} is refused: its certificate {path} {why}.")
+
+
+def _and(names: Collection[str]) -> str:
+    return " and ".join(sorted(names))

@@ -1,0 +1,261 @@
+"""The figures of a certificate, computed of its evidence alone.
+
+`judge certify` and `judge certificate verify` both call `findings`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from judge_gym.calibration.checks import Result
+from judge_gym.judges.certifying.certificate import (
+    CertifiedAgreement,
+    CertifiedLabels,
+    CertifiedRate,
+    CertifiedSlice,
+    Findings,
+    OneCorrectionFound,
+    Population,
+    Requirements,
+    State,
+    Use,
+)
+from judge_gym.judges.certifying.evidence import Evidence
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.class_rates import (
+    ClassCounts,
+    SlicesShown,
+    class_counts,
+    fewest_labels,
+    labels_needed,
+    level_of,
+    slices_shown,
+)
+from judge_gym.metrics.estimate import Estimate, wilson
+from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.metrics.system_ranking import OneCorrection, SystemScores, one_correction
+from judge_gym.seeds import derive_seed
+
+_TOO_FEW: State = "too few labels"
+
+
+@dataclass(frozen=True, eq=False)
+class _SliceTexts:
+    """The texts of a slice, of a system or all: judge and people by text, texts' questions."""
+
+    name: str
+    judge: FloatArray
+    people: FloatArray
+    cluster: IntArray
+
+    @cached_property
+    def known(self) -> BoolArray:
+        return np.isfinite(self.people)
+
+    @property
+    def texts(self) -> int:
+        return int(self.known.sum())
+
+    @property
+    def answered(self) -> int:
+        return int((self.known & np.isfinite(self.judge)).sum())
+
+    def counts(self, level: float) -> tuple[ClassCounts, ClassCounts]:
+        return class_counts(self.judge, self.people, self.cluster, level)
+
+    def kappa(self, level: float) -> CertifiedAgreement:
+        both = self.known & np.isfinite(self.judge)
+        cluster = np.unique(self.cluster[both], return_inverse=True)[1]
+        found = label_agreement(self.people[both], self.judge[both], level=level, cluster=cluster)
+        return _agreement(found)
+
+
+def population_of(evidence: Evidence, left_out: int) -> Population:
+    """Return about which texts the evidence is; `left_out` is not to be told of it."""
+    units = evidence.units
+    return Population(
+        texts=len(units),
+        questions=len({unit.question for unit in units}),
+        slices=tuple(sorted({unit.slice for unit in units} - {""})),
+        systems=tuple(sorted({unit.system for unit in units} - {""})),
+        texts_digest=evidence.texts_digest,
+        verdicts_digest=evidence.verdicts_digest,
+        left_out=left_out,
+    )
+
+
+def labels_of(evidence: Evidence) -> CertifiedLabels:
+    """Return whose labels the evidence has."""
+    return CertifiedLabels(
+        count=sum(map(len, evidence.labels.values())),
+        by={name: len(evidence.labels[name]) for name in evidence.annotators},
+        undecided=evidence.undecided,
+        digest=evidence.labels_digest,
+    )
+
+
+def findings(evidence: Evidence, required: Requirements) -> Findings:
+    """Return every figure of a certificate, and which uses they show.
+
+    A slice is `reached` where both rates reach what is required by `class_rates.slices_shown`
+    and the judge gave a verdict of enough texts. For use in a gate every slice has to be. To rank,
+    equal errors on all systems have to be shown (`one_correction`), and to monitor that the judge
+    is better than chance in every slice. With too few labels in a slice no use is shown.
+    """
+    judge, people = evidence.judged(), evidence.people()
+    units = evidence.units
+    questions = np.unique([unit.question for unit in units], return_inverse=True)[1]
+
+    def groups(names: Sequence[str]) -> list[_SliceTexts]:
+        of = np.array(names, dtype=np.str_)
+        return [
+            _SliceTexts(name, judge[of == name], people[of == name], questions[of == name])
+            for name in sorted({*names} - {_NO_NAME})
+        ]
+
+    [overall] = _slices([_SliceTexts("", judge, people, questions)], required)
+    slices = [overall]
+    if required.by:
+        slices = _slices(groups([unit.slice for unit in units]), required)
+    systems = _slices(groups([unit.system or _NO_NAME for unit in units]), required)
+    test = _one_correction(evidence, judge, people, questions)
+    uses = tuple(_uses(slices, overall, test))
+    return Findings(
+        use=uses[0] if uses else "none",
+        uses=uses,
+        overall=overall,
+        slices=tuple(slices),
+        systems=tuple(systems),
+        one_correction=None if test is None else OneCorrectionFound(p=test.p, power=test.power),
+        agreement=_agreement(evidence.agreement()),
+    )
+
+
+_NO_NAME = "\x00"
+"""Of a text that is of no system."""
+
+
+def _uses(
+    slices: Sequence[CertifiedSlice], overall: CertifiedSlice, test: OneCorrection | None
+) -> Iterator[Use]:
+    """Yield the uses that are shown for all texts, the strongest first."""
+    if any(one.state == _TOO_FEW for one in slices):
+        return
+    if all(one.use == "gate" for one in slices):
+        yield "gate"
+    if test is not None and test.serves and overall.use != "none":
+        yield "rank"
+    if all(one.use != "none" for one in slices):
+        yield "monitor"
+
+
+def result_of(found: Findings) -> Result:
+    """Return whether what is required is shown in every slice, shown to be missed, or open."""
+    states = {one.state for one in found.slices}
+    if "missed" in states:
+        return Result.FAILS
+    return Result.PASSES if states == {"reached"} else Result.INCONCLUSIVE
+
+
+def _slices(groups: Sequence[_SliceTexts], required: Requirements) -> list[CertifiedSlice]:
+    """Return what is shown in each group: bounds hold for all groups with enough labels at once."""
+    least = np.array(required.least)
+    fewest = [fewest_labels(one) for one in required.least]
+    enough = [
+        all(of.n >= few for of, few in zip(group.counts(level_of(1)), fewest, strict=True))
+        for group in groups
+    ]
+    tested = sum(enough)
+    level = level_of(max(1, tested))
+    counts = [group.counts(level) for group in groups]
+    chosen = [of for of, kept in zip(counts, enough, strict=True) if kept]
+    of_chosen = iter(range(len(chosen)))
+    decided = _decided(chosen, least) if chosen else None
+    return [
+        _slice(group, of, required, tested, decided, next(of_chosen) if kept else None)
+        for group, of, kept in zip(groups, counts, enough, strict=True)
+    ]
+
+
+def _decided(counts: Sequence[tuple[ClassCounts, ClassCounts]], least: FloatArray) -> SlicesShown:
+    hits = np.array([[of.hits for of in both] for both in counts])
+    trials = np.array([[of.trials for of in both] for both in counts])
+    return slices_shown(hits, trials, least)
+
+
+def _slice(
+    group: _SliceTexts,
+    counts: tuple[ClassCounts, ClassCounts],
+    required: Requirements,
+    tested: int,
+    decided: SlicesShown | None,
+    place: int | None,
+) -> CertifiedSlice:
+    state: State = _TOO_FEW
+    use: Use = "none"
+    if decided is not None and place is not None:
+        readable = group.answered >= required.readable * group.texts
+        state = "reached" if decided.reached[place] and readable else "open"
+        if decided.missed[place] or (
+            not readable and wilson(group.answered, group.texts)[1] < required.readable
+        ):
+            state = "missed"
+        use = "gate" if state == "reached" else "monitor" if decided.better[place] else "none"
+    rates = [
+        _rate(of, least, tested, decided, place, which)
+        for which, (of, least) in enumerate(zip(counts, required.least, strict=True))
+    ]
+    return CertifiedSlice(
+        name=group.name,
+        state=state,
+        use=use,
+        texts=group.texts,
+        readable=group.answered / group.texts if group.texts else None,
+        sensitivity=rates[0],
+        specificity=rates[1],
+        kappa=group.kappa(level_of(max(1, tested))),
+    )
+
+
+def _rate(
+    of: ClassCounts,
+    least: float,
+    tested: int,
+    decided: SlicesShown | None,
+    place: int | None,
+    which: int,
+) -> CertifiedRate:
+    if decided is None or place is None:
+        fewest = fewest_labels(least, tested + 1)
+        return CertifiedRate(
+            value=of.rate, lower=None, upper=None, labels=of.n, more=max(0, fewest - of.n)
+        )
+    lower, upper = float(decided.lower[place, which]), float(decided.upper[place, which])
+    needed = of.n if lower >= least else labels_needed(of, least, tested)
+    return CertifiedRate(
+        value=of.rate,
+        lower=lower,
+        upper=upper,
+        labels=of.n,
+        more=None if needed is None else max(0, needed - of.n),
+    )
+
+
+def _agreement(found: Estimate) -> CertifiedAgreement:
+    return CertifiedAgreement(value=found.estimate, lower=found.lower, texts=found.n_items)
+
+
+def _one_correction(
+    evidence: Evidence, judge: FloatArray, people: FloatArray, questions: IntArray
+) -> OneCorrection | None:
+    names = np.array([unit.system for unit in evidence.units], dtype=np.str_)
+    of = names != ""
+    systems, number = np.unique(names[of], return_inverse=True)
+    if len(systems) < 2:
+        return None
+    cluster = np.unique(questions[of], return_inverse=True)[1]
+    scores = SystemScores(number, cluster, judge[of], people[of], len(systems), binary=True)
+    rng = np.random.default_rng(derive_seed("certificate", evidence.texts_digest))
+    return one_correction(scores, rng)

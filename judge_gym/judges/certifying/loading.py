@@ -1,0 +1,154 @@
+"""The labelled texts that a judge is certified on, read without a database."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from judge_gym.counting import counted
+from judge_gym.design.config import what_exists
+from judge_gym.errors import ConfigError, DataFileError
+from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
+from judge_gym.judges.base import Judge
+from judge_gym.judges.certify_rule import CertifyRule
+from judge_gym.judges.certifying.evidence import PlacedText, question_key
+from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.label_files import read_labels
+from judge_gym.judges.people import People, bind
+from judge_gym.metrics.class_rates import CLASSES
+from judge_gym.records.items import Item
+
+_PLACE = "certify in the judge's file"
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedCertification:
+    """A judge with its rule, the texts that it names and people's labels of them."""
+
+    judge: Judge
+    rule: CertifyRule
+    file: ItemFile
+    people: People
+    units: tuple[PlacedText, ...]
+    """The texts in their slices and systems, without those that the judge was made with."""
+    left_out: int
+    """Texts that the judge was made with."""
+
+    @cached_property
+    def labelled(self) -> tuple[Item, ...]:
+        """The texts that are judged: those with a known answer by people, each once."""
+        texts = {unit.text for unit in self.units}
+        return tuple(
+            item for item in self.file.texts if item.key in texts and item.truth is not None
+        )
+
+    def said(self) -> str:
+        """Return how many labels were read, for a person."""
+        sentence = self.file.said(self.judge, _PLACE)
+        if self.left_out:
+            sentence += f" {counted(self.left_out, 'text')} that the judge was made with: left out."
+        return sentence
+
+
+def load_certification(judge: Judge, rule: CertifyRule | None = None) -> LoadedCertification:
+    """Read the texts and labels that a judge is certified on; `rule` in place of its file's.
+
+    Raises `ConfigError` or `DataFileError` for a judge that has no two verdicts or no `certify`,
+    for a file or column that does not exist, and for labels that are no verdicts.
+    """
+    rule = rule or judge.certify
+    if rule is None:
+        raise ConfigError(
+            f"{judge.called} has no certify.",
+            "Add `certify: {sensitivity: 0.8, specificity: 0.8}` to its file.",
+        )
+    if len(judge.verdict_scores) != len(CLASSES):
+        raise ConfigError(
+            f"{judge.called} has no two verdicts, and a certificate is of sensitivity and "
+            "specificity.",
+            "Certify a judge of kind binary, or with a scale of two named steps.",
+        )
+    rule = _with_items_of_gate(judge, rule)
+    assert rule.items is not None
+    for key, path in (("items", rule.items), ("labels", rule.labels)):
+        if path and not path.exists():
+            raise ConfigError(
+                f"{judge.called}: certify.{key} is {path}, which does not exist.", what_exists(path)
+            )
+    read = read_item_file(rule.items, rule.fields)
+    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
+    people = bind(judge, read.items, labels, read.label_column)
+    file = read.with_labels(labels, [judge])
+    file.check([judge])
+    _check_labels(judge, file, people)
+    made_with = _made_with(judge, file.texts)
+    units = _units(rule, file, made_with)
+    return LoadedCertification(judge, rule, file, people, units, len(made_with))
+
+
+def _with_items_of_gate(judge: Judge, rule: CertifyRule) -> CertifyRule:
+    if rule.items is not None:
+        return rule
+    if judge.gate is None:
+        raise ConfigError(
+            f"{judge.called}: certify names no texts.",
+            "Add `items: labelled.csv` to certify in its file, or --items labelled.csv.",
+        )
+    named = {"items": judge.gate.items, "fields": rule.fields or judge.gate.fields}
+    if rule.labels is None:
+        named |= {"labels": judge.gate.labels, "label_fields": judge.gate.label_fields}
+    return rule.model_copy(update=named)
+
+
+def _check_labels(judge: Judge, file: ItemFile, people: People) -> None:
+    """Raise without a label of a whole text, and for a label between the two verdicts."""
+    if not people.annotators():
+        raise ConfigError(
+            f"{judge.called}: no text of {file.path} has a label. {file.said(judge, _PLACE)}",
+            "Label texts drawn at random: judge-gym judge label, or name a file with --labels.",
+        )
+    if not people.by_vote():
+        named = ", ".join(f"{name} (or {score:g})" for name, score in judge.verdict_scores.items())
+        raise DataFileError(
+            f"{file.labels.path if file.labels else file.path}: a label lies between the verdicts.",
+            f"Use {named}.",
+        )
+
+
+def _made_with(judge: Judge, texts: Collection[Item]) -> set[str]:
+    """Return the keys of texts that the judge has as examples or was aligned on."""
+    examples, made = example_texts(judge), judge.provenance
+    aligned = set(made.chosen_on.split()) if made else set()
+    return {
+        item.key
+        for item in texts
+        if (same := same_text(item)) in examples or same[:TEXT_DIGITS] in aligned
+    }
+
+
+def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[PlacedText, ...]:
+    slices = file.column(rule.by) if rule.by else [""] * len(file.items)
+    systems, questions = _if_there(rule, file, "system"), _if_there(rule, file, "question")
+    units: dict[PlacedText, None] = {}
+    for item, place, name, system, question in zip(
+        file.items, file.places, slices, systems, questions, strict=True
+    ):
+        if rule.by and not name:
+            raise DataFileError(
+                f"{place}, item {item.id!r}: {rule.by} is empty.",
+                "Name the slice of every text, or leave `by` out of certify.",
+            )
+        if item.key not in made_with:
+            units[PlacedText(item.key, question_key(question or item.key), system, name)] = None
+    if not units:
+        raise ConfigError(
+            f"{file.path}: the judge was made with every text.", "Certify it on other texts."
+        )
+    return tuple(sorted(units))
+
+
+def _if_there(rule: CertifyRule, file: ItemFile, name: str) -> list[str]:
+    """Return a column that `certify` names, or that has the usual name if it is there."""
+    column = getattr(rule, name)
+    if column not in file.columns and name not in rule.model_fields_set:
+        return [""] * len(file.items)
+    return file.column(column)

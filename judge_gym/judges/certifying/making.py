@@ -1,0 +1,168 @@
+"""Making a certificate: judging the labelled texts, the sealed set, and what is written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+from judge_gym.calibration.checks import Result
+from judge_gym.errors import masked
+from judge_gym.judges.aligning.splitting import digest_of
+from judge_gym.judges.certifying.certificate import (
+    Certificate,
+    CertifiedJudge,
+    EarlierUse,
+    Ends,
+    Requirements,
+)
+from judge_gym.judges.certifying.evidence import Evidence
+from judge_gym.judges.certifying.findings import findings, labels_of, population_of, result_of
+from judge_gym.judges.certifying.loading import LoadedCertification
+from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.judging import judge_items
+from judge_gym.judges.people import WHOLE
+from judge_gym.metrics.points import HIGHEST
+from judge_gym.model_names import Answered
+from judge_gym.records.judgements import JudgeResult
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import sha256
+from judge_gym.store import alignments as looks
+from judge_gym.store.judges import answered, save_judge
+
+
+@dataclass(frozen=True, eq=False)
+class Certification:
+    """A certificate with its evidence."""
+
+    certificate: Certificate
+    evidence: Evidence
+
+    @property
+    def result(self) -> Result:
+        """Whether what is required is shown in every slice, shown to be missed, or open."""
+        return result_of(self.certificate.findings)
+
+
+async def certify(
+    runtime: Runtime, loaded: LoadedCertification, *, retry_failed: bool = False
+) -> Certification:
+    """Judge the texts that are not judged yet, and certify the judge; raises as `judge_items`.
+
+    The use of these texts as a sealed set is stored before they are judged.
+    """
+    judge = loaded.judge
+    earlier = _sealed(runtime, loaded)
+    results: list[JudgeResult] = []
+    if loaded.labelled:
+        results = await judge_items(
+            runtime, judge, loaded.labelled, repeats=loaded.rule.repeats, retry_failed=retry_failed
+        )
+    with runtime.session() as session:
+        by = answered(session, judge.record, [results])
+    evidence = evidence_of(loaded, results)
+    return Certification(certificate_of(loaded, evidence, by, earlier, results), evidence)
+
+
+def evidence_of(loaded: LoadedCertification, results: Sequence[JudgeResult]) -> Evidence:
+    """Return the evidence of a judge's results and people's labels."""
+    texts = {unit.text for unit in loaded.units}
+    verdicts: dict[str, list[int | None]] = {}
+    for result in sorted(results, key=lambda one: (one.item_key, one.repeat)):
+        verdicts.setdefault(result.item_key, []).append(_pass(loaded, result.score))
+    labels = {
+        name: {
+            item.key: tuple(round(point / HIGHEST) for point in points)
+            for item, points in zip(loaded.people.items, given, strict=True)
+            if points and item.key in texts
+        }
+        for name, given in zip(loaded.people.annotators(), loaded.people.given(WHOLE), strict=True)
+    }
+    return Evidence(
+        loaded.units,
+        {text: tuple(given) for text, given in verdicts.items()},
+        {name: given for name, given in labels.items() if given},
+    )
+
+
+def _pass(loaded: LoadedCertification, score: float | None) -> int | None:
+    return None if score is None else int(score == loaded.judge.score_range[1])
+
+
+def _sealed(runtime: Runtime, loaded: LoadedCertification) -> tuple[EarlierUse, ...]:
+    """Store the use of the labelled texts, and return the earlier ones by other judges or labels.
+
+    The same judge on the same texts and labels is the same use.
+    """
+    judge, items = loaded.judge, loaded.labelled
+    if not items:
+        return ()
+    used, keys = digest_of(items), {item.key for item in items}
+    with runtime.session() as session:
+        looks.lock_looks(session)
+        known = looks.looks(session, simulated=judge.is_simulated)
+        own = [one for one in known if (one.chosen, one.test_digest) == (judge.key, used)]
+        if not own:
+            judge_id = save_judge(session, judge.record)
+            looks.save_look(
+                session,
+                alignment=f"certificate of {judge.name}, {judge.key}",
+                before_id=judge_id,
+                chosen_id=judge_id,
+                test_digest=used,
+                items_digest=used,
+                items=[item.key for item in items],
+                simulated=judge.is_simulated,
+            )
+    before = [one for one in known if not own or one.id < own[0].id]
+    return tuple(
+        EarlierUse(at=one.at.astimezone(UTC), by=one.alignment[:200], texts=len(shared))
+        for one in before
+        if (shared := one.items & keys)
+    )
+
+
+def certificate_of(
+    loaded: LoadedCertification,
+    evidence: Evidence,
+    by: Answered,
+    earlier: tuple[EarlierUse, ...],
+    results: Sequence[JudgeResult],
+) -> Certificate:
+    """Return the certificate that the evidence makes, as of now."""
+    judge, rule = loaded.judge, loaded.rule
+    required = Requirements(
+        sensitivity=rule.sensitivity,
+        specificity=rule.specificity,
+        readable=rule.readable,
+        by=rule.by,
+    )
+    now = datetime.now(UTC).replace(microsecond=0)
+    drift = judge.gate or GateRule(items=Path())
+    certificate = Certificate(
+        made=now,
+        judge_gym=version("judge-gym"),
+        judge=CertifiedJudge(
+            name=judge.name,
+            kind=judge.kind,
+            key=judge.key,
+            prompt=judge.prompt_hash,
+            parameters=sha256("judge", judge.identity),
+            # An address may hold a login or a key.
+            models=tuple(masked(name)[:500] for name in judge.answerers),
+            served=tuple(by.served),
+            passes=judge.verdict_of(judge.score_range[1]) or "",
+            simulated=any(result.simulated for result in results),
+        ),
+        required=required,
+        population=population_of(evidence, loaded.left_out),
+        labels=labels_of(evidence),
+        earlier_uses=earlier,
+        findings=findings(evidence, required),
+        ends=Ends(
+            on=(now + timedelta(days=rule.valid_days)).date(),
+            drift_points=drift.drift,
+            drift_changed=drift.changed,
+        ),
+    )
+    return certificate.model_copy(update={"digest": certificate.content_digest})

@@ -1,0 +1,116 @@
+"""A certificate in words: its table, what it shows, and which labels are missing."""
+
+from collections.abc import Iterator, Sequence
+
+from judge_gym.counting import counted, first_of
+from judge_gym.judges.certifying.certificate import (
+    Certificate,
+    CertifiedRate,
+    CertifiedSlice,
+    Use,
+)
+
+COLUMNS = (
+    "texts", "shown", "use", "sensitivity", "specificity", "κ", "readable",
+    "passes + fails", "more needed",
+)  # fmt: skip
+_ALL = "all"
+
+
+def slice_rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
+    """Return a row for each slice or system: shares with the lower bound in brackets."""
+    return [
+        (
+            one.name or _ALL,
+            one.state,
+            one.use,
+            _bounded(one.sensitivity.value, one.sensitivity.lower),
+            _bounded(one.specificity.value, one.specificity.lower),
+            _bounded(one.kappa.value, one.kappa.lower),
+            "" if one.readable is None else f"{one.readable:.0%}",
+            f"{one.sensitivity.labels} + {one.specificity.labels}",
+            f"{_more(one.sensitivity)} + {_more(one.specificity)}",
+        )
+        for one in found
+    ]
+
+
+def sentences(certificate: Certificate) -> Iterator[str]:
+    """Yield what a certificate shows, of which judge and texts, by whose labels, and until when."""
+    judge, found, required = certificate.judge, certificate.findings, certificate.required
+    by = f" in every {required.by}" if required.by else ""
+    yield (
+        f"{judge.name}: {_SHOWN[found.use]} Required: sensitivity {required.sensitivity:g}, "
+        f"specificity {required.specificity:g}{by}."
+    )
+    yield from _missing(found.slices)
+    served = f", served by {' and '.join(judge.served)}" if judge.served else ""
+    yield f"Judge {judge.key}: {' and '.join(judge.models)}{served}. A pass is {judge.passes!r}."
+    yield f"{_labels(certificate)} {_agreement(certificate)}"
+    if certificate.earlier_uses:
+        yield _used(certificate)
+    if certificate.population.left_out:
+        yield f"Left out, as the judge was made with them: {certificate.population.left_out} texts."
+    signed = certificate.signature
+    yield (
+        f"Holds until {certificate.ends.on}, while the same model answers. "
+        + (f"Signed by {signed.public_key[:16]}." if signed else "Not signed.")
+    )
+
+
+_SHOWN: dict[Use, str] = {
+    "gate": "may be used in a gate.",
+    "rank": "may be used to rank systems; not in a gate.",
+    "monitor": "may be used to monitor; not in a gate.",
+    "none": "no use is shown.",
+}
+
+
+def _missing(slices: Sequence[CertifiedSlice]) -> Iterator[str]:
+    """Yield which labels are missing in each slice that is open."""
+    for one in slices:
+        where = f"{one.name}: " if one.name else ""
+        wanted = [
+            f"{rate.more} more that people {word}"
+            for rate, word in ((one.sensitivity, "pass"), (one.specificity, "fail"))
+            if rate.more
+        ]
+        if one.state == "missed":
+            yield f"{where}shown to miss what is required."
+        elif wanted:
+            yield f"{where}{one.state}; label {' and '.join(wanted)}, drawn at random."
+        elif one.state == "open":
+            yield f"{where}open, and no number of labels would show it at these rates."
+
+
+def _labels(certificate: Certificate) -> str:
+    labels, population = certificate.labels, certificate.population
+    names = first_of([f"{name} {count}" for name, count in labels.by.items()])
+    undecided = f", {counted(labels.undecided, 'text')} undecided" if labels.undecided else ""
+    return (
+        f"{counted(labels.count, 'label')} of {counted(population.texts, 'text')} by "
+        f"{counted(len(labels.by), 'annotator')} ({names}){undecided}."
+    )
+
+
+def _agreement(certificate: Certificate) -> str:
+    found = certificate.findings.agreement
+    if found.value is None:
+        return "Agreement among people is not known: no text has labels of two that vary."
+    return f"Agreement among people: α {_bounded(found.value, found.lower)}."
+
+
+def _used(certificate: Certificate) -> str:
+    times = len(certificate.earlier_uses) + 1
+    uses = [f"{one.texts} on {one.at.date()} by {one.by}" for one in certificate.earlier_uses]
+    return f"This is use {times} of these texts: bounds may be too high. Earlier: {first_of(uses)}."
+
+
+def _more(rate: CertifiedRate) -> str:
+    return "never" if rate.more is None else str(rate.more)
+
+
+def _bounded(value: float | None, lower: float | None) -> str:
+    if value is None:
+        return "—"
+    return f"{value:.3f}" if lower is None else f"{value:.3f} (≥ {lower:.3f})"

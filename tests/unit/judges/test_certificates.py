@@ -1,0 +1,510 @@
+"""Certificates of judges: figures by hand, what is refused, and what verifying finds."""
+
+import csv
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge_gym.calibration.checks import Result
+from judge_gym.errors import ConfigError, DataFileError
+from judge_gym.integrations import certified, scoring_function
+from judge_gym.integrations.promptfoo import assertion
+from judge_gym.judges import CallableJudge, JudgeResult, Scale, load_judge
+from judge_gym.judges.certify_rule import CertifyRule
+from judge_gym.judges.certifying.certificate import (
+    Requirements,
+    read_certificate,
+    write_certificate,
+)
+from judge_gym.judges.certifying.checking import CertificateError, in_slice, valid_certificate
+from judge_gym.judges.certifying.evidence import (
+    Evidence,
+    PlacedText,
+    read_evidence,
+    write_evidence,
+)
+from judge_gym.judges.certifying.findings import findings, result_of
+from judge_gym.judges.certifying.loading import load_certification
+from judge_gym.judges.certifying.making import certificate_of, evidence_of
+from judge_gym.judges.certifying.signing import private_key, signature_fault, signed
+from judge_gym.judges.certifying.verifying import verified
+from judge_gym.metrics.class_rates import class_rates, exact_bounds
+from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.model_names import Answered
+
+JUDGE = CallableJudge(
+    name="support", function="m:f", scale=Scale(lowest=0, highest=1, anchors=("fail", "pass"))
+)
+ASKED = Requirements(sensitivity=0.8, specificity=0.8, readable=0.95, by="topic")
+
+
+def key_of(n):
+    return f"{n:016x}"
+
+
+def evidence(counts, annotators=("ann",), system=""):
+    """Evidence by slice → ((found, passes), (found, fails)); fails come after passes."""
+    units, verdicts, truth, n = [], {}, {}, 0
+    for name, classes in counts.items():
+        for label, (found, of) in zip((1, 0), classes, strict=True):
+            for place in range(of):
+                n += 1
+                units.append(PlacedText(key_of(n), key_of(n), system, name))
+                verdicts[key_of(n)] = (label if place < found else 1 - label,)
+                truth[key_of(n)] = (label,)
+    return Evidence(tuple(sorted(units)), verdicts, {name: dict(truth) for name in annotators})
+
+
+def test_figures_are_those_of_the_gate_and_the_audit_with_exact_bounds():
+    found = findings(evidence({"": ((46, 50), (38, 40))}), ASKED.model_copy(update={"by": ""}))
+    [one] = found.slices
+    judge = np.repeat([1.0, 0, 0, 1], [46, 4, 38, 2])
+    people = np.repeat([1.0, 0], [50, 40])
+    rates = class_rates(judge, people, np.arange(90))
+    kappa = label_agreement(people, judge)
+    for rate, expected in zip((one.sensitivity, one.specificity), rates, strict=True):
+        assert rate.value == expected.estimate
+        # One slice, so the bound of one side at 97.5% is the lower end of the 95% interval.
+        assert rate.lower == pytest.approx(max(0.8, expected.lower))
+        assert rate.labels == expected.n
+    assert (one.kappa.value, one.kappa.lower) == (kappa.estimate, kappa.lower)
+    assert (one.state, one.use, found.uses) == ("reached", "gate", ("gate", "monitor"))
+    assert result_of(found) is Result.PASSES
+
+
+def test_bounds_of_slices_hold_together_and_one_below_keeps_all_from_the_gate():
+    found = findings(evidence({"a": ((95, 100), (95, 100)), "b": ((75, 100), (95, 100))}), ASKED)
+    a, b = found.slices
+    assert (a.use, b.use, found.use) == ("gate", "monitor", "monitor")
+    assert (a.state, b.state) == ("reached", "open")
+    assert b.sensitivity.more is None  # 0.75 does not come to 0.8 by more labels
+    assert b.specificity.lower == pytest.approx(float(exact_bounds(95, 100)[0]), abs=0.02)
+    assert result_of(found) is Result.INCONCLUSIVE
+    worse = findings(evidence({"a": ((95, 100), (95, 100)), "b": ((50, 100), (95, 100))}), ASKED)
+    assert worse.slices[1].state == "missed"
+    assert result_of(worse) is Result.FAILS
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 60), st.integers(0, 60))
+def test_too_few_labels_show_no_use_and_say_how_many_are_missing(passes, fails):
+    asked = ASKED.model_copy(update={"by": ""})
+    found = findings(evidence({"": ((passes, passes), (fails, fails))}), asked) if passes + fails \
+        else None  # fmt: skip
+    if found is None:
+        return
+    [one] = found.slices
+    assert (one.sensitivity.more, one.specificity.more) == (
+        max(0, 17 - passes),
+        max(0, 17 - fails),
+    )
+    if min(passes, fails) < 17:
+        assert (found.use, found.uses, one.state) == ("none", (), "too few labels")
+        assert result_of(found) is Result.INCONCLUSIVE
+    else:
+        assert found.use == "gate"
+
+
+def test_as_many_more_labels_as_said_certify_the_judge():
+    asked = ASKED.model_copy(update={"by": ""})
+    [open_] = findings(evidence({"": ((36, 40), (40, 40))}), asked).slices
+    assert (open_.state, open_.use) == ("open", "monitor")
+    labels = 40 + open_.sensitivity.more
+    hits = int(np.ceil(0.9 * labels))
+    [enough] = findings(evidence({"": ((hits, labels), (40, 40))}), asked).slices
+    assert enough.state == "reached"
+
+
+def test_texts_without_a_verdict_count_against_the_judge_where_they_are_many():
+    asked = ASKED.model_copy(update={"by": ""})
+    full = evidence({"": ((100, 100), (100, 100))})
+    few = {text: (None,) if n < 20 else of for n, (text, of) in enumerate(full.verdicts.items())}
+    found = findings(replace(full, verdicts=few), asked)
+    assert found.slices[0].readable == 0.9
+    assert (found.slices[0].state, found.use) == ("missed", "monitor")
+    fine = {text: (None,) if n < 5 else of for n, (text, of) in enumerate(full.verdicts.items())}
+    assert findings(replace(full, verdicts=fine), asked).use == "gate"
+
+
+def test_ranking_needs_equal_errors_on_all_systems():
+    def of(rates):
+        rng, units, verdicts, truth = np.random.default_rng(3), [], {}, {}
+        for system, rate in enumerate(rates):
+            for n in range(300):
+                text = key_of(1000 * system + n)
+                units.append(PlacedText(text, key_of(n), f"s{system}", ""))
+                truth[text] = (n % 2,)
+                verdicts[text] = (n % 2 if rng.random() < rate else 1 - n % 2,)
+        return findings(
+            Evidence(tuple(sorted(units)), verdicts, {"ann": truth}),
+            ASKED.model_copy(update={"by": ""}),
+        )
+
+    equal, apart = of([0.9, 0.9, 0.9]), of([0.98, 0.9, 0.7])
+    assert "rank" in equal.uses
+    assert "rank" not in apart.uses
+    assert apart.one_correction.p < 0.05
+    assert [one.name for one in apart.systems] == ["s0", "s1", "s2"]
+
+
+def test_a_judge_just_below_is_certified_in_at_most_one_of_forty_trials():
+    """Through `findings` itself, of the smallest sets with the largest chance to be certified."""
+    asked = ASKED.model_copy(update={"by": ""})
+    rng, shown = np.random.default_rng(5), 0
+    hits, times = np.unique(rng.binomial(40, 0.79, 2000), return_counts=True)
+    for hit, count in zip(hits.tolist(), times.tolist(), strict=True):
+        shown += count * (findings(evidence({"": ((hit, 40), (40, 40))}), asked).use == "gate")
+    assert 0 < shown <= 50
+
+
+# Files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A judge file with 120 texts that two people labelled."""
+    rows = [
+        {"id": f"t{n}", "text": f"text {n}", "topic": ("bills", "refunds")[n % 2], "system": "x"}
+        for n in range(120)
+    ]
+    write(tmp_path / "items.csv", rows)
+    write(
+        tmp_path / "people.csv",
+        [
+            {"item": f"t{n}", "annotator": name, "label": ("fail", "pass")[n // 2 % 2]}
+            for n in range(120)
+            for name in ("ann", "bob")
+        ],
+    )
+    (tmp_path / "judge.yaml").write_text(
+        "kind: callable\nname: support\nfunction: m:f\n"
+        "scale: {lowest: 0, highest: 1, anchors: [fail, pass]}\n"
+        "certify:\n  {sensitivity: 0.8, specificity: 0.8, by: topic, items: items.csv,\n"
+        "   labels: people.csv}\n"
+    )
+    return tmp_path
+
+
+def write(path, rows):
+    with path.open("w", newline="") as handle:
+        writer = csv.DictWriter(handle, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def made(folder, served=(), wrong=2, **changes):
+    """The certificate of that judge, wrong on some texts, written with its evidence."""
+    judge = load_judge(folder / "judge.yaml")
+    loaded = load_certification(judge, judge.certify.model_copy(update=changes))
+    results = [
+        JudgeResult(
+            judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
+            repeat=0, status="scored", score=float((item.truth == 1) != (n < wrong)), subscores={},
+            verdict=None, reason="", failure=None, call_ids=(), duration_s=None, simulated=False,
+        )
+        for n, item in enumerate(loaded.labelled)
+    ]  # fmt: skip
+    found = evidence_of(loaded, results)
+    certificate = certificate_of(loaded, found, Answered("m", served), (), results)
+    write_evidence(found, folder / "data")
+    write_certificate(certificate, folder / "c.json")
+    return certificate
+
+
+def test_a_certificate_says_whose_labels_of_which_texts_and_verifies_by_its_evidence(folder):
+    certificate = made(folder)
+    assert certificate.population.slices == ("bills", "refunds")
+    assert certificate.labels.by == {"ann": 120, "bob": 120}
+    assert certificate.findings.agreement.value == 1.0
+    assert certificate.judge.key == load_judge(folder / "judge.yaml").key
+    assert certificate.ends.on == (certificate.made + timedelta(days=90)).date()
+    found = verified(read_certificate(folder / "c.json"), folder / "data")
+    assert found.fault == ""
+    assert found.figures > 30
+    for file in (folder / "data").iterdir():
+        assert "text 1" not in file.read_text()
+
+
+def test_verifying_names_the_figure_that_was_changed_even_where_the_digest_was_too(folder):
+    certificate = made(folder)
+    findings_ = certificate.findings
+    better = findings_.slices[1].model_copy(
+        update={"kappa": findings_.slices[1].kappa.model_copy(update={"lower": 0.99})}
+    )
+    changed = certificate.model_copy(
+        update={"findings": findings_.model_copy(update={"slices": (findings_.slices[0], better)})}
+    )
+    assert "changed after it was made" in verified(changed, folder / "data").fault
+    forged = changed.model_copy(update={"digest": changed.content_digest})
+    assert verified(forged, folder / "data").fault.startswith(
+        "findings.slices.1.kappa.lower is 0.99"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("verdicts.csv", ",1\n", ",0\n", "population.verdicts_digest is"),
+        ("labels.csv", ",1\n", ",0\n", "labels.undecided is"),
+        ("texts.csv", ",bills\n", ",refunds\n", "population.texts_digest is"),
+    ],
+)
+def test_verifying_finds_other_data(folder, file, old, new, said):
+    certificate = made(folder)
+    path = folder / "data" / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    assert verified(certificate, folder / "data").fault.startswith(said)
+
+
+def test_line_ends_and_the_order_of_rows_do_not_matter(folder):
+    certificate = made(folder)
+    for path in (folder / "data").iterdir():
+        head, *rows = path.read_text().splitlines()
+        path.write_bytes("\r\n".join([head, *reversed(rows)]).encode())
+    assert verified(certificate, folder / "data").fault == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("verdicts.csv", "text,repeat,verdict\nx,0,1\n", r"line 2: text is 'x'"),
+        ("verdicts.csv", f"text,repeat,verdict\n{key_of(1)},0,1\n", r"texts.csv does not have it"),
+        ("labels.csv", "text,annotator,label\n{text},ann,2\n", r"line 2: label is '2'"),
+        ("labels.csv", "text,annotator\n{text},ann\n", r"there is no 'label'"),
+        ("verdicts.csv", "text,repeat,verdict\n{text},-1,1\n", r"repeat is '-1'"),
+        ("texts.csv", "text,question,system,slice\n", r"has no row"),
+    ],
+)
+def test_evidence_that_does_not_fit_is_one_error_with_file_and_line(folder, file, text, said):
+    made(folder)
+    key = (folder / "data" / "texts.csv").read_text().splitlines()[1].split(",")[0]
+    (folder / "data" / file).write_text(text.replace("{text}", key))
+    with pytest.raises(DataFileError, match=said):
+        read_evidence(folder / "data")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda c: c.pop("judge"), "judge: Field required"),
+        (lambda c: c.update(more=1), "more is 1: Extra inputs are not permitted"),
+        (lambda c: c["findings"].update(use="all"), "findings.use is 'all'"),
+        (lambda c: c["findings"]["slices"][0].update(texts="many"), "findings.slices.0.texts is"),
+        (lambda c: c["findings"]["overall"]["sensitivity"].update(value=7), "value is 7"),
+        (lambda c: c.update(format="judge-gym certificate 9"), "format is"),
+        (lambda c: c["ends"].update(on="soon"), "ends.on is 'soon'"),
+    ],
+)
+def test_a_file_that_is_no_certificate_names_its_key_in_one_line(folder, change, said):
+    made(folder)
+    content = json.loads((folder / "c.json").read_text())
+    change(content)
+    (folder / "c.json").write_text(json.dumps(content))
+    with pytest.raises(ConfigError) as caught:
+        read_certificate(folder / "c.json")
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"judge": NaN}', "[" * 100_000, "x" * 1_100_000])
+def test_any_other_file_is_one_line(folder, text):
+    (folder / "c.json").write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_certificate(folder / "c.json")
+    assert "\n" not in caught.value.message
+    assert len(caught.value.message) < 400
+
+
+# Signatures
+
+
+def pem(key, path, *, password=None):
+    encryption = (
+        serialization.BestAvailableEncryption(password)
+        if password
+        else serialization.NoEncryption()
+    )
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    path.write_bytes(key.private_bytes(encoding, form, encryption))
+    return path
+
+
+def public_pem(key, path):
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    path.write_bytes(key.public_key().public_bytes(serialization.Encoding.PEM, form))
+    return path
+
+
+def test_a_signature_is_of_the_content_and_of_one_key(folder):
+    key, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    own = public_pem(key, folder / "own.pem")
+    certificate = signed(made(folder), private_key(pem(key, folder / "key.pem")))
+    assert verified(certificate, folder / "data", key=own).fault == ""
+    assert "another key" in signature_fault(certificate, public_pem(other, folder / "other.pem"))
+    longer = certificate.ends.model_copy(update={"on": date(2999, 1, 1)})
+    forged = certificate.model_copy(update={"ends": longer})
+    forged = forged.model_copy(update={"digest": forged.content_digest})
+    assert signature_fault(forged, None) == "its signature is not of its content"
+    unsigned = forged.model_copy(update={"signature": None})
+    assert verified(unsigned, folder / "data", key=own).fault == "it is not signed"
+    private = serialization.load_pem_private_key((folder / "key.pem").read_bytes(), None)
+    raw = private.private_bytes_raw().hex()
+    assert raw not in certificate.model_dump_json()
+
+
+def test_a_wrong_key_file_is_one_error_without_its_content(folder):
+    key, rsa = Ed25519PrivateKey.generate(), generate_private_key(65537, 2048)
+    with pytest.raises(ConfigError, match=r"locked.pem is encrypted"):
+        private_key(pem(key, folder / "locked.pem", password=b"x"))
+    for file in (pem(rsa, folder / "rsa.pem"), public_pem(key, folder / "own.pem")):
+        with pytest.raises(ConfigError, match="is no private Ed25519 key"):
+            private_key(file)
+    (folder / "text.pem").write_text("secret words")
+    with pytest.raises(ConfigError) as caught:
+        private_key(folder / "text.pem")
+    assert "secret" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"missing.pem"):
+        private_key(folder / "missing.pem")
+    with pytest.raises(ConfigError, match="is no public Ed25519 key"):
+        signature_fault(made(folder), pem(key, folder / "key.pem"))
+
+
+# What relies on a judge
+
+
+def test_a_certificate_is_refused_where_it_does_not_hold(folder):
+    certificate = made(folder, served=("model-1",))
+    path, judge = folder / "c.json", load_judge(folder / "judge.yaml")
+    bills, other = in_slice("bills"), judge.model_copy(update={"version": "2"})
+    found = valid_certificate(path, judge, bills)
+    found.check_served(["model-1"])
+    with pytest.raises(CertificateError, match="is of model-1, and model-2 answered"):
+        found.check_served(["model-1", "model-2"])
+    with pytest.raises(CertificateError, match="the answers name no served model"):
+        found.check_served([])
+    after = certificate.ends.on + timedelta(days=1)
+    refusals = {
+        "there is no certificate": lambda: valid_certificate(folder / "none.json", judge, bills),
+        "ended on": lambda: valid_certificate(path, judge, bills, today=after),
+        "is of another judge": lambda: valid_certificate(path, other, bills),
+        "is not for topic 'visas'": lambda: valid_certificate(path, judge, in_slice("visas")),
+        "no slice is named: it shows this use for bills and refunds": lambda: valid_certificate(
+            path, judge, in_slice(None)
+        ),
+        "shows no use 'rank'": lambda: valid_certificate(path, judge, bills, use="rank"),
+    }
+    for said, refused in refusals.items():
+        with pytest.raises(CertificateError) as caught:
+            refused()
+        assert said in caught.value.message
+        assert "\n" not in str(caught.value)
+    assert valid_certificate(path, judge, bills, use="monitor", today=certificate.ends.on)
+    content = json.loads(path.read_text())
+    content["ends"]["on"] = "2999-01-01"
+    path.write_text(json.dumps(content))
+    with pytest.raises(CertificateError, match="changed after it was made"):
+        valid_certificate(path, judge, bills)
+
+
+def test_a_slice_that_is_not_shown_is_refused_and_others_are_not(folder):
+    made(folder, wrong=0)
+    rows = list(csv.DictReader((folder / "people.csv").open()))
+    write(folder / "people.csv", [row for row in rows if int(row["item"][1:]) % 2 or
+                                  int(row["item"][1:]) < 20])  # fmt: skip
+    certificate = made(folder, wrong=0)
+    assert [one.use for one in certificate.findings.slices] == ["none", "gate"]
+    path, judge = folder / "c.json", load_judge(folder / "judge.yaml")
+    assert valid_certificate(path, judge, in_slice("refunds"))
+    with pytest.raises(CertificateError, match="shows no use 'gate' for topic 'bills'"):
+        valid_certificate(path, judge, lambda column: {"refunds", "bills"})
+
+
+def test_components_of_other_tools_ask_for_the_certificate_before_they_judge(folder):
+    made(folder)
+    judge, certificate = folder / "judge.yaml", folder / "c.json"
+    assert certified(judge, certificate, slice="bills").judge.name == "support"
+    with pytest.raises(CertificateError, match="not for topic 'visas'"):
+        scoring_function(judge, certificate=certificate, slice="visas")
+    with pytest.raises(CertificateError, match="there is no certificate"):
+        scoring_function(judge, certificate=folder / "none.json")
+    get_assert = assertion(judge, certificate=certificate, slice="visas")
+    refused = get_assert("An answer.", {"prompt": "A question?"})
+    assert (refused["pass"], refused["score"]) == (False, 0.0)
+    assert "not for topic 'visas'" in refused["reason"]
+
+
+# Files with mistakes in them
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"by": "tpoic"}, r"there is no column 'tpoic'.*Did you mean topic"),
+        ({"system": "sytem"}, r"there is no column 'sytem'"),
+        ({"items": None}, r"certify names no texts"),
+        ({"label_fields": {"annotator": "rater"}}, r"rater"),
+    ],
+)
+def test_what_certify_names_and_is_not_there_is_one_error(folder, changes, said):
+    with pytest.raises((ConfigError, DataFileError), match=said):
+        made(folder, **changes)
+
+
+def test_a_judge_of_scores_and_one_without_requirements_cannot_be_certified(folder):
+    grades = CallableJudge(name="grades", function="m:f", scale=Scale(lowest=1, highest=5))
+    rule = CertifyRule(sensitivity=0.8, specificity=0.8)
+    with pytest.raises(ConfigError, match="has no two verdicts"):
+        load_certification(grades, rule)
+    with pytest.raises(ConfigError, match="has no certify"):
+        load_certification(JUDGE)
+
+
+def test_a_text_without_a_slice_and_labels_between_verdicts_are_errors(folder):
+    rows = list(csv.DictReader((folder / "items.csv").open()))
+    rows[4]["topic"] = " "
+    write(folder / "items.csv", rows)
+    with pytest.raises(DataFileError, match=r"items.csv line 6, item 't4': topic is empty"):
+        made(folder)
+    made(folder, by="")
+    labels = list(csv.DictReader((folder / "people.csv").open()))
+    labels[3]["label"] = "0.5"
+    write(folder / "people.csv", labels)
+    with pytest.raises(DataFileError, match="lies between the verdicts"):
+        made(folder, by="")
+
+
+def test_labels_of_one_class_only_certify_nothing_and_name_the_other(folder):
+    rows = list(csv.DictReader((folder / "people.csv").open()))
+    write(folder / "people.csv", [row for row in rows if row["label"] == "pass"])
+    certificate = made(folder, by="", wrong=0)
+    [one] = certificate.findings.slices
+    assert (certificate.findings.use, one.state) == ("none", "too few labels")
+    assert (one.sensitivity.more, one.specificity.more) == (0, 17)
+    assert one.specificity.value is None
+
+
+def test_texts_that_the_judge_was_aligned_on_are_left_out(folder):
+    from judge_gym.judges.aligning.splitting import TEXT_DIGITS, same_text
+
+    judge = load_judge(folder / "judge.yaml")
+    loaded = load_certification(judge)
+    chosen = " ".join(same_text(item)[:TEXT_DIGITS] for item in loaded.labelled[:7])
+
+    class Made:
+        chosen_on = chosen
+
+    aligned = load_certification(judge.model_copy(update={"provenance": Made()}))
+    assert (aligned.left_out, len(aligned.labelled)) == (7, 113)
+
+
+def test_the_time_is_of_one_zone(folder):
+    assert made(folder).made.tzinfo is not None
+    assert read_certificate(folder / "c.json").made <= datetime.now(UTC)
