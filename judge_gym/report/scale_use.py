@@ -35,9 +35,12 @@ class ScaleUse:
         """Return a line per judge: stages in use and abstentions, and the regime."""
         if self.brief and self.regimes:
             return [Row((), heading=f"{QUESTION}  {in_numbers(self.regimes, _ORDER)}")]
+        return [Row(line, heading=f"{QUESTION}  {self.note()}") for line in self.lines[:_MOST]]
+
+    def note(self) -> str:
+        """What the columns are, and how many judges are shown."""
         left_out = f"; {_MOST} of {len(self.lines)} judges" if len(self.lines) > _MOST else ""
-        heading = f"{QUESTION}  stages in use, share of abstentions; regime, its chance{left_out}"
-        return [Row(line, heading=heading) for line in self.lines[:_MOST]]
+        return f"stages in use, share of abstentions; regime, its chance{left_out}"
 
 
 NO_USE = ScaleUse()

@@ -41,7 +41,9 @@ def test_a_missing_figure_is_empty_and_says_why(make_row) -> None:
     assert line["imported"] == "true"
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+cmd", "@SUM(A1)", " =1+1", "\t=1+1", "\r=1+1"])
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-1+cmd", "@SUM(A1)", " =1+1", "\t=1+1", "\r=1+1"]
+)
 def test_text_from_outside_is_no_formula(make_row, text: str) -> None:
     [line] = lines(make_row("m", 0.5, scope={"concept": text, "judge": text}, method=text))
     assert [line[name] for name in ("concept", "judge", "method")] == [f"'{text}"] * 3
