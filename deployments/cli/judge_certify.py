@@ -1,5 +1,6 @@
 """`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +84,7 @@ def certify(
     )
     target = out or file.with_name(f"{file.stem}{SUFFIX}")
     folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
-    _check_target(target)
+    _check_target(target, folder)
     key = private_key(sign) if sign else None
     if plan:
         _show_plan(loaded)
@@ -162,12 +163,17 @@ def verify(
     raise typer.Exit(1 if found.fault else 0)
 
 
-def _check_target(target: Path) -> None:
-    """Raise `ConfigError` for a file that is no certificate, or in no folder."""
+def _check_target(target: Path, folder: Path) -> None:
+    """Raise `ConfigError` for a file that is no certificate, and where none can be written."""
     from judge_gym.judges.certifying.certificate import read_certificate
 
     if not target.parent.is_dir():
         raise ConfigError(f"--out is {target}, and {target.parent} is no folder.", "Make it first.")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--data is {folder}, and that is a file.", "Name a folder.")
+    for place in (target.parent, folder if folder.exists() else folder.parent):
+        if not os.access(place, os.W_OK):
+            raise ConfigError(f"{place} cannot be written.", "Name another with --out and --data.")
     if target.exists():
         try:
             read_certificate(target)

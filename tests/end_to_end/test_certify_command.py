@@ -181,6 +181,8 @@ def test_too_few_labels_certify_nothing_and_a_judge_that_misses_fails(
         (("--items", "people.csv", "--labels", "people.csv"), "there is no 'text'"),
         (("--sign", "own.py"), "is no private Ed25519 key"),
         (("--out", "items.csv"), "is no certificate"),
+        (("--out", "none/c.json"), "none is no folder"),
+        (("--data", "own.py"), "own.py, and that is a file"),
     ],
 )
 def test_files_with_mistakes_are_refused_before_anything_is_judged(

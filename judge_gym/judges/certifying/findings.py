@@ -161,86 +161,83 @@ def result_of(found: Findings) -> Result:
 
 def _slices(groups: Sequence[_SliceTexts], required: Requirements) -> list[CertifiedSlice]:
     """Return what is shown in each group: bounds hold for all groups with enough labels at once."""
-    least = np.array(required.least)
     fewest = [fewest_labels(one) for one in required.least]
     enough = [
         all(of.n >= few for of, few in zip(group.counts(level_of(1)), fewest, strict=True))
         for group in groups
     ]
-    tested = sum(enough)
-    level = level_of(max(1, tested))
+    level = level_of(max(1, sum(enough)))
     counts = [group.counts(level) for group in groups]
-    chosen = [of for of, kept in zip(counts, enough, strict=True) if kept]
-    of_chosen = iter(range(len(chosen)))
-    decided = _decided(chosen, least) if chosen else None
+    tested = [of for of, kept in zip(counts, enough, strict=True) if kept]
+    family = _Family(required, len(groups), len(tested), _decided(tested, required))
+    places = iter(range(len(tested)))
     return [
-        _slice(group, of, required, tested, decided, next(of_chosen) if kept else None)
+        family.slice(group, of, next(places) if kept else None)
         for group, of, kept in zip(groups, counts, enough, strict=True)
     ]
 
 
-def _decided(counts: Sequence[tuple[ClassCounts, ClassCounts]], least: FloatArray) -> SlicesShown:
+def _decided(
+    counts: Sequence[tuple[ClassCounts, ClassCounts]], required: Requirements
+) -> SlicesShown | None:
+    if not counts:
+        return None
     hits = np.array([[of.hits for of in both] for both in counts])
     trials = np.array([[of.trials for of in both] for both in counts])
-    return slices_shown(hits, trials, least)
+    return slices_shown(hits, trials, np.array(required.least))
 
 
-def _slice(
-    group: _SliceTexts,
-    counts: tuple[ClassCounts, ClassCounts],
-    required: Requirements,
-    tested: int,
-    decided: SlicesShown | None,
-    place: int | None,
-) -> CertifiedSlice:
-    state: State = _TOO_FEW
-    use: Use = "none"
-    if decided is not None and place is not None:
-        readable = group.answered >= required.readable * group.texts
-        state = "reached" if decided.reached[place] and readable else "open"
-        if decided.missed[place] or (
-            not readable and wilson(group.answered, group.texts)[1] < required.readable
-        ):
-            state = "missed"
-        use = "gate" if state == "reached" else "monitor" if decided.better[place] else "none"
-    rates = [
-        _rate(of, least, tested, decided, place, which)
-        for which, (of, least) in enumerate(zip(counts, required.least, strict=True))
-    ]
-    return CertifiedSlice(
-        name=group.name,
-        state=state,
-        use=use,
-        texts=group.texts,
-        readable=group.answered / group.texts if group.texts else None,
-        sensitivity=rates[0],
-        specificity=rates[1],
-        kappa=group.kappa(level_of(max(1, tested))),
-    )
+@dataclass(frozen=True)
+class _Family:
+    """Slices that are decided together: of `size`, those `tested` have enough labels."""
 
+    required: Requirements
+    size: int
+    tested: int
+    decided: SlicesShown | None
+    """Of the tested ones, in order."""
 
-def _rate(
-    of: ClassCounts,
-    least: float,
-    tested: int,
-    decided: SlicesShown | None,
-    place: int | None,
-    which: int,
-) -> CertifiedRate:
-    if decided is None or place is None:
-        fewest = fewest_labels(least, tested + 1)
-        return CertifiedRate(
-            value=of.rate, lower=None, upper=None, labels=of.n, more=max(0, fewest - of.n)
+    def slice(
+        self, group: _SliceTexts, counts: tuple[ClassCounts, ClassCounts], place: int | None
+    ) -> CertifiedSlice:
+        """Return what is shown of a group, which is the `place`-th that is tested, or none."""
+        state, use = self._state(group, place)
+        passed, failed = (self._rate(of, which, place) for which, of in enumerate(counts))
+        return CertifiedSlice(
+            name=group.name,
+            state=state,
+            use=use,
+            texts=group.texts,
+            readable=group.answered / group.texts if group.texts else None,
+            sensitivity=passed,
+            specificity=failed,
+            kappa=group.kappa(level_of(max(1, self.tested))),
         )
-    lower, upper = float(decided.lower[place, which]), float(decided.upper[place, which])
-    needed = of.n if lower >= least else labels_needed(of, least, tested)
-    return CertifiedRate(
-        value=of.rate,
-        lower=lower,
-        upper=upper,
-        labels=of.n,
-        more=None if needed is None else max(0, needed - of.n),
-    )
+
+    def _state(self, group: _SliceTexts, place: int | None) -> tuple[State, Use]:
+        if self.decided is None or place is None:
+            return _TOO_FEW, "none"
+        least = self.required.readable
+        readable = group.answered >= least * group.texts
+        if readable and self.decided.reached[place]:
+            return "reached", "gate"
+        unread = not readable and wilson(group.answered, group.texts)[1] < least
+        missed = unread or bool(self.decided.missed[place])
+        return "missed" if missed else "open", "monitor" if self.decided.better[place] else "none"
+
+    def _rate(self, of: ClassCounts, which: int, place: int | None) -> CertifiedRate:
+        least = self.required.least[which]
+        lower: float | None = None
+        upper: float | None = None
+        if self.decided is None or place is None:
+            # All slices have to be shown, so that all will be tested.
+            needed: int | None = max(of.n, fewest_labels(least, self.size))
+        else:
+            lower = float(self.decided.lower[place, which])
+            upper = float(self.decided.upper[place, which])
+            needed = of.n if lower >= least else labels_needed(of, least, self.tested)
+        more = None if needed is None else max(0, needed - of.n)
+        return CertifiedRate(value=of.rate, lower=lower, upper=upper, labels=of.n, more=more)
 
 
 def _agreement(found: Estimate) -> CertifiedAgreement:

@@ -17,6 +17,8 @@ from judge_gym.judges.people import People, bind
 from judge_gym.metrics.class_rates import CLASSES
 from judge_gym.records.items import Item
 
+MOST_SLICES = 300
+"""Most slices, and most systems, of one certificate."""
 _PLACE = "certify in the judge's file"
 
 
@@ -139,6 +141,12 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
             )
         if item.key not in made_with:
             units[PlacedText(item.key, question_key(question or item.key), system, name)] = None
+    for column, names in ((rule.by, slices), (rule.system, systems)):
+        if len(set(names)) > MOST_SLICES:
+            raise ConfigError(
+                f"{file.path}: column {column!r} has {len(set(names)):,} different values.",
+                f"Name a column with at most {MOST_SLICES}: each is certified by its own labels.",
+            )
     if not units:
         raise ConfigError(
             f"{file.path}: the judge was made with every text.", "Certify it on other texts."

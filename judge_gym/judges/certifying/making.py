@@ -30,6 +30,8 @@ from judge_gym.seeds import sha256
 from judge_gym.store import alignments as looks
 from judge_gym.store.judges import answered, save_judge
 
+_LONGEST_NAME = 500
+
 
 @dataclass(frozen=True, eq=False)
 class Certification:
@@ -83,6 +85,13 @@ def evidence_of(loaded: LoadedCertification, results: Sequence[JudgeResult]) -> 
         {text: tuple(given) for text, given in verdicts.items()},
         {name: given for name, given in labels.items() if given},
     )
+
+
+def _public(name: str) -> str:
+    """Return the name of a model or function, or an address without what may be a secret in it."""
+    if name.startswith(("http://", "https://")):
+        name = name.partition("?")[0].partition("#")[0]
+    return masked(name)[:_LONGEST_NAME]
 
 
 def _pass(loaded: LoadedCertification, score: float | None) -> int | None:
@@ -148,8 +157,7 @@ def certificate_of(
             key=judge.key,
             prompt=judge.prompt_hash,
             parameters=sha256("judge", judge.identity),
-            # An address may hold a login or a key.
-            models=tuple(masked(name)[:500] for name in judge.answerers),
+            models=tuple(map(_public, judge.answerers)),
             served=tuple(by.served),
             passes=judge.verdict_of(judge.score_range[1]) or "",
             simulated=any(result.simulated for result in results),

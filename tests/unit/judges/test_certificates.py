@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -17,7 +18,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.integrations import certified, scoring_function
 from judge_gym.integrations.promptfoo import assertion
-from judge_gym.judges import CallableJudge, JudgeResult, Scale, load_judge
+from judge_gym.judges import CallableJudge, HttpJudge, JudgeResult, Scale, load_judge
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.certifying.certificate import (
     Requirements,
@@ -111,6 +112,16 @@ def test_too_few_labels_show_no_use_and_say_how_many_are_missing(passes, fails):
         assert result_of(found) is Result.INCONCLUSIVE
     else:
         assert found.use == "gate"
+
+
+def test_slices_with_too_few_labels_are_told_what_they_need_together():
+    few = ((5, 5), (5, 5))
+    found = findings(evidence({"a": few, "b": few}), ASKED)
+    more = {one.sensitivity.more for one in found.slices}
+    enough = ((5 + more.pop(),) * 2, (20, 20))
+    assert findings(evidence({"a": enough, "b": enough}), ASKED).use == "gate"
+    one_less = ((19, 19), (20, 20))
+    assert findings(evidence({"a": one_less, "b": one_less}), ASKED).use != "gate"
 
 
 def test_as_many_more_labels_as_said_certify_the_judge():
@@ -479,6 +490,27 @@ def test_a_text_without_a_slice_and_labels_between_verdicts_are_errors(folder):
     write(folder / "people.csv", labels)
     with pytest.raises(DataFileError, match="lies between the verdicts"):
         made(folder, by="")
+
+
+def test_a_column_of_names_is_no_column_of_slices(folder):
+    rows = [{"id": f"x{n}", "text": f"t {n}", "topic": "a", "truth": "pass"} for n in range(400)]
+    write(folder / "items.csv", rows)
+    with pytest.raises(ConfigError, match="column 'id' has 400 different values"):
+        made(folder, by="id", labels=None)
+
+
+def test_an_address_in_a_certificate_has_no_secret(folder):
+    judge = HttpJudge(
+        name="there", url="https://me:pw@grader.example/v1?token=t0p", scale=JUDGE.scale
+    )
+    made(folder)
+    loaded = load_certification(load_judge(folder / "judge.yaml"))
+    found = certificate_of(
+        replace(loaded, judge=judge), evidence_of(loaded, []), Answered("m", ()), (), []
+    )
+    text = found.model_dump_json()
+    assert "grader.example/v1" in text
+    assert not {"pw", "t0p"} & set(re.findall(r"\w+", text))
 
 
 def test_labels_of_one_class_only_certify_nothing_and_name_the_other(folder):
