@@ -38,6 +38,7 @@ from judge_gym.store.sweep_data import (
     experiments_with_windows,
     probe_columns,
     sample_columns,
+    text_lengths,
     true_values,
 )
 
@@ -59,6 +60,10 @@ class Arm:
     quality: float
     """The mean of the rubric's two marks, in [0, 1]; NaN where nobody rated it."""
     rubric_id: int = 0
+    rubric_family: str = ""
+    """The family of the model that wrote the rubric; empty when it was provided."""
+    criteria: tuple[tuple[str, ...], ...] = ()
+    """Of each stage, stage 1 first; empty when the rubric failed or is not known."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +154,14 @@ class ItemTruth:
 
 
 @dataclass(frozen=True, eq=False)
+class TextLengths:
+    """Bytes of the text of each item in one view; NaN where that is not known."""
+
+    view: str
+    bytes: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class PeopleLabels:
     """Labels that people gave items under one rubric, as parallel entries.
 
@@ -188,6 +201,8 @@ class SweepData:
     """Who marked the reasoning of samples."""
     people: tuple[PeopleLabels, ...] = ()
     """Labels of people, set by set."""
+    lengths: tuple[TextLengths, ...] = ()
+    """How long the texts are, view by view."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -312,6 +327,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
         critic=critic_of_sweep(session, sweep),
         people=tuple(_people(given, numbers) for given in labels_of_items(session, list(numbers))),
+        lengths=_lengths(text_lengths(session, ids), numbers),
     )
 
 
@@ -352,6 +368,16 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
     )
 
 
+def _lengths(
+    stored: Mapping[tuple[int, str], int], numbers: Mapping[int, int]
+) -> tuple[TextLengths, ...]:
+    by_view: dict[str, FloatArray] = {}
+    for (item, view), length in stored.items():
+        if item in numbers:
+            by_view.setdefault(view, np.full(len(numbers), np.nan))[numbers[item]] = length
+    return tuple(TextLengths(view, by_view[view]) for view in sorted(by_view))
+
+
 def _people(given: ItemLabels, numbers: dict[int, int]) -> PeopleLabels:
     return PeopleLabels(
         name=given.name,
@@ -370,7 +396,10 @@ def _arms(stored: Sequence[SweepArm]) -> dict[int, list[Arm]]:
     for arm in stored:
         quality = np.nan if arm.quality is None else arm.quality
         arms[arm.experiment_id].append(
-            Arm(arm.id, arm.kind, arm.rubric_owner, arm.labels, quality, arm.rubric_id)
+            Arm(
+                *(arm.id, arm.kind, arm.rubric_owner, arm.labels, quality, arm.rubric_id),
+                *(arm.rubric_family, arm.criteria),
+            )
         )
     return arms
 

@@ -28,7 +28,7 @@ MIXED = "_mixed"
 PARTS = ("system", "category")
 """Parts of a scope that say which of a group's items a figure is of; without one it is of all."""
 SUBJECTS = (
-    *("claim", "pair", "judge", "regime", "rival", "arm", "people"),
+    *("claim", "pair", "judge", "regime", "rival", "arm", "author", "people"),
     *("stage", "part", "rule", "regression", "term", "level"),
     *PARTS,
 )

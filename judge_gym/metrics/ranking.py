@@ -174,7 +174,7 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
         return PooledContrast(*key, not_estimable(axis, because, unit=unit), None, {})
     effect = np.array([pair.difference.mean() for pair in usable])
     variance = np.array([pair.difference.var(ddof=1) / len(pair.difference) for pair in usable])
-    grid = _random_effects(effect, variance)
+    grid = random_effects(effect, variance)
     tau2, mean = grid.tau2, grid.mean
     # Standard error and degrees of freedom over pairs or over items: the wider interval.
     candidates = [_over_items(usable, grid.weight)]
@@ -195,15 +195,13 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
     )
     shrunk = {}
     for pair, own in zip(usable, variance, strict=True):
-        w = tau2 / (tau2 + own)
+        value, its_error = replace(grid, error=error).drawn(pair.difference.mean(), own)
         drawn = replace(
             pair.contrast,
-            estimate=float(w * pair.difference.mean() + (1 - w) * mean),
+            estimate=float(value),
             method="empirical Bayes: drawn towards the mean of the grid",
         )
-        shrunk[pair.setting] = _with_t(
-            drawn, float(w * own + (1 - w) ** 2 * error**2) ** 0.5, min(df, len(pair.item) - 1)
-        )
+        shrunk[pair.setting] = _with_t(drawn, float(its_error), min(df, len(pair.item) - 1))
     spread = tau2**0.5 if len(usable) > 1 else None
     return PooledContrast(axis, start, end, _with_t(point, error, df), spread, shrunk)
 
@@ -213,7 +211,7 @@ def _with_t(estimate: Estimate, error: float, df: int) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class _RandomEffects:
+class RandomEffects:
     mean: float
     error: float
     """Standard error by Hartung and Knapp, never below that of known variances."""
@@ -222,11 +220,20 @@ class _RandomEffects:
     weight: FloatArray
     """One weight per setting; they sum to 1."""
 
+    def drawn(self, effect: float, variance: float) -> tuple[float, float]:
+        """Return an effect drawn towards the mean, and its standard error (empirical Bayes).
 
-def _random_effects(effect: FloatArray, variance: FloatArray) -> _RandomEffects:
+        w·effect + (1 - w)·mean with w = τ²/(τ² + variance), `variance` the effect's own.
+        """
+        w = self.tau2 / (self.tau2 + variance)
+        error = (w * variance + (1 - w) ** 2 * self.error**2) ** 0.5
+        return w * effect + (1 - w) * self.mean, error
+
+
+def random_effects(effect: FloatArray, variance: FloatArray) -> RandomEffects:
     """Pool the effects of k settings, given the variance of each."""
     if len(effect) == 1:
-        return _RandomEffects(float(effect[0]), float(variance[0]) ** 0.5, 0.0, np.ones(1))
+        return RandomEffects(float(effect[0]), float(variance[0]) ** 0.5, 0.0, np.ones(1))
     from statsmodels.stats.meta_analysis import combine_effects  # takes seconds to import
 
     # The library subtracts squares; around 0 that loses no digits, and τ² stays the same.
@@ -236,7 +243,7 @@ def _random_effects(effect: FloatArray, variance: FloatArray) -> _RandomEffects:
     with np.errstate(divide="ignore", invalid="ignore"):
         tau2 = max(0.0, float(combine_effects(effect - centre, variance, method_re="dl").tau2))
         pooled = combine_effects(effect - centre, variance + tau2, method_re="dl")
-    return _RandomEffects(
+    return RandomEffects(
         float(centre + pooled.mean_effect_fe),
         max(float(pooled.var_hksj_fe), float(pooled.var_eff_w_fe)) ** 0.5,
         tau2,

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis import registry
 from judge_gym.analysis.data import load_sweep_data
+from judge_gym.analysis.rubric_texts import RubricPair, nearest_and_farthest
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
@@ -76,6 +77,8 @@ class Report:
     """How the study was done, in sentences."""
     checklist: Table | None = None
     plots: Sequence[Plot] = ()
+    rubrics: Sequence[RubricPair] = ()
+    """The nearest and the farthest rubrics of two owners."""
     audit: Audit | None = None
     """Of recorded judgements."""
     warning: str = ""
@@ -154,6 +157,7 @@ def read_report(session: Session, run_id: int) -> Report:
         trust=trust,
         methods=methods_paragraph(facts, concepts),
         checklist=checklist(facts, concepts, trust, findings),
+        rubrics=nearest_and_farthest(data),
         audit=audit(data, rows),
         plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )

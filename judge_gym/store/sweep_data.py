@@ -60,6 +60,10 @@ class SweepArm:
     simulated: bool
     """Whether the rubric was written by the simulator."""
     rubric_id: int
+    rubric_family: str
+    """The family of the model that wrote the rubric; empty when it was provided."""
+    criteria: tuple[tuple[str, ...], ...]
+    """Of each stage, stage 1 first; empty when the rubric failed."""
 
 
 STATUSES = tuple(t.SAMPLE_STATUSES)
@@ -170,6 +174,7 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
             (t.Rubric.observability + t.Rubric.discriminability) / 2,
             t.Rubric.simulated,
             t.Rubric.id,
+            t.Rubric.owner_family,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .where(t.Arm.experiment_id.in_(experiment_ids))
@@ -185,9 +190,43 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
             quality=None if quality is None else float(quality),
             simulated=simulated,
             rubric_id=rubric_id,
+            rubric_family=family,
+            criteria=tuple(tuple(stage["criteria"]) for stage in stages or ()),
         )
-        for arm_id, experiment_id, kind, owner, stages, quality, simulated, rubric_id in rows
+        for arm_id, experiment_id, kind, owner, *rest in rows
+        for stages, quality, simulated, rubric_id, family in (rest,)
     ]
+
+
+def text_lengths(session: Session, experiment_ids: Sequence[int]) -> dict[tuple[int, str], int]:
+    """Return (item id, view) → bytes of the documents of an item as these experiments read them."""
+    view = t.Experiment.config["evidence_view"].astext
+    read = (
+        sa.select(t.ExperimentItem.item_id, view.label("view"), view_recipe(view).label("recipe"))
+        .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
+        .where(t.ExperimentItem.experiment_id.in_(experiment_ids))
+        .distinct()
+        .subquery()
+    )
+    # The length in bytes is stored beside a long text; that in characters has it read.
+    length = sa.func.octet_length(
+        sa.case((read.c.view == "raw", t.Document.text), else_=t.View.text)
+    )
+    rows = session.execute(
+        sa.select(read.c.item_id, read.c.view, sa.func.sum(length))
+        .join(t.ItemDocument, t.ItemDocument.item_id == read.c.item_id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .outerjoin(
+            t.View,
+            sa.and_(
+                t.View.document_id == t.Document.id,
+                t.View.view == read.c.view,
+                t.View.recipe == read.c.recipe,
+            ),
+        )
+        .group_by(read.c.item_id, read.c.view, read.c.recipe)
+    )
+    return {(item, view): int(total) for item, view, total in rows if total}
 
 
 def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[int]) -> set[int]:

@@ -1,0 +1,118 @@
+"""Rubrics as texts: which rubrics a sweep has, and how alike their words are."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.evidence.similarity import text_similarity
+from judge_gym.metrics.cells import FloatArray
+
+Subject = tuple[str, str, int]
+"""Concept, country and scale: what a rubric was asked for. Only such rubrics are compared."""
+
+
+@dataclass(frozen=True)
+class RubricText:
+    """One rubric that a model wrote."""
+
+    id: int
+    owner: str
+    family: str
+    draw: str
+    """Which of the owner's rubrics it is: `first`, `draw 2` or `sham`."""
+    labels: tuple[str, ...]
+    criteria: tuple[tuple[str, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """The owner, and which of its rubrics."""
+        return self.owner if self.draw == FIRST else f"{self.owner}, {self.draw}"
+
+    @property
+    def stages(self) -> list[str]:
+        """The text of each stage: its label, then its criteria."""
+        pairs = zip(self.labels, self.criteria, strict=True)
+        return [" ".join((label, *criteria)) for label, criteria in pairs]
+
+
+FIRST = "first"
+
+
+def rubric_texts(data: SweepData) -> dict[Subject, list[RubricText]]:
+    """Return the rubrics that models wrote, each once, by what they were asked for and owner.
+
+    Of an own arm and of a sham; provided rubrics have no owner and are left out.
+    """
+    found: dict[Subject, dict[int, RubricText]] = defaultdict(dict)
+    for judge in data.judges:
+        about = judge.experiment
+        subject = (about.concept, about.country, about.scale_size)
+        for arm in judge.arms:
+            if arm.rubric_owner and arm.criteria and arm.kind != "swap":
+                found[subject].setdefault(arm.rubric_id, _text(judge, arm))
+    return {
+        subject: sorted(texts.values(), key=lambda one: (one.owner, one.draw != FIRST, one.draw))
+        for subject, texts in sorted(found.items())
+    }
+
+
+def _text(judge: Judge, arm: Arm) -> RubricText:
+    draw = judge.experiment.rubric_draw
+    named = "sham" if arm.kind == "sham" else f"draw {draw}" if draw else FIRST
+    owner, family = arm.rubric_owner, arm.rubric_family
+    return RubricText(arm.rubric_id, owner, family, named, arm.labels, arm.criteria)
+
+
+def whole_similarity(rubrics: Sequence[RubricText]) -> FloatArray:
+    """Return how alike every two rubrics are (rubrics x rubrics), in [0, 1], by all their words."""
+    return text_similarity(["\n".join(one.stages) for one in rubrics])
+
+
+def stage_similarities(rubrics: Sequence[RubricText]) -> FloatArray:
+    """Return how alike stage s of two rubrics is (stages x rubrics x rubrics), in [0, 1]."""
+    by_stage = zip(*(one.stages for one in rubrics), strict=True)
+    return np.array([text_similarity(texts) for texts in by_stage])
+
+
+@dataclass(frozen=True)
+class RubricPair:
+    """Two rubrics side by side: the nearest of two owners, or the farthest."""
+
+    which: str
+    first: RubricText
+    second: RubricText
+    similarity: float
+    by_stage: tuple[float, ...]
+    subject: Subject
+
+
+def nearest_and_farthest(data: SweepData) -> list[RubricPair]:
+    """Return the most and the least similar two rubrics of two owners; empty without two owners.
+
+    Over all that was asked for; ties go to the first by owner.
+    """
+    pairs = []
+    for subject, rubrics in rubric_texts(data).items():
+        whole = whole_similarity(rubrics)
+        pairs += [
+            (float(whole[i, j]), subject, rubrics[i], rubrics[j])
+            for i, j in combinations(range(len(rubrics)), 2)
+            if rubrics[i].owner != rubrics[j].owner
+        ]
+    if not pairs:
+        return []
+    chosen = {"nearest": max(pairs, key=lambda one: one[0])}
+    if len(pairs) > 1:
+        chosen["farthest"] = min(pairs, key=lambda one: one[0])
+    return [
+        RubricPair(which, first, second, alike, _by_stage(first, second), subject)
+        for which, (alike, subject, first, second) in chosen.items()
+    ]
+
+
+def _by_stage(first: RubricText, second: RubricText) -> tuple[float, ...]:
+    return tuple(float(one[0, 1]) for one in stage_similarities([first, second]))
