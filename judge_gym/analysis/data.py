@@ -151,6 +151,10 @@ class ItemTruth:
     """What was compared, such as the model that wrote each item; empty where that is not known."""
     question: tuple[str, ...] = ()
     """What each item answers, which several items may share; empty where that is not known."""
+    family: tuple[str, ...] = ()
+    """The family of each item's system, as of judges; empty where that is not known."""
+    length: tuple[int, ...] = ()
+    """The characters of each item's text; empty where that is not known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ from judge_gym.analysis.data import (
 from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
 from judge_gym.analysis.figures.agreement import agreements, votes
+from judge_gym.analysis.figures.favouritism import favouritism
 from judge_gym.analysis.figures.multiverse import specification_curves
 from judge_gym.analysis.figures.outcomes import single_judges
 from judge_gym.analysis.figures.pairs import over_wordings
@@ -90,7 +91,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for group in groups
         for figures in (
             *(single_judges, accuracies, agreements, people_figures, votes),
-            *(systems_ranked, three_judges),
+            *(systems_ranked, favouritism, three_judges),
         )
         for row in figures(group)
     ]
@@ -151,7 +152,7 @@ def recorded_data(
         ),
         samples=columns,
         probes=_no_probes(),
-        truth=_truth([items[place][1] for place in order], labels),
+        truth=_truth([items[place][1] for place in order], labels, recorded.families),
         simulated_arms=frozenset(),
         imported_arms=frozenset(columns.arm.tolist()),
         people=_people(recorded, windows, numbers, labels),
@@ -364,7 +365,9 @@ def _samples(
             )
 
 
-def _truth(items: list[RecordedItem], labels: tuple[str, ...]) -> ItemTruth:
+def _truth(
+    items: list[RecordedItem], labels: tuple[str, ...], families: Mapping[str, str]
+) -> ItemTruth:
     return ItemTruth(
         value=np.full(len(items), np.nan),
         label=tuple(labels[item.truth - 1] if item.truth else "" for item in items),
@@ -372,4 +375,6 @@ def _truth(items: list[RecordedItem], labels: tuple[str, ...]) -> ItemTruth:
         outlet=("",) * len(items),
         system=tuple(item.system for item in items),
         question=tuple(item.question for item in items),
+        family=tuple(families.get(item.system, item.system)[:80] for item in items),
+        length=tuple(len(item.text) for item in items),
     )

@@ -150,7 +150,8 @@ class Recorded(Columns):
     of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the
     verdict is the label. An audit compares judges with them."""
     families: dict[str, str] = Field(default_factory=dict)
-    """Judge → family, for judges that are of one; others are their own."""
+    """Judge or system → family, for those that are of one; others are their own. An audit says
+    whether a judge favours systems of its family."""
     window_column: str = ""
     """The column whose values split the items into windows, judged by different judges."""
     item: ItemColumns

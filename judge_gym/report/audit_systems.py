@@ -116,6 +116,7 @@ def _said(
             f"{counted(round(tied), 'item')} with as many people for one verdict as for the other "
             f"{are} left out."
         )
+    yield from _favours(ranked)
     name, of = next(iter(ranked.items()))
     if (forecast := of.get("pairs_decided_next")) and forecast.estimate is not None:
         counts = {
@@ -129,6 +130,27 @@ def _said(
             f"{forecast.estimate:.1f} pairs decided, {forecast.floor or 0.0:.1f} if as many "
             "labels are spread evenly; today's differences taken as true."
         )
+
+
+_FAVOURS = {
+    "own_family_bias": "systems of its own family",
+    "longer_bias": "longer answers",
+}
+
+
+def _favours(ranked: Mapping[str, Ranked]) -> Iterator[str]:
+    """Yield which judges favour or disfavour what: where the interval of bias leaves out 0."""
+    for metric, what in _FAVOURS.items():
+        for judge, of in ranked.items():
+            row = of.get(metric)
+            if row is None or row.estimate is None or row.lower is None or row.upper is None:
+                continue
+            if not row.lower <= 0 <= row.upper:
+                verb = "favours" if row.estimate > 0 else "disfavours"
+                yield (
+                    f"{judge} {verb} {what} by {figure(row, 3)}: judge less people, against others "
+                    "on the same questions."
+                )
 
 
 def _ranking_table(

@@ -517,6 +517,39 @@ def test_judges_in_columns_rank_systems_by_the_labels_of_some_items(command: Com
         assert said in " ".join(refused.errors.split())
 
 
+def test_a_judge_that_favours_its_own_family_and_long_answers_is_found(
+    command: CommandLine,
+) -> None:
+    lines = ["question,bot,reply,fair,partial,person"]
+    for n in range(80):
+        for place, bot in enumerate(("acme-2", "acme-1", "other-1")):
+            truth = (n + place) % 2
+            reply = "word " * (5 + 7 * ((n + place) % 3))
+            favoured = bot.startswith("acme") and n % 4 == 0
+            lines.append(
+                f"q{n},{bot},{reply},{truth},{1 if favoured else truth},{truth if n < 60 else ''}"
+            )
+    (command.folder / "replies.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(
+        "name: replies\nconcept: right answer\nsource: our log\njudge: '{column}'\n"
+        "stages: ['0', '1']\nverdicts: [fair, partial]\n"
+        "families: {partial: acme, fair: nobody, acme-1: acme, acme-2: acme}\n"
+        "item: {key: question, question: question, system: bot, text: reply, truth: person}\n"
+    )
+    typed = ("audit", "replies.csv", "--mapping", "mapping.yaml")
+    found = by_judge(json.loads(command(*typed, "--json").fine().output)["figures"])
+    bias = found["partial", "own_family_bias"]
+    # Every fourth of 60 questions: two answers of its family, of which people fail one.
+    assert bias["estimate"] == pytest.approx(0.25 / 2)
+    assert bias["n_items"] == 60
+    assert found["partial", "own_family_difference"]["n_items"] == 80
+    assert ("fair", "own_family_bias") not in found
+    assert found["fair", "longer_bias"]["estimate"] == 0.0
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "partial favours systems of its own family by 0.125 [" in shown
+    assert "fair favours" not in shown
+
+
 @pytest.mark.parametrize(
     ("labels", "said"),
     [

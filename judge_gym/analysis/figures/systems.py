@@ -1,6 +1,7 @@
 """How rightly each judge ranks systems, by known answers or labels of a part of its items."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -165,24 +166,17 @@ TABLES = (
 
 def systems_ranked(group: Group) -> Iterator[ResultRow]:
     """Yield how each judge ranks systems; nothing of pairs, one system or without known answers."""
-    named = group.data.truth.system
-    if not named or not group.own_arms[0] or group.is_subset:
+    scores = scores_by_system(group)
+    if scores is None or not np.isfinite(scores.people).any():
         return
-    labels = labels_of_arms(group.own_arms[0])
-    if group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels):
-        return
-    of_items = np.array([named[item] for item in group.items], dtype=np.str_)
-    names = sorted({*of_items.tolist()} - {""})
-    people, tied = _people(group)
-    if len(names) < 2 or not np.isfinite(people).any():
-        return
-    if tied:
-        n = tied + int(np.isfinite(people).sum())
-        estimate = Estimate("items_tied", tied, None, None, n, n, unit="items")
+    names = scores.names
+    if scores.tied:
+        n = scores.tied + int(np.isfinite(scores.people).sum())
+        estimate = Estimate("items_tied", scores.tied, None, None, n, n, unit="items")
         yield group.row(estimate, group.own_arms, p_adjusted=None)
     for number, judge in enumerate(group.judges):
         arms = group.own_arms[number]
-        judged = _judged(group, number, people, of_items, names)
+        judged = scores.judged(number)
         found = ranking(judged, group.rng("system_ranking", judge=judge.model))
         test = one_correction(judged, group.rng("one_correction", judge=judge.model))
         for estimate in (*_of_judge(judged, found, test), *figures_of_all(judged)):
@@ -194,6 +188,38 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
                 yield group.row(estimate, [arms], judge=judge.model, system=name)
         for estimate, first, second in _pairs(found, names):
             yield group.row(estimate, [arms], judge=judge.model, system=first, rival=second)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoresBySystem:
+    """What judges and people say of the items of several systems, `names` in order.
+
+    `people` are on 0 to 1, NaN without a label; `tied` items have as many for one verdict as for
+    the other.
+    """
+
+    group: Group
+    people: FloatArray
+    tied: int
+    of_items: np.ndarray
+    names: list[str]
+
+    def judged(self, number: int) -> SystemScores:
+        """Return a judge's scores beside people's, of the items that have a system."""
+        return _judged(self.group, number, self.people, self.of_items, self.names)
+
+
+def scores_by_system(group: Group) -> ScoresBySystem | None:
+    """Return the scores of a group by system; None of pairs, of one system or of a part."""
+    named = group.data.truth.system
+    if not named or not group.own_arms[0] or group.is_subset:
+        return None
+    labels = labels_of_arms(group.own_arms[0])
+    if group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels):
+        return None
+    of_items = np.array([named[item] for item in group.items], dtype=np.str_)
+    names = sorted({*of_items.tolist()} - {""})
+    return ScoresBySystem(group, *_people(group), of_items, names) if len(names) > 1 else None
 
 
 def _people(group: Group) -> tuple[FloatArray, int]:
