@@ -21,7 +21,7 @@ PAGE, PICTURE = "atlas.html", "atlas.svg"
 _RECOMPUTED = (Standing.TO_ROUNDING, Standing.EXPLAINED, Standing.DIFFERS, Standing.AGREES)
 _MOST_PLACES = 3
 _MOST_NAMED = 3
-_SPECIFICATIONS = ("choice", "figure", "value", "compared with", "holds")
+_SPECIFICATIONS = ("choice", "figure", "value", "compared with", "holds", "how")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _published(found: Found) -> str:
     given = [one for one in found.values if one.published is not None]
     if not given:
         return Standing.NO_FIGURE
-    first = _in_short(given[0].published, found) + _unit(found)
+    first = _as_published(given[0], found)
     more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
     origin = " (reference)" if found.claim.origin == "reference" else ""
     return f"{first}{more}{origin}"
@@ -182,6 +182,14 @@ def _recomputed(found: Found) -> str:
     unit, digits = _unit(found), _digits(found)
     text = _in_short(at, found) if lower is None else ranged(at, lower, upper, digits)
     return text.replace(" [", f"{unit} [", 1) if lower is not None else text + unit
+
+
+def _as_published(value: Value, found: Found) -> str:
+    """Return a published value with the places it was published with, at most those shown."""
+    places = min(found.claim.places, _digits(found))
+    if found.claim.origin == "reference":
+        return _in_short(value.published, found) + _unit(found)
+    return number(value.published, places) + _unit(found)
 
 
 def _in_short(value: float | None, found: Found) -> str:
@@ -249,11 +257,12 @@ def specification_table(found: Found) -> Table:
                 ranged(one.row.estimate, one.row.lower, one.row.upper, _MOST_PLACES),
                 number(one.limit, _MOST_PLACES),
                 "yes" if one.holds else "no",
+                one.row.method,
             )
         )
         for one in found.specifications
     ]  # fmt: skip
-    return Table("", "", _SPECIFICATIONS, tuple(rows), words=2, outcome=4, imported=True)
+    return Table("", "", _SPECIFICATIONS, tuple(rows), words=6, imported=True)
 
 
 def value_table(found: Found) -> Table:
@@ -306,7 +315,7 @@ def chart_rows(studies: Sequence[StudyShown]) -> Rows:
 
 def _short_published(found: Found) -> str:
     given = [one for one in found.values if one.published is not None]
-    return _in_short(given[0].published, found) + _unit(found) if given else ABSENT
+    return _as_published(given[0], found) if given else ABSENT
 
 
 def _short_recomputed(found: Found) -> str:
@@ -320,7 +329,7 @@ def _short_recomputed(found: Found) -> str:
 
 _SUBTITLE = (
     "Blue: the share of specifications (wordings, judges, parts, readings) that it holds under",
-    "Published: the first value of the claim; – where none was published of this data",
+    "Published: the first value of the claim; – where the source has none",
 )
 
 

@@ -2,18 +2,25 @@
 
 import csv
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+from deployments.cli.atlas import shown_studies
+from docs.atlas import OPENING, PAGE, PICTURE, made_parts, parts_of
 from judge_gym.analysis.atlas import Standing, load_study
 from judge_gym.recorded.claims import CLAIMS
+from judge_gym.report.atlas import StudyShown, atlas_picture
 from judge_gym.shipped import DEPLOYMENTS
-from support.command_line import CommandLine
+from support.command_line import REPOSITORY, CommandLine
 from support.references import SHARED
 
 SHIPPED = sorted(file.parent for file in (DEPLOYMENTS / "studies").glob(f"*/{CLAIMS}"))
+NAMES = [folder.name for folder in SHIPPED]
 MAPPING = """\
 name: small
 concept: right answer
@@ -240,20 +247,55 @@ _OF = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def shipped() -> Mapping[str, StudyShown]:
+    """Folder → the study with what its data gives; without figures where the data is absent."""
+    return dict(zip(NAMES, shown_studies(SHIPPED, SHARED / "data"), strict=True))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
-def test_every_claim_of_a_shipped_study_is_recomputed(folder: Path, command: CommandLine) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_every_claim_of_a_shipped_study_is_recomputed(
+    name: str, shipped: Mapping[str, StudyShown]
+) -> None:
     """To rounding of what was published, or of what other code computed."""
-    study = load_study(folder)
-    data = study.data(SHARED / "data")
-    if not data.exists():
-        pytest.skip(f"needs {data}, which is not shipped")
-    found = claims_of(command, str(folder), "--beside", str(SHARED / "data"))
-    for claim, one in zip(study.claims.claims, found, strict=True):
-        values = [v for v in one["values"] if v["published"] is not None]
-        if claim.origin in ("published", "reference") and values:
-            assert one["standing"] == Standing.TO_ROUNDING, claim.name
-            scale = 100 if claim.percent else 1
+    study = shipped[name]
+    if all(one.standing == Standing.NO_DATA for one in study.found if one.claim.figures):
+        pytest.skip(f"needs ../shared/data/{study.claims.beside}, which is not shipped")
+    for one in study.found:
+        values = [value for value in one.values if value.published is not None]
+        if one.claim.origin in ("published", "reference") and values:
+            assert one.standing == Standing.TO_ROUNDING, one.claim.name
             for value in values:
-                apart = abs(value["recomputed"] - value["published"]) * scale
-                assert apart <= 0.5 * 10**-claim.places + 1e-9, (claim.name, value["of"])
+                assert value.difference is not None
+                allowed = 0.5 * 10**-one.claim.places + 1e-9
+                assert abs(value.difference) <= allowed, (one.claim.name, value.about)
+
+
+def test_the_readme_says_what_the_page_says() -> None:
+    said = parts_of(PAGE.read_text(encoding="utf-8"))[OPENING]
+    found = re.match(r"Of (\d+) claims on \d+ data sets, (\d+) are recomputed", said)
+    tested = re.search(r"of (\d+) that can be tested, (\d+) hold", said)
+    assert found
+    assert tested
+    readme = " ".join((REPOSITORY / "README.md").read_text(encoding="utf-8").split())
+    assert f"recomputes {found[1]} published claims" in readme
+    assert f"{found[2]} meet the published figures" in readme
+    assert f"{tested[2]} of the {tested[1]} that can be tested hold under every choice" in readme
+
+
+@pytest.mark.slow
+def test_the_page_of_the_documentation_is_what_the_data_gives(
+    shipped: Mapping[str, StudyShown],
+) -> None:
+    """`make atlas-page` writes it."""
+    written = parts_of(PAGE.read_text(encoding="utf-8"))
+    made = made_parts(shipped)
+    assert written.keys() == made.keys()
+    here = [name for name, study in shipped.items() if any(one.values for one in study.found)]
+    for name in here if len(here) < len(shipped) else made:
+        assert written[name] == made[name], name
+    if len(here) == len(shipped):
+        drawn = ElementTree.fromstring(atlas_picture([*shipped.values()]))
+        kept = ElementTree.parse(PICTURE).getroot()
+        assert [*drawn.itertext()] == [*kept.itertext()]

@@ -33,6 +33,7 @@ from judge_gym.judges import (
 )
 from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.panel import load_document, load_panel
+from judge_gym.recorded.claims import load_claims
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.settings import Settings
 from judge_gym.simulator.faults.reading import load_plan
@@ -72,6 +73,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "workflow.yaml": read_workflow,
     "annotations.yaml": load_mapping,
     "mapping.yaml": load_recorded,
+    "claims.yaml": lambda path: load_claims(path.parent),
     "study.yaml": load_study,
     "faults.toml": load_plan,
     "scores.csv": read_rows,

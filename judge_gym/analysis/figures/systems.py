@@ -14,6 +14,7 @@ from judge_gym.metrics.cells import FloatArray, mean_scores
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import NEXT_LABELS
 from judge_gym.metrics.people import known_stages
+from judge_gym.metrics.system_errors import system_errors
 from judge_gym.metrics.system_ranking import (
     APART,
     MIN_LABELS,
@@ -25,7 +26,6 @@ from judge_gym.metrics.system_ranking import (
     labels_to_buy,
     one_correction,
     ranking,
-    shared_correction,
 )
 from judge_gym.store.results import ResultRow
 
@@ -72,7 +72,8 @@ TABLES = (
         formulas=(
             "people's mean of a system = mean of labels + λ·(mean score − mean score of labelled)",
             "decided: |difference| > c·error, c the 95% quantile of the largest |t| of all pairs",
-            "error by system = mean over systems of |judge's mean − people's mean|",
+            "error by system = mean over systems of |judge's mean − people's mean|; interval: "
+            "jackknife over questions, too high where the error is chance",
             "decided next = Σ over pairs of Φ(|difference| / error − c), 50 labels later",
         ),
         needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
@@ -282,15 +283,7 @@ def _of_judge(
             "one_correction", test.power, None, None, n, judged.n_systems, p=test.p,
             method=f"power of the test of equal error rates; {test.why_not or 'one serves'}",
         )  # fmt: skip
-    people = judged.means(judged.people, judged.both)
-    for metric, values in (
-        ("system_error", found.judged),
-        ("system_error_shared_correction", shared_correction(judged)),
-    ):
-        apart = np.abs(values - people)
-        apart = apart[np.isfinite(apart)]
-        if len(apart):
-            yield Estimate(metric, float(apart.mean()), None, None, n, len(apart))
+    yield from system_errors(judged)
 
 
 def _next_labels(found: Ranking, names: list[str]) -> Iterator[tuple[Estimate, dict[str, str]]]:
