@@ -1,4 +1,4 @@
--- Looks of alignments at their sealed test sets.
+-- Looks of alignments at their sealed test sets, and uses of labelled texts by certificates.
 CREATE VIEW analysis.alignment_looks AS
 SELECT
     l.id AS look_id,
@@ -21,9 +21,9 @@ FROM alignment_looks AS l
 JOIN judges AS b ON b.id = l.before_id
 JOIN judges AS c ON c.id = l.chosen_id;
 
-COMMENT ON VIEW analysis.alignment_looks IS 'One row for each look at a sealed test set (judge-gym judge align). Texts that were looked at are used up: a later alignment leaves them out of its test.';
+COMMENT ON VIEW analysis.alignment_looks IS 'One row for each look at a sealed test set (judge-gym judge align), and for each use of labelled texts by a certificate (judge-gym judge certify), whose judge is both before and chosen. Texts that were looked at are used up: a later alignment leaves them out of its test, and a later certificate names the use.';
 COMMENT ON COLUMN analysis.alignment_looks.look_id IS 'Identifier of the row in this database.';
-COMMENT ON COLUMN analysis.alignment_looks.alignment IS 'Its name in the alignment file.';
+COMMENT ON COLUMN analysis.alignment_looks.alignment IS 'Its name in the alignment file; of a certificate, whose it is.';
 COMMENT ON COLUMN analysis.alignment_looks.before_id IS 'Identifier of the judge before in this database.';
 COMMENT ON COLUMN analysis.alignment_looks.before_key IS '16-digit identity of the judge before: configuration and prompt, without name and budget.';
 COMMENT ON COLUMN analysis.alignment_looks.before IS 'Name of the judge before when it was first used.';

@@ -1,5 +1,6 @@
 """Judges and logs inside other tools: the real libraries, in an environment of their own."""
 
+import ast
 import os
 import socket
 import subprocess
@@ -65,6 +66,8 @@ def test_a_judge_is_a_component_of_other_tools(
         first = float(lines[0].split()[0])
         # The text is the same, but has a context: another item, on the scale of 0 to 100.
         assert 0 <= first <= 100
+        graded = run(sys.executable, EXAMPLES / "promptfoo_assertion.py", **settings)
+        assert {"pass", "score", "reason"} == ast.literal_eval(graded).keys()
         shown = run(interpreter, EXAMPLES / "deepeval_metric.py", **settings)
         assert "passed: " in shown
         assert 0 <= float(shown.split("score ")[1].split(",")[0]) <= 1

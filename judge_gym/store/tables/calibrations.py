@@ -107,7 +107,10 @@ class JudgeReview(Base):
 
 
 class AlignmentLook(Base):
-    """One look of an alignment at a sealed test set; texts that were looked at are used up."""
+    """One look of an alignment at a sealed test set, or one use of labelled texts by a certificate.
+
+    Texts that were looked at are used up. Of a certificate, its judge is both before and chosen.
+    """
 
     __tablename__ = "alignment_looks"
     id: Mapped[int] = new_id()
