@@ -8,6 +8,9 @@ import json
 import random
 from typing import Any
 
+# `json.dumps` makes an encoder for each call that has options.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
 
 def digest(*parts: object) -> str:
     """Return a 16-hex-digit digest of the parts, stable across machines and versions.
@@ -34,7 +37,7 @@ def generator(*parts: object) -> random.Random:
 
 def canonical_json(value: Any) -> str:
     """Return the one JSON text of `value`: sorted keys, no spaces, non-ASCII kept."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def _sha256(parts: tuple[object, ...]) -> bytes:

@@ -117,7 +117,7 @@ class Window(Frozen):
     """First day, inclusive; earlier documents are dropped."""
     end: date | None = None
     """Last day, inclusive; later documents are dropped."""
-    max_documents: int = Field(default=15, ge=1, le=10_000)
+    max_documents: int = Field(default=15, ge=1, le=100_000)
     """Maximum number of documents, in the order of the source."""
     source: Source
     """Where the documents come from: `corpus`, `benchmark`, `pairs`, `firecrawl` or `recorded`."""

@@ -14,6 +14,8 @@ _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0000-\U000e0fff]"
 )
+_PLAIN = re.compile(r"[!-~]+(?: [!-~]+)*")
+"""Words of ASCII on one line, which most names and labels are: normal as they are."""
 _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
@@ -23,6 +25,8 @@ def normal_text(text: str) -> str:
 
     Runs of spaces become one, of blank lines one. Applying it twice changes nothing.
     """
+    if _PLAIN.fullmatch(text):
+        return text
     lines = _LINE_ENDS.sub("\n", text)
     # Each character is looked up once, however long the text.
     unseen = {ord(character): None for character in set(lines) if _is_unseen(character)}

@@ -7,10 +7,13 @@ other value of the column has a point.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 _SPACES = "[\u00a0\u2007\u2009\u202f]"
 """Spaces that do not break, thin ones and those as wide as a digit: between groups of digits."""
+LONGEST_NUMBER = 400
+"""Most characters of a number, with all that surrounds it."""
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(rf"[+-]?\d{{1,3}}({_SPACES}\d{{3}})+([.,]\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
@@ -23,6 +26,12 @@ def plain_number(text: str, *, comma: bool = False) -> str:
     Removed are surrounding spaces, an apostrophe with which a spreadsheet marks text, and spaces
     between groups of three digits. With `comma` a comma is the point.
     """
+    return _plain_number(text, comma) if len(text) <= LONGEST_NUMBER else text
+
+
+# Files have the same few numbers in many rows.
+@lru_cache(maxsize=1 << 14)
+def _plain_number(text: str, comma: bool) -> str:
     found = text.strip().lstrip("'\u2019").strip()
     if _GROUPED.fullmatch(found):
         found = re.sub(_SPACES, "", found)

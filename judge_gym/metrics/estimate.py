@@ -128,6 +128,10 @@ def resampled_intervals(
     ]
 
 
+MANY_ITEMS = 10_000
+"""Most items that are resampled `RESAMPLES` times."""
+RESAMPLES_OF_MANY = 200
+"""Draws of more items: the standard error of a standard error is then 5% of it."""
 FEWEST_STUDENTISED = 10
 """Items from which quantiles of a resampled t statistic are better than those of Student's t."""
 
@@ -140,14 +144,14 @@ def studentised_interval(
     """Return the bootstrap-t interval, which follows the skewness of the items.
 
     `statistic` maps weights as in `resampled_intervals` to values and their standard errors. With
-    fewer than 10 items t(n-1). None for n < 2 or no spread. Sources: Efron 1981, Canadian Journal
-    of Statistics 9; Hall 1988, Annals of Statistics 16.
+    fewer than 10 items, and with more than 10,000, t(n-1). None for n < 2 or no spread. Sources:
+    Efron 1981, Canadian Journal of Statistics 9; Hall 1988, Annals of Statistics 16.
     """
     (centre,), (error,) = statistic(np.ones((1, n_items)))
     if n_items < 2 or not error > EPSILON:
         return None
     half = t_quantile(n_items - 1) * error
-    if n_items < FEWEST_STUDENTISED:
+    if n_items < FEWEST_STUDENTISED or n_items > MANY_ITEMS:
         return float(centre - half), float(centre + half)
     drawn = [statistic(weights) for weights in _resamples(np.arange(n_items), rng)]
     values, errors = (np.concatenate(part) for part in zip(*drawn, strict=True))
@@ -157,12 +161,18 @@ def studentised_interval(
     return float(centre - high * error), float(centre - low * error)
 
 
+def _draws(n_items: int) -> int:
+    """Return how often items are resampled: of many, each draw takes long and moves little."""
+    return RESAMPLES if n_items <= MANY_ITEMS else RESAMPLES_OF_MANY
+
+
 def _resamples(kind: IntArray, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield weights (r, kinds), `RESAMPLES` rows in all, in blocks that fit a cache."""
+    """Yield weights (r, kinds), as many rows as draws, in blocks that fit a cache."""
     n_items, kinds = len(kind), int(kind.max()) + 1
-    rows = min(RESAMPLES, max(1, BLOCK // n_items))
-    for done in range(0, RESAMPLES, rows):
-        r = min(rows, RESAMPLES - done)
+    draws = _draws(n_items)
+    rows = min(draws, max(1, BLOCK // n_items))
+    for done in range(0, draws, rows):
+        r = min(rows, draws - done)
         # Counting uniform draws is several times faster than drawing multinomial counts.
         chosen = kind[rng.integers(0, n_items, size=(r, n_items))]
         chosen += kinds * np.arange(r)[:, None]
@@ -171,7 +181,7 @@ def _resamples(kind: IntArray, rng: np.random.Generator) -> Iterator[FloatArray]
 
 
 def _resampled(centre: float, draws: FloatArray, n_items: int) -> Interval | None:
-    if len(draws) < RESAMPLES // 2 or np.ptp(draws) <= EPSILON:
+    if len(draws) < _draws(n_items) // 2 or np.ptp(draws) <= EPSILON:
         return None
     error = float(np.std(draws, ddof=1)) * (n_items / (n_items - 1)) ** 0.5
     half = t_quantile(n_items - 1) * error

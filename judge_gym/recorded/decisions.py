@@ -1,6 +1,7 @@
 """The judgements that a row holds: decisions, raw answers or counts."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from judge_gym.recorded.judged import Given, stages_of, turned
 from judge_gym.recorded.mapped_columns import VerdictColumn
@@ -17,6 +18,8 @@ class Decisions:
     def __init__(self, recorded: Recorded, n_stages: int) -> None:
         self._recorded, self._n_stages = recorded, n_stages
         self._left = MAX_JUDGEMENTS
+        # Files have the same few decisions in many rows.
+        self._choice = lru_cache(maxsize=1 << 12)(recorded.decision)
 
     def given(self, record: Record, item: str) -> Iterator[Given]:
         """Yield the judgements of a row, on an item."""
@@ -53,7 +56,7 @@ class Decisions:
         behind = record.text(column.answer) or None
         if not written:
             return Given(item, reversed_order, behind=behind)
-        choice = self._recorded.decision(written)
+        choice = self._choice(written)
         if choice is None:
             if self._recorded.unlisted == "unreadable":
                 return Given(item, reversed_order, verdict=written, behind=behind)

@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.evidence.choosing import Only, TableKeys
-from judge_gym.evidence.columns import fault_of
+from judge_gym.evidence.columns import fault_of, names_in
 
 
 def added(default: Any = "") -> Any:
@@ -67,6 +67,13 @@ class ItemColumns(Columns):
     or the status discarded, draft or pending; the page counts them."""
     texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = added({})
     """Column of an answer → the stage that chooses it; an audit compares their lengths."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns and paths that describe an item."""
+        own = (self.key, self.title, self.text, self.category, self.system, self.question)
+        columns = (*own, self.truth, *self.people, *self.texts)
+        return tuple(name for column in columns for name in names_in(column))
 
     @property
     def person(self) -> str:

@@ -19,7 +19,7 @@ from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_r
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.choosing import ColumnNames, Only
 from judge_gym.evidence.columns import names_in
-from judge_gym.evidence.numbers import plain_number
+from judge_gym.evidence.numbers import LONGEST_NUMBER, plain_number
 from judge_gym.evidence.row import Layout
 from judge_gym.recorded.mapped_columns import (
     Columns,
@@ -310,7 +310,7 @@ class Recorded(Columns):
         """What its files do not say of themselves."""
         return Layout(self.rows, self.columns)
 
-    @property
+    @cached_property
     def reads_names(self) -> bool:
         """Whether a column has a part of the file's name."""
         return "{file" in self.model_dump_json()
@@ -334,16 +334,10 @@ class Recorded(Columns):
     def reads(self) -> list[str]:
         """The columns and paths of a row that the mapping names."""
         described = self.item
-        item = [described.key, described.title, described.text, described.category]
-        item += [described.system, described.question, described.truth]
         columns = [
             self.judge if "{" in self.judge and not self.judges_in_columns else "",
             *(self.judge_column, self.wording_column, self.swapped_column, self.window_column),
-            *(
-                (described.key, described.system)
-                if described.file
-                else (*item, *described.people, *described.texts)
-            ),
+            *((described.key, described.system) if described.file else described.reads),
             *(name for one in self.verdicts for name in (one.column, one.answer, one.preference)),
             *(one.column for one in self.answers),
             *self.counts,
@@ -422,6 +416,11 @@ def as_number(written: str) -> float | None:
 
     Digits of any script are digits.
     """
+    return _as_number(written) if len(written) <= LONGEST_NUMBER else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _as_number(written: str) -> float | None:
     plain = plain_number(written)
     plain = plain if plain.isascii() else read_answer(plain).text
     fits = re.fullmatch(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?", plain, re.ASCII)

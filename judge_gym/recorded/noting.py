@@ -32,6 +32,8 @@ class Noting:
         self._longest: dict[str, int] = {}
         self._highest: dict[str, tuple[float, int]] = {}
         self._cells = set[tuple[str, Judging, str]]()
+        self._columns: tuple[str, ...] = ()
+        self._systems: list[str] = []
         self._grouped = {
             name
             for column in (
@@ -113,9 +115,14 @@ class Noting:
     def _note_columns(self, values: Mapping[str, Any]) -> None:
         """Note the columns and the entries of lists that the mapping does not name."""
         unread = self._unread
-        unread.columns |= {name: None for name in values if name not in self._named}
-        for name in _SYSTEMS:
-            if name not in self._grouped and isinstance(values.get(name), str):
+        if (names := tuple(values)) != self._columns:  # those of tables are always the same
+            self._columns = names
+            unread.columns |= {name: None for name in values if name not in self._named}
+            self._systems = [
+                name for name in _SYSTEMS if name in values and name not in self._grouped
+            ]
+        for name in self._systems:
+            if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None
         for path, used in self._lists.items():
             longest = max(entries_at(path, values), self._longest.get(path, 0))

@@ -8,7 +8,7 @@ from pathlib import Path
 from judge_gym.alike import folded
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import OnlyRows, values_of
-from judge_gym.evidence.columns import file_parts
+from judge_gym.evidence.columns import file_parts, root_of
 from judge_gym.recorded.decisions import Decisions
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.items import Described, described_items, item_of
@@ -28,9 +28,11 @@ from judge_gym.recorded.reported import means_apart
 from judge_gym.recorded.systems import Systems
 from judge_gym.seeds import sha256
 
-MAX_ITEMS = 10_000
+MAX_ITEMS = 100_000
 """Most items of one window."""
 LONGEST_WORDING = 80
+_MISSING = ...
+_SIMPLE = (str, int, float, type(None), type(_MISSING))
 _MOST_NAMED = 3
 
 
@@ -83,6 +85,10 @@ class _Reading:
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._decisions, self._noting = Decisions(recorded, n_stages), Noting(recorded, unread)
         self._systems = Systems(recorded)
+        self._item_columns = sorted(
+            {column for name in recorded.item.reads for column in (name, root_of(name))}
+        )
+        self._described_by: dict[tuple[object, ...], RecordedItem] = {}
         self._copies: dict[tuple[str, ...], tuple[Path, int]] = {}
 
     def chooses(self, record: Record) -> bool:
@@ -110,7 +116,7 @@ class _Reading:
         elif first != item:
             raise record.refused(self._difference(first, item), "Give an item one description.")
         if len(window.items) > MAX_ITEMS:
-            raise record.fault(f"more than {MAX_ITEMS} items")
+            raise record.fault(f"more than {MAX_ITEMS:,} items")
         if self._is_of_a_person(record):
             window.add_label(item.key, self._judge(record), *self._label(record))
             return
@@ -188,8 +194,21 @@ class _Reading:
 
     def _item(self, record: Record) -> RecordedItem:
         if self._described is None:
-            return item_of(record, self._recorded, self.unread)
+            return self._own_item(record)
         return self._described.find(record, self._recorded)
+
+    def _own_item(self, record: Record) -> RecordedItem:
+        """Return the item that a row describes: that of an earlier row with the same values."""
+        given = [record.row.values.get(name, _MISSING) for name in self._item_columns]
+        if not all(isinstance(value, _SIMPLE) for value in given):
+            return item_of(record, self._recorded, self.unread)
+        # True and 1 are equal, and other values.
+        place = (record.file, *given, *map(type, given))
+        found = self._described_by.get(place)
+        if found is None:
+            found = item_of(record, self._recorded, self.unread)
+            self._described_by[place] = found
+        return found
 
     def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
         """Return the first column in which two rows describe an item differently."""

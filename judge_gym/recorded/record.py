@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class Record:
     row: Row
     parts: Mapping[str, str]
 
-    @property
+    @cached_property
     def source(self) -> Source:
         """What columns are read from."""
         return Source(self.row.values, self.parts)

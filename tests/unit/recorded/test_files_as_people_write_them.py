@@ -279,3 +279,31 @@ def test_people_beside_judges_in_one_file_are_labels(tmp_path: Path) -> None:
     # The judge differs from ann never and from bo on a third: 1/6 of labels.
     [far] = [row for row in found.rows if row.metric == "people_distance"]
     assert far.estimate == pytest.approx(1 / 6)
+
+
+def test_rows_that_describe_an_item_alike_but_for_the_kind_of_a_value_differ(
+    tmp_path: Path,
+) -> None:
+    """True and 1 are equal to Python, and an absent column is no empty one."""
+    recorded = mapping(scale=SCALE, item={"key": "item", "text": "text"})
+    file = tmp_path / "judged.jsonl"
+    row = '{{"item": "{}", "judge": "{}", "verdict": 4, "text": {}}}\n'
+    file.write_text(row.format("a", "j", "true") + row.format("b", "j", "1"))
+    found = read_recorded(recorded_files([file], recorded), recorded, 5)
+    assert [one.text for one in found.windows["made-up"].items.values()] == ["true", "1"]
+    file.write_text(row.format("a", "j", "null") + '{"item": "a", "judge": "k", "verdict": 4}\n')
+    with pytest.raises(JudgeGymError, match="there is no 'text'"):
+        read_recorded(recorded_files([file], recorded), recorded, 5)
+
+
+def test_a_column_whose_name_has_a_dot_tells_items_apart(tmp_path: Path) -> None:
+    found = read(tmp_path, "item.id,judge,verdict\na,j,4\nb,j,5\n", scale=SCALE,
+                 item={"key": "item.id"})  # fmt: skip
+    assert list(found.windows["made-up"].items) == ["a", "b"]
+
+
+def test_more_items_than_a_sweep_has_are_read(tmp_path: Path) -> None:
+    rows = "".join(f"q{number},j,{1 + number % 5}\n" for number in range(10_050))
+    found, _ = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)
+    (mean,) = [row for row in found.rows if row.metric == "mean_score" and not row.scope.get("x")]
+    assert (mean.n_items, mean.estimate) == (10_050, pytest.approx(0.5, abs=1e-3))
