@@ -104,6 +104,10 @@ def score(
     fields: Fields = None,
     labels: Labels = None,
     label_fields: LabelFields = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the scores as CSV, by trace and span.", show_default=False),
+    ] = None,
 ) -> None:
     """Judge items and show scores and agreement with labels.
 
@@ -113,7 +117,8 @@ def score(
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.judging import Asked, readable_of
-    from judge_gym.judges.sessions import session_scores
+    from judge_gym.judges.sessions import score_rows, session_scores
+    from judge_gym.report.files import csv_of, put_in_place
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))
@@ -128,6 +133,8 @@ def score(
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     sessions = session_scores(results, read.conversations.sessions)
+    if export is not None:
+        put_in_place({export: csv_of(score_rows(judge, results, read.conversations))})
     if as_json:
         scored = {
             "name": judge.name,

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.row import Row
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
+from judge_gym.records.spans import SEPARATOR, are_spans, spans_in
 
 Unit = Literal["session", "turn"]
 _UNITS: tuple[Unit, ...] = ("session", "turn")
@@ -24,6 +25,8 @@ class ConversationItems:
     longest: int | None = None
     sessions: dict[str, str] = field(default_factory=dict)
     """Item → the session that it is a turn of."""
+    spans: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Session → the trace and the span that it is, of an export of traces."""
     cut: list[str] = field(default_factory=list)
     """The items of which something was left out."""
     _named: Mapping[str, str] = field(default_factory=dict)
@@ -46,7 +49,22 @@ class ConversationItems:
         return cls(given.get(MESSAGES, ""), unit, window, longest, _named=others), others
 
     def rows(self, file: Path, row: Row) -> Iterator[Row]:
-        """Yield the items of a row; raises `DataFileError` for messages that are none."""
+        """Yield the items of a row; raises `DataFileError` for messages that are none.
+
+        Of an export of traces, each span with messages is a session, named after trace and span.
+        """
+        if not row.fault and are_spans(row.values):
+            try:
+                spans = list(spans_in(row.values))
+            except ValueError as error:
+                raise row.error(file, f"a span {error}", "Export the traces again.") from None
+            for span in spans:
+                item = f"{span.trace}{SEPARATOR}{span.span}"
+                self.spans[item] = span.trace, span.span
+                values = {"id": item, MESSAGES: list(span.messages), "name": span.name}
+                place = f"{row.where}, span {span.span}"
+                yield from self.rows(file, replace(row, values=values, place=place))
+            return
         given = None if row.fault else self._messages(file, row)
         if given is None:
             yield row
@@ -131,6 +149,12 @@ class ConversationItems:
     def _note_cut(self, conversation: Conversation, item: str) -> None:
         if self.longest is not None and conversation.length > self.longest:
             self.cut.append(item)
+
+    def place(self, item: str) -> tuple[str, str, str]:
+        """Return the trace, the span and the number of the message that an item is; "" for none."""
+        session = self.sessions.get(item, item)
+        trace, span = self.spans.get(session, ("", ""))
+        return trace, span, item.removeprefix(f"{session}#") if item in self.sessions else ""
 
     def said(self) -> str:
         """Return how sessions were made items, as sentences; "" where none was."""

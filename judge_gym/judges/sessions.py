@@ -3,11 +3,41 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
+from judge_gym.judges.base import Judge
+from judge_gym.judges.conversation_items import ConversationItems
 from judge_gym.records.judgements import JudgeResult
 
 STATED = "mean: of the turns' scores, of a turn first over its repeats; lowest: of these"
 """How the score of a session is made, for people."""
+
+
+def score_rows(
+    judge: Judge, results: Sequence[JudgeResult], items: ConversationItems
+) -> list[dict[str, Any]]:
+    """Return a row for each judgement of a judge, keyed by trace and span where items are of them."""
+    rows = []
+    for result in results:
+        trace, span, message = items.place(result.item)
+        rows.append(
+            {
+                "trace_id": trace,
+                "span_id": span,
+                "message": message,
+                "item": result.item,
+                "name": judge.name,
+                "annotator": result.model,
+                "annotator_kind": "LLM" if judge.asks_model else "CODE",
+                "repeat": result.repeat,
+                "status": result.status,
+                "score": result.score,
+                "label": result.verdict or "",
+                "explanation": result.reason,
+                "simulated": result.simulated,
+            }
+        )
+    return rows
 
 
 @dataclass(frozen=True)

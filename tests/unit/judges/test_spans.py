@@ -1,0 +1,153 @@
+"""Conversations in OTLP JSON: GenAI messages, OpenInference's, and spans that are none."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.judges import CallableJudge, Scale
+from judge_gym.judges.item_files import read_item_file
+from judge_gym.judges.sessions import score_rows
+from judge_gym.records.conversations import conversation_in
+from judge_gym.records.judgements import JudgeResult
+from judge_gym.report.files import csv_of
+
+HELP = CallableJudge(name="help", function="mine:grade", scale=Scale(lowest=1, highest=5))
+
+
+def attributes(**given: Any) -> list[dict[str, Any]]:
+    def value(one: Any) -> dict[str, Any]:
+        return {"intValue": str(one)} if isinstance(one, int) else {"stringValue": one}
+
+    return [{"key": key, "value": value(one)} for key, one in given.items()]
+
+
+def span(number: int, **given: Any) -> dict[str, Any]:
+    return {
+        "traceId": "t1",
+        "spanId": f"s{number}",
+        "name": "chat",
+        "attributes": attributes(**given),
+    }
+
+
+def exported(folder: Path, *spans: dict[str, Any]) -> Path:
+    file = folder / "traces.jsonl"
+    file.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": list(spans)}]}]}))
+    return file
+
+
+GEN_AI = {
+    "gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be brief."}]),
+    "gen_ai.input.messages": json.dumps(
+        [
+            {"role": "user", "parts": [{"type": "text", "content": "How long?"}]},
+            {"role": "assistant", "parts": [
+                {"type": "tool_call", "id": "c", "name": "search", "arguments": {"q": "eggs"}}]},
+            {"role": "tool", "parts": [
+                {"type": "tool_call_response", "id": "c", "response": "Ten."}]},
+        ]
+    ),
+    "gen_ai.output.messages": json.dumps(
+        [{"role": "assistant", "parts": [{"type": "text", "content": "Ten minutes."}],
+          "finish_reason": "stop"}]
+    ),
+    "gen_ai.usage.input_tokens": 7,
+}  # fmt: skip
+SAID = [
+    ("system", "Be brief."),
+    ("user", "How long?"),
+    ('assistant calls "search"', '{"q": "eggs"}'),
+    ('tool result of "search"', "Ten."),
+    ("assistant", "Ten minutes."),
+]
+PREFIX = "llm.input_messages"
+OPEN_INFERENCE = {
+    f"{PREFIX}.0.message.role": "system",
+    f"{PREFIX}.0.message.content": "Be brief.",
+    f"{PREFIX}.1.message.role": "user",
+    f"{PREFIX}.1.message.contents.0.message_content.type": "text",
+    f"{PREFIX}.1.message.contents.0.message_content.text": "How long?",
+    f"{PREFIX}.2.message.role": "assistant",
+    f"{PREFIX}.2.message.tool_calls.0.tool_call.id": "c",
+    f"{PREFIX}.2.message.tool_calls.0.tool_call.function.name": "search",
+    f"{PREFIX}.2.message.tool_calls.0.tool_call.function.arguments": '{"q": "eggs"}',
+    f"{PREFIX}.3.message.role": "tool",
+    f"{PREFIX}.3.message.tool_call_id": "c",
+    f"{PREFIX}.3.message.content": "Ten.",
+    "llm.output_messages.0.message.role": "assistant",
+    "llm.output_messages.0.message.content": "Ten minutes.",
+}
+
+
+@pytest.mark.parametrize("given", [GEN_AI, OPEN_INFERENCE])
+def test_a_span_with_messages_is_an_item_named_after_trace_and_span(tmp_path, given):
+    file = exported(tmp_path, span(1, **{"http.method": "GET"}), span(2, **given))
+    (item,) = read_item_file(file).items
+    assert item.id == "t1:s2"
+    parts = conversation_in(item.text)
+    assert [(who.split(", ", 1)[1], said) for who, said in parts] == SAID
+    turns = read_item_file(file, {"unit": "turn"})
+    assert [one.id for one in turns.items] == ["t1:s2#3", "t1:s2#5"]
+    assert turns.conversations.sessions["t1:s2#5"] == "t1:s2"
+
+
+def test_scores_are_written_by_trace_and_span(tmp_path):
+    read = read_item_file(exported(tmp_path, span(2, **GEN_AI)), {"unit": "turn"})
+    first, second = read.items
+    rows = list(
+        csv.DictReader(
+            csv_of(
+                score_rows(
+                    "help", [result(first.id, 4), result(second.id, None)], read.conversations
+                )
+            ).splitlines()
+        )
+    )
+    assert [(row["trace_id"], row["span_id"], row["message"], row["score"]) for row in rows] == [
+        ("t1", "s2", "3", "4.0"), ("t1", "s2", "5", ""),
+    ]  # fmt: skip
+    assert (rows[0]["annotator_kind"], rows[0]["explanation"]) == ("CODE", "'=1+1")
+
+
+def result(item: str, score: float | None) -> JudgeResult:
+    return JudgeResult(
+        judge="k", model="m", item=item, item_key="k", corpus="", variant=None, repeat=0,
+        status="failed" if score is None else "scored", score=score, subscores={}, verdict=None,
+        reason="=1+1", failure=None, call_ids=(), duration_s=None, simulated=False,
+    )  # fmt: skip
+
+
+def test_messages_on_an_event_of_a_span_are_read(tmp_path):
+    given = {**span(1), "events": [{"name": "details", "attributes": attributes(**GEN_AI)}]}
+    (item,) = read_item_file(exported(tmp_path, given)).items
+    assert len(conversation_in(item.text)) == len(SAID)
+
+
+def test_an_indented_export_is_read_by_its_key(tmp_path):
+    content = json.loads(exported(tmp_path, span(1, **GEN_AI)).read_text())
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps(content, indent=1))
+    (item,) = read_item_file(file, {"rows": "resourceSpans"}).items
+    assert item.id == "t1:s1"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"gen_ai.input.messages": "[{"}, "gen_ai.input.messages is no JSON"),
+        ({"gen_ai.input.messages": '["a"]'}, "gen_ai.input.messages is no list of messages"),
+        ({"gen_ai.input.messages": '[{"role": "boss", "parts": []}]'}, "has the role 'boss'"),
+    ],
+)
+def test_messages_of_a_span_that_are_none_are_named(tmp_path, given, said):
+    with pytest.raises(JudgeGymError, match=said):
+        read_item_file(exported(tmp_path, span(1, **given)))
+
+
+def test_an_export_without_a_conversation_has_no_item(tmp_path):
+    with pytest.raises(JudgeGymError, match="has no row"):
+        read_item_file(exported(tmp_path, span(1, **{"http.method": "GET"})))
