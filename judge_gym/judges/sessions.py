@@ -16,7 +16,7 @@ STATED = "mean: of the turns' scores, of a turn first over its repeats; lowest: 
 def score_rows(
     judge: Judge, results: Sequence[JudgeResult], items: ConversationItems
 ) -> list[dict[str, Any]]:
-    """Return a row for each judgement of a judge, keyed by trace and span where items are of them."""
+    """Return a row for each judgement, keyed by trace and span where items are of them."""
     rows = []
     for result in results:
         trace, span, message = items.place(result.item)

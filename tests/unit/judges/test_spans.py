@@ -101,9 +101,7 @@ def test_scores_are_written_by_trace_and_span(tmp_path):
     rows = list(
         csv.DictReader(
             csv_of(
-                score_rows(
-                    "help", [result(first.id, 4), result(second.id, None)], read.conversations
-                )
+                score_rows(HELP, [result(first.id, 4), result(second.id, None)], read.conversations)
             ).splitlines()
         )
     )
