@@ -39,6 +39,7 @@ Readings = Mapping[str, Rows]
 _EVERYWHERE = ("concept", "country", "window", "rubric", "people")
 """Parts of a scope that one study has one of, or that follow from the judge."""
 _LISTED = "_as_published"
+_PLAINLY = "as mapped"
 _ROUNDING = 1e-9
 
 
@@ -302,7 +303,10 @@ class _Matched:
             (name, self._one(name, given.of, given.reading), given.reading)
             for name in given.instead
         ]
-        chosen += [(name, self._one(given.figure, given.of, name), name) for name in given.readings]
+        chosen += [
+            (name or _PLAINLY, self._one(given.figure, given.of, name), name)
+            for name in given.readings
+        ]
         for choice, row, reading in chosen:
             if row.estimate is not None:
                 yield self._tested(choice, row, reading)
