@@ -1,6 +1,7 @@
-"""Approval before spending: a run suspends with its plan as a form until a person decides."""
+"""Approval by people: a run suspends, with its plan or its rubrics as a form, until they decide."""
 
 import asyncio
+import shlex
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -16,9 +17,12 @@ from pydantic import Field
 from sqlalchemy.orm import Session
 
 from flows.forms import OrLeftOut, WithoutNull
+from judge_gym.counting import counted
+from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.approving import SpendingPlan, save_decision
-from judge_gym.report.approval import plan_markdown, plan_sentence
+from judge_gym.lab.reading import RubricToRead, decide, unread
+from judge_gym.report.approval import plan_markdown, plan_sentence, rubrics_markdown
 from judge_gym.runtime import Runtime
 from judge_gym.store.decisions import decisions_in
 
@@ -89,6 +93,55 @@ async def refused(
         get_run_logger().info("Approved by %s. %s", answer.name, plan_sentence(plan))
 
 
+class Reading(RunInput):
+    """The form of a run that waits until its rubrics are read."""
+
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=200, pattern=r"\S", description="Who has read them."),
+    ]
+    refuse: Annotated[
+        list[int],
+        Field(
+            description="Numbers of the rubrics that you refuse: their experiments are not scored. "
+            "The others are approved."
+        ),
+    ] = []  # noqa: RUF012 - pydantic copies it
+    reason: Annotated[
+        str, Field(max_length=2000, description="Why, in your words. It is recorded.")
+    ] = ""
+
+
+async def rubrics_read(runtime: Runtime, sweep: Sweep) -> None:
+    """Wait until a person has decided about every rubric of a sweep that pauses after them.
+
+    As `refused`: a run of a deployment suspends, another raises `ApprovalRequiredError`.
+    """
+    while waiting := await asyncio.to_thread(_unread, runtime, sweep):
+        of = f"{counted(len(waiting), 'rubric')} of sweep {sweep.name}"
+        if deployment.id is None:
+            named = shlex.quote(sweep.name)
+            raise ApprovalRequiredError(
+                f"{of} {'waits' if len(waiting) == 1 else 'wait'} for a person who reads and "
+                "approves or refuses (pause_after: w2-rubric). Nothing was scored.",
+                f"Read with `judge-gym sweep rubrics {named}`; decide with `--approve`, `--refuse` "
+                "and `--by NAME`; then rerun the command.",
+            )
+        form = Reading.with_initial_data(description=rubrics_markdown(waiting))
+        # A key of its own: `refused` takes answers to the other form.
+        answer = await asuspend_flow_run(wait_for_input=form, key=_key(runtime, "rubrics"))
+        numbers = {one.number for one in waiting} - set(answer.refuse)
+        where = {"sweep": sweep.name, "flow_run": str(flow_run.id)}
+        with runtime.session() as session:
+            decide(session, waiting, numbers, answer.refuse, answer.name, answer.reason, **where)
+        get_run_logger().info("%s read by %s.", of, answer.name)
+
+
+def _unread(runtime: Runtime, sweep: Sweep) -> list[RubricToRead]:
+    with runtime.session() as session:
+        return unread(session, sweep)
+
+
 async def _answer(runtime: Runtime, plan: SpendingPlan) -> Approval:
     """Return a person's answer about a plan, and store it; suspends the run until there is one."""
     form = Approval.with_initial_data(description=plan_markdown(plan))
@@ -106,10 +159,10 @@ async def _answer(runtime: Runtime, plan: SpendingPlan) -> Approval:
     return answer
 
 
-def _key(runtime: Runtime) -> str:
+def _key(runtime: Runtime, about: str = "approval") -> str:
     """Return the key of the run's next answer; the estimate may move while the form is shown."""
     with runtime.session() as session:
-        return f"approval-{decisions_in(session, str(flow_run.id)) + 1}"
+        return f"{about}-{decisions_in(session, str(flow_run.id)) + 1}"
 
 
 async def _has_asked(key: str) -> bool:

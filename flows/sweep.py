@@ -13,7 +13,7 @@ from prefect.states import Completed
 from sqlalchemy.orm import Session
 
 from flows.analysis import analysis
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver, refused, rubrics_read
 from flows.endings import (
     RETRY,
     PartialFailure,
@@ -147,6 +147,8 @@ async def _run_parts(
     failures: list[PartialFailure] = []
     with inherited_tags():
         for workflow, parameters in _workflows(run, only):
+            if workflow not in (w1_evidence, w2_rubric):
+                await rubrics_read(current, loaded)
             if fan_out is not None:
                 await fan_out.do(workflow, parameters)
             state = await workflow(**parameters, return_state=True)

@@ -40,6 +40,7 @@ app = group(
                 "run": "sweep:run",
                 "create": "sweep:create",
                 "status": "status:status",
+                "rubrics": "reading:rubrics",
                 "multiverse": "multiverse:multiverse",
                 "retry": "changing:retry",
                 "cancel": "changing:cancel",

@@ -7,7 +7,7 @@ blocks take a value or a list for each field of an experiment.
 import json
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, create_model
 
@@ -16,7 +16,7 @@ from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget, SwapPlan
 from judge_gym.design.space import ControlledDraw, RandomDraw
 from judge_gym.design.sweep import KEYS, MOST_DRAWS, OnUnsupported
-from judge_gym.design.sweep_blocks import PER_SAMPLE, SINGLE
+from judge_gym.design.sweep_blocks import PAUSE_AFTER, PER_SAMPLE, SINGLE
 from judge_gym.design.window import Window
 
 Schema = dict[str, Any]
@@ -61,6 +61,7 @@ def _block(*, lists: bool) -> type[BaseModel]:
         several = lists and name not in SINGLE
         either = written | list[written] if several else written
         fields[name] = (either, Field(default=None, description=field.description))
+    fields[PAUSE_AFTER] = (Literal["w2-rubric"], Field(default=None, description=KEYS[PAUSE_AFTER]))
     fields[PER_SAMPLE] = (bool, Field(default=False, description="A rubric for each replicate."))
     return create_model("Block" if lists else "Defaults", __base__=Frozen, **fields)
 
@@ -83,6 +84,7 @@ def _sweep() -> type[BaseModel]:
         "draw": RandomDraw | ControlledDraw,
         "budget": Budget,
         "approve_over_usd": Annotated[float, Field(ge=0)],
+        "pause_after": Literal["w2-rubric"],
         "plan": str,
     }
     fields: dict[str, Any] = {

@@ -295,6 +295,13 @@ def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableTy
             f"Refused: {', '.join(refused)}. A refusal, by the model or by its provider's content "
             "policy, is an outcome: no retry asks again."
         )
+    for rubric in status.refused_rubrics:
+        why = f": {rubric.reason}" if rubric.reason else ""
+        yield Text(
+            f"Rubric of {rubric.owner}: refused by {rubric.person}{why}. "
+            f"{counted(len(rubric.experiments), 'experiment')} with it "
+            f"{'is' if len(rubric.experiments) == 1 else 'are'} not scored."
+        )
     for empty in status.empty:
         yield Text(
             f"{counted(empty.count, 'empty answer')} of {empty.judge}: {command()} sweep retry "

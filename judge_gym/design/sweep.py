@@ -30,6 +30,7 @@ from judge_gym.design.regions import Regions
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
 from judge_gym.design.sweep_blocks import (
     DIMENSIONS,
+    PAUSE_AFTER,
     Block,
     Draws,
     Names,
@@ -37,6 +38,7 @@ from judge_gym.design.sweep_blocks import (
     pair_spaces,
     read_blocks,
     read_draw,
+    read_pause,
 )
 from judge_gym.design.window import Window
 from judge_gym.design.window_files import read_windows
@@ -68,6 +70,7 @@ KEYS = {
     "draw": "Some of the points only: at random, or as controlled pairs.",
     "budget": "Limits that end the sweep early.",
     "approve_over_usd": "US dollars: a run that is expected to cost more waits for approval.",
+    "pause_after": "`w2-rubric`: wait until a person has read the rubrics, before scoring.",
     "plan": "A file with hypotheses and primary outcomes, fixed before judging.",
 }
 """The keys of a sweep file, with what they mean."""
@@ -119,6 +122,8 @@ class Sweep:
     """What was read, as plain values."""
     approve_over_usd: float | None = None
     """A run that is expected to cost more US dollars waits for approval; None never waits."""
+    pauses: bool = False
+    """Whether a run waits until a person has read all rubrics; blocks have it of their own."""
     on_unsupported: OnUnsupported = "error"
     """Whether a value of an axis that a model does not apply is an error; with `mark` the
     experiment runs, is marked, and is left out of contrasts on the axis."""
@@ -137,6 +142,13 @@ class Sweep:
     def experiments(self) -> Iterator[Experiment]:
         """Yield each experiment, in the order of `points`."""
         return (Experiment(**point) for point in self.points())
+
+    def paused(self) -> Iterator[Experiment]:
+        """Yield the experiments whose rubrics a person reads before they are applied."""
+        boxes = [block.box for block in self.blocks if self.pauses or block.pauses]
+        for point in (self._space if self._drawn is None else self._drawn) if boxes else ():
+            if any(contains(box, point) for box in boxes):
+                yield Experiment(**self._fields(point))
 
     def alike(self, dimensions: Collection[str], apart: Iterable[Experiment] = ()) -> list[Alike]:
         """Return the experiments in groups with the same `dimensions` and replicates.
@@ -308,6 +320,7 @@ def read_sweep(tree: Node) -> Sweep:
             if "approve_over_usd" in items
             else None
         ),
+        pauses=PAUSE_AFTER in items and read_pause(items[PAUSE_AFTER]),
         on_unsupported=(
             _read_on_unsupported(items["on_unsupported"]) if "on_unsupported" in items else "error"
         ),

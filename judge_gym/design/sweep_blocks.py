@@ -20,6 +20,7 @@ from judge_gym.design.experiment import (
     RubricSource,
     family_of,
 )
+from judge_gym.design.names import RUBRIC
 from judge_gym.design.rubric import load_rubric
 from judge_gym.design.space import (
     Box,
@@ -44,6 +45,9 @@ _REQUIRED = tuple(name for name, field in Experiment.model_fields.items() if fie
 _DERIVED = {"country": "window", "family": "model", "persona": "concept", "domain": "concept"}
 PER_SAMPLE = "rubric_per_sample"
 """A key of blocks: each replicate is judged under a rubric of its own."""
+PAUSE_AFTER = "pause_after"
+"""A key of sweeps and blocks: the step after which a run waits for a person."""
+_KEYS = (*FIELDS, PER_SAMPLE, PAUSE_AFTER)
 DIMENSIONS = tuple(name for name in FIELDS if name not in ("tag", "replicates", *_DERIVED))
 
 
@@ -56,6 +60,8 @@ class Block:
     replicates: int
     tag: str
     place: Place
+    pauses: bool = False
+    """Whether a run waits until a person has read the rubrics."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ def read_blocks(node: Node, defaults: Node, names: Names, draws: Draws) -> tuple
 
     A block whose rubrics have different numbers of draws becomes several.
     """
-    for child in defaults.known_items((*FIELDS, PER_SAMPLE)).values():
+    for child in defaults.known_items(_KEYS).values():
         if isinstance(child.value, tuple):
             raise child.place.problem(
                 f"is {shown(child.value)}",
@@ -100,7 +106,8 @@ def read_blocks(node: Node, defaults: Node, names: Names, draws: Draws) -> tuple
 
 
 def _read_block(node: Node, defaults: Node, names: Names, draws: Draws) -> Iterator[Block]:
-    given = {**defaults.items, **node.known_items((*FIELDS, PER_SAMPLE))}
+    given = {**defaults.items, **node.known_items(_KEYS)}
+    pauses = PAUSE_AFTER in given and read_pause(given.pop(PAUSE_AFTER))
     per_sample = PER_SAMPLE in given and _read_switch(given.pop(PER_SAMPLE))
     values = {name: _read_values(name, child, names) for name, child in given.items()}
     for name in _REQUIRED:
@@ -122,7 +129,17 @@ def _read_block(node: Node, defaults: Node, names: Names, draws: Draws) -> Itera
             _check_wordings(given["wording"], part["model"])
         _check_rules(node.place, part)
         box = tuple(tuple(_choices(dimension, part, names)) for dimension in DIMENSIONS)
-        yield Block(box, values["replicates"][0], values["tag"][0], node.place)
+        yield Block(box, values["replicates"][0], values["tag"][0], node.place, pauses)
+
+
+def read_pause(node: Node) -> bool:
+    """Return that a run waits after a step; only rubrics are read by a person."""
+    if node.value != RUBRIC:
+        raise node.place.problem(
+            f"is {shown(node.value)}",
+            f"Use {RUBRIC}: a person reads the rubrics before they are applied.",
+        )
+    return True
 
 
 def _read_switch(node: Node) -> bool:

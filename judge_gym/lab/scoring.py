@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
+from judge_gym.store.progress import refused_rubrics
 from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples
 
@@ -17,12 +18,18 @@ def plan_scoring(
 
     `sweep` limits it to the replicates that its file declares.
 
-    The second value says, a line each, which experiments cannot be scored for want of a usable
-    rubric or of items; they do not hold up the others. Raises `JudgeGymError` when none can be.
+    Experiments whose rubric a person has refused are left out. The second value says, a line each,
+    which others cannot be scored for want of a usable rubric or of items; they do not hold up the
+    rest. Raises `JudgeGymError` when none can be scored.
     """
     unusable = []
     ready = []
-    for experiment_id, experiment in experiments_by_tag(session, tags).items():
+    experiments = experiments_by_tag(session, tags)
+    refused = refused_rubrics(session, list(experiments))
+    left_out = {one for rubric in refused for one in rubric.experiments}
+    for experiment_id, experiment in experiments.items():
+        if experiment_id in left_out:
+            continue
         rubric = rubric_by_key(session, applied_key(experiment))
         if rubric is None or rubric.status != "ready":
             why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
@@ -36,6 +43,7 @@ def plan_scoring(
         add_arm(session, experiment_id, "own", rubric)
         ready.append(experiment_id)
     if not ready:
+        unusable += [f"{one.person} has refused the rubric of {one.owner}" for one in refused]
         raise JudgeGymError(
             f"No experiment can be scored: {'; '.join(unusable[:3])}.",
             "Run w1-evidence and w2-rubric first.",

@@ -25,6 +25,7 @@ from judge_gym.store.progress import (
     Activity,
     LoweredLimit,
     RefusedModel,
+    RefusedRubric,
     SentCall,
     WorkflowProgress,
     activity,
@@ -32,6 +33,7 @@ from judge_gym.store.progress import (
     lowered_limits,
     paces,
     refusals,
+    refused_rubrics,
     sent_calls,
     summed_progress,
     sweep_progress,
@@ -121,6 +123,8 @@ class Status:
     """Prompts that providers did not read to the end."""
     refusals: Sequence[RefusedModel]
     """Failed for a reason that their whole model shares; asked again by the next run."""
+    refused_rubrics: Sequence[RefusedRubric]
+    """Rubrics that a person has read and refused: their experiments are not scored."""
     unknown: UnknownOutcomes
     """Left by killed runs."""
     expected: Expected
@@ -222,6 +226,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         empty=empty_answers(session, selection),
         unread=unread_prompts(session, calls_of(scope)),
         refusals=refused,
+        refused_rubrics=refused_rubrics(session, list(experiments)),
         unknown=_unknown(
             [
                 *([] if at_work else sent_calls(session, scope, again=False)),

@@ -6,7 +6,7 @@ a common rubric there is nothing to swap.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -25,6 +25,7 @@ from judge_gym.store.experiments import (
     frozen_items,
     rubric_keys_of_other_recipes,
 )
+from judge_gym.store.progress import refused_rubrics
 from judge_gym.store.rubrics import (
     StoredRubric,
     add_arm,
@@ -60,29 +61,50 @@ def plan_swaps(
 ) -> Missing:
     """Plan the swap and sham arms, unless `plan` is None, and return what is missing of them.
 
-    `sweep` limits judgements, made and missing, to the replicates that its file declares.
-    Raises `ConfigError` when a pair names a judge without an experiment here, or a rival whose
-    rubric is missing or ambiguous, listing the candidates.
+    `sweep` limits judgements, made and missing, to the replicates that its file declares. What
+    applies, or would apply, a rubric that a person has refused is left out. Raises `ConfigError`
+    when a pair names a judge without an experiment here, or a rival whose rubric is missing or
+    ambiguous, listing the candidates.
     """
     experiments = swappable(experiments_by_tag(session, tags))
+    refused = refused_rubrics(session, list(experiments))
+    left_out = {experiment_id for rubric in refused for experiment_id in rubric.experiments}
     if plan is not None:
-        _add_arms(session, experiments, plan, sweep)
-    return missing_samples(session, list(experiments), ["swap", "sham"], sweep)
+        _add_arms(session, experiments, left_out, plan, sweep)
+    judged = [experiment_id for experiment_id in experiments if experiment_id not in left_out]
+    return missing_samples(session, judged, ["swap", "sham"], sweep)
 
 
 def _add_arms(
-    session: Session, experiments: Experiments, plan: SwapPlan, sweep: str | None
+    session: Session,
+    experiments: Experiments,
+    left_out: Collection[int],
+    plan: SwapPlan,
+    sweep: str | None,
 ) -> None:
+    """Plan the arms of all but the experiments `left_out`, whose rubrics were refused."""
+    refused = [experiments[experiment_id] for experiment_id in left_out]
     for experiment_id, experiment in experiments.items():
         freeze_items(session, experiment_id, experiment)
     for swap in _swaps(session, experiments, plan, sweep):
         experiment = experiments[swap.experiment_id]
-        left_out = rubric_keys_of_other_recipes(session, swap.experiment_id)
-        rubric = _rival_rubric(session, experiment, swap.rival, left_out)
+        if swap.experiment_id in left_out or _is_refused(swap.rival, experiment, refused):
+            continue
+        others = rubric_keys_of_other_recipes(session, swap.experiment_id)
+        rubric = _rival_rubric(session, experiment, swap.rival, others)
         add_arm(session, swap.experiment_id, "swap", rubric, swap.held_out)
     if plan.sham:
         for experiment_id, experiment in experiments.items():
-            _add_sham(session, experiment_id, experiment)
+            if experiment_id not in left_out:
+                _add_sham(session, experiment_id, experiment)
+
+
+def _is_refused(rival: str, experiment: Experiment, refused: Iterable[Experiment]) -> bool:
+    """Return whether a person has refused the rubric of a rival, for what an experiment judges."""
+    return any(
+        rival in (one.model, one.family) and one.peers_key == experiment.peers_key
+        for one in refused
+    )
 
 
 def _swaps(

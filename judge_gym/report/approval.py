@@ -1,11 +1,16 @@
-"""The plan of a run that waits for approval, as Markdown for Prefect's form and as a sentence."""
+"""What a person approves, as Markdown for Prefect's form: the plan of a run, and its rubrics."""
+
+from collections.abc import Sequence
 
 from judge_gym.counting import counted
 from judge_gym.formats import dollars
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.lab.reading import RubricToRead
 from judge_gym.report.table import escaped_inside, markdown_table, plain_table
 
 MOST_NAMED = 20
+LONGEST_RUBRICS = 40_000
+"""Characters of the rubrics on a form."""
 
 
 def plan_markdown(plan: SpendingPlan) -> str:
@@ -24,6 +29,35 @@ def plan_markdown(plan: SpendingPlan) -> str:
             f"Judges: {judges}{f' and {more} more' if more > 0 else ''}.",
         ]
     )
+
+
+def rubrics_markdown(rubrics: Sequence[RubricToRead]) -> str:
+    """Return rubrics with their numbers, stages and criteria; nothing in them is read as markup.
+
+    Those that a form has no room for are named, with the command that prints them.
+    """
+    parts: list[str] = []
+    room = LONGEST_RUBRICS
+    for place, one in enumerate(rubrics):
+        text = _rubric_markdown(one)
+        if len(text) > room and parts:
+            rest = "; ".join(escaped_inside(other.name) for other in rubrics[place:])
+            parts.append(f"Read the others with `judge-gym sweep rubrics`: {rest}.")
+            break
+        parts.append(text)
+        room -= len(text)
+    return "\n\n".join(["**Read these rubrics before they are applied.**", *parts])
+
+
+def _rubric_markdown(one: RubricToRead) -> str:
+    rows = [
+        (str(number), stage.label, "; ".join(stage.criteria))
+        for number, stage in enumerate(one.rubric.stages, start=1)
+    ]
+    applied = counted(one.experiments, "experiment")
+    heading = f"**Rubric {escaped_inside(one.name)}**, applied by {applied}"
+    table = markdown_table(plain_table("", ("stage", "label", "criteria"), rows))
+    return f"{heading}\n\n{table}"
 
 
 def plan_sentence(plan: SpendingPlan) -> str:

@@ -194,7 +194,12 @@ def _retryable(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
     return condition
 
 
-_UNMARKED = sa.and_(t.Rubric.status == "refused", t.Rubric.critic_failure.is_not(None))
+_UNMARKED = sa.and_(
+    t.Rubric.status == "refused",
+    t.Rubric.critic_failure.is_not(None),
+    # What a person has read and refused is not written again.
+    ~sa.exists().where(t.Decision.kind == t.READING, t.Decision.subject == t.Rubric.key),
+)
 _WHY = sa.func.coalesce(t.Rubric.critic_failure, t.Rubric.failure)
 
 

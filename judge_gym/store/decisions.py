@@ -1,6 +1,6 @@
-"""Decisions of people: what they approved to spend, and which judges they keep."""
+"""Decisions of people: costs and rubrics that they approved, and which judges they keep."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 
 SpendingDecision = Literal["approve", "refuse"]
 ReviewDecision = Literal["keep", "reconsider"]
@@ -70,6 +71,51 @@ def approved(session: Session, subject: str) -> Approved:
     )
 
 
+def save_reading(
+    session: Session,
+    rubric_key: str,
+    decision: SpendingDecision,
+    person: str,
+    reason: str,
+    details: Mapping[str, Any],
+) -> None:
+    """Store that a person approved or refused a rubric, which holds for whatever applies it.
+
+    A refused one is no longer `ready`, until somebody approves it.
+    """
+    session.add(
+        t.Decision(
+            kind=t.READING,
+            subject=rubric_key,
+            decision=decision,
+            person=person,
+            reason=reason,
+            details=dict(details),
+        )
+    )
+    failure = f"refused by {person}{f': {reason}' if reason else ''}"
+    refused = {"status": "refused", "failure": failure}
+    session.execute(
+        sa.update(t.Rubric)
+        .where(t.Rubric.key == rubric_key)
+        .values(refused if decision == "refuse" else {"status": "ready", "failure": None})
+    )
+
+
+def readings(session: Session, rubric_keys: Iterable[str]) -> dict[str, Decided]:
+    """Return rubric key → the newest decision of a person who read it."""
+    rows = session.scalars(
+        sa.select(t.Decision)
+        .where(t.Decision.kind == t.READING, among(t.Decision.subject, rubric_keys))
+        .order_by(t.Decision.id)
+    )
+    return {row.subject: _decided(row) for row in rows}
+
+
+def _decided(row: t.Decision) -> Decided:
+    return Decided(row.decision, row.person, row.reason, row.created_at.astimezone(UTC))
+
+
 def decisions_in(session: Session, flow_run: str) -> int:
     """Return how many decisions were made in a flow run."""
     made = t.Decision.details["flow_run"].astext == flow_run
@@ -106,10 +152,4 @@ def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decid
         .where(t.Decision.kind == t.REVIEW, t.Decision.details["day"].astext == day.isoformat())
         .order_by(t.Decision.id)
     )
-    return {
-        (row.subject, row.judge_id): Decided(
-            row.decision, row.person, row.reason, row.created_at.astimezone(UTC)
-        )
-        for row in rows
-        if row.judge_id is not None
-    }
+    return {(row.subject, row.judge_id): _decided(row) for row in rows if row.judge_id is not None}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
+from judge_gym.store.decisions import readings
 from judge_gym.store.experiments import declared_replicates, experiments_by_id, within
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key
@@ -99,6 +100,9 @@ def experiment_progress(
 ) -> dict[int, dict[str, WorkflowProgress]]:
     """Return experiment id → progress of W3 to W5, and of W6, as `sweep_progress` counts it."""
     planned = _planned(session, experiment_ids, sweep)
+    # Nothing more is asked of an experiment whose rubric a person has refused.
+    by_people = refused_rubrics(session, experiment_ids)
+    left_out = {one for rubric in by_people for one in rubric.experiments}
     samples = _samples(session, experiment_ids, sweep)
     probes = _probes(session, experiment_ids, sweep)
     critic = critic_of_sweep(session, sweep)
@@ -120,7 +124,14 @@ def experiment_progress(
             ),
             "w5-probe": WorkflowProgress(probed[0], wanted_probes if own[0] else None, *probed[1:]),
         }
-        if critic:
+        if experiment_id in left_out:
+            progress[experiment_id] = {
+                name: replace(part, total=part.done)
+                for name, part in progress[experiment_id].items()
+            }
+        if critic and experiment_id in left_out:
+            progress[experiment_id][CRITIC] = WorkflowProgress(0, 0)
+        elif critic:
             marked = marks.get(experiment_id, (0, 0))
             wanted_marks = own[2] + swapped[2] if own[0] else None
             progress[experiment_id][CRITIC] = WorkflowProgress(marked[0], wanted_marks, marked[1])
@@ -258,7 +269,41 @@ def _rubrics(session: Session, ids: Sequence[int]) -> WorkflowProgress:
     )
     counts = dict(rows.tuples().all())
     done = sum(counts.values())
-    return WorkflowProgress(done, len(keys), done - counts.get("ready", 0))
+    by_people = len(refused_rubrics(session, ids))
+    return WorkflowProgress(done, len(keys), done - counts.get("ready", 0) - by_people)
+
+
+@dataclass(frozen=True)
+class RefusedRubric:
+    """A rubric that a person has read and refused, and the experiments that apply it."""
+
+    owner: str
+    person: str
+    reason: str
+    experiments: tuple[int, ...]
+    """Ids of the experiments, which are not scored."""
+
+
+def refused_rubrics(session: Session, ids: Sequence[int]) -> list[RefusedRubric]:
+    """Return the rubrics of the own arms of these experiments that a person has refused."""
+    refused = sa.exists().where(t.Decision.kind == t.READING, t.Decision.subject == t.Rubric.key)
+    rows = session.execute(
+        sa.select(t.Rubric.key, t.Rubric.owner_model)
+        .where(t.Rubric.status == "refused", refused)
+        .order_by(t.Rubric.owner_model, t.Rubric.key)
+    )
+    owners = dict(rows.tuples().all())
+    if not owners:  # of most sweeps, and then nothing more is read
+        return []
+    applied: dict[str, list[int]] = defaultdict(list)
+    for experiment_id, experiment in experiments_by_id(session, ids).items():
+        applied[applied_key(experiment)].append(experiment_id)
+    decided = readings(session, owners)
+    return [
+        RefusedRubric(owner, decided[key].person, decided[key].reason, tuple(applied[key]))
+        for key, owner in owners.items()
+        if key in applied and decided[key].decision == "refuse"
+    ]
 
 
 KindKey = tuple[str, str, int, str | None]

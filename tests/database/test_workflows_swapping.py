@@ -15,7 +15,8 @@ from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean
-from judge_gym.store.progress import WorkflowProgress, experiment_progress
+from judge_gym.store.decisions import save_reading
+from judge_gym.store.progress import WorkflowProgress, experiment_progress, refused_rubrics
 from judge_gym.store.rubrics import SHAM
 from judge_gym.store.selecting import Selection
 from support.rig import run, runtime_at
@@ -295,3 +296,28 @@ def test_the_plan_counts_what_is_to_be_asked(
         assert prepare(study.runtime, sweep).tags == run.tags
 
     simulated(database, tmp_path, 1, work)
+
+
+def test_a_rubric_that_a_person_refused_is_neither_swapped_nor_counted(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study) -> None:
+        experiments = [study.experiment(model) for model in (CALM, HIGH, LOW)]
+        tags = study.register(*experiments)
+        await study.collect()
+        await study.write_rubrics(experiments)
+        [key] = study.all(sa.select(t.Rubric.key).where(t.Rubric.owner_model == LOW))
+        with study.runtime.session() as session:
+            save_reading(session, key, "refuse", "Ada", "vague", {})
+        await study.score(tags)
+        named = pairs((CALM, LOW), (LOW, HIGH), (CALM, HIGH))
+        assert sum((await study.swap(tags, named)).values()) == 3 * 2
+        assert arms(study) == {(CALM, "swap", HIGH, 0)}
+        with study.runtime.session() as session:
+            [low] = session.scalars(sa.select(t.Experiment.id).where(t.Experiment.model == LOW))
+            progress = experiment_progress(session, [low])[low]
+            [refused] = refused_rubrics(session, [low])
+        assert {part.total for part in progress.values()} == {0}
+        assert (refused.owner, refused.person, refused.experiments) == (LOW, "Ada", (low,))
+
+    simulated(database, tmp_path, 3, work)

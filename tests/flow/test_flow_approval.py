@@ -1,20 +1,13 @@
 """Approval before spending: a deployment's run suspends, and what a person decides is kept."""
 
-import asyncio
 import json
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
 from prefect import Flow
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import FlowRun, State
-from prefect.exceptions import Pause
-from prefect.flow_engine import run_flow_async
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -26,7 +19,7 @@ from flows.judge_review import judge_review
 from flows.sweep import sweep
 from judge_gym.settings import settings
 from judge_gym.shipped import DEPLOYMENTS
-from support.flow_runs import error_of, run_flow
+from support.flow_runs import Deployed, error_of, run_flow
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
@@ -62,56 +55,6 @@ def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-class Deployed:
-    """A deployment of a flow, and its runs, which go on in this process."""
-
-    def __init__(self, flow: Flow[..., Any] = sweep, **parameters: Any) -> None:
-        self.flow, self.parameters = flow, parameters
-
-        async def make() -> FlowRun:
-            async with get_client() as client:
-                deployment = await client.create_deployment(
-                    await client.create_flow(flow), "approved"
-                )
-                return await client.create_flow_run_from_deployment(
-                    deployment, parameters=parameters
-                )
-
-        self.id: UUID = asyncio.run(make()).id
-
-    def work(self) -> State[Any]:
-        """Run it as a worker does; the state that it is in then."""
-
-        async def work() -> State[Any]:
-            async with get_client() as client:
-                run = await client.read_flow_run(self.id)
-                with suppress(Pause):  # the process of a worker ends by it
-                    await run_flow_async(self.flow, run, self.parameters, return_type="state")
-                state = (await client.read_flow_run(self.id)).state
-                assert state is not None
-                return state
-
-        return asyncio.run(work())
-
-    def answer(self, **given: Any) -> str:
-        """Submit the form as Prefect's page does; the server's answer to it."""
-
-        async def send() -> str:
-            async with get_client() as client:
-                return str((await client.resume_flow_run(self.id, run_input=given)).status.value)
-
-        return asyncio.run(send())
-
-    def form(self, key: str) -> str:
-        """What the page shows above the form."""
-
-        async def read() -> str:
-            async with get_client() as client:
-                return str(json.loads(await client.read_flow_run_input(self.id, key)))
-
-        return asyncio.run(read())
-
-
 def decisions(database: str) -> list[tuple[Any, ...]]:
     statement = "SELECT subject, decision, person, reason, details FROM analysis.decisions"
     with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
@@ -121,7 +64,7 @@ def decisions(database: str) -> list[tuple[Any, ...]]:
 def test_a_run_waits_spends_nothing_and_goes_on_when_it_is_approved(
     file: Path, database: str, simulator: Simulator
 ) -> None:
-    run = Deployed(file=str(file), approve_over_usd=0.01)
+    run = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     before = simulator.answered()
     suspended = run.work()
     assert (suspended.type.value, suspended.name) == ("PAUSED", "Suspended")
@@ -152,7 +95,7 @@ def test_a_refused_run_ends_cancelled_with_the_name_and_spends_nothing(
 ) -> None:
     # The bound of the file is lower than that of the run, so it applies.
     file.write_text(f"{file.read_text()}\napprove_over_usd: 0.01\n")
-    run = Deployed(file=str(file), approve_over_usd=1000)
+    run = Deployed(sweep, file=str(file), approve_over_usd=1000)
     before = simulator.answered()
     assert run.work().is_paused()
     assert run.answer(decision="refuse", name="Ben", reason="ask in May") == "ACCEPT"
@@ -164,9 +107,9 @@ def test_a_refused_run_ends_cancelled_with_the_name_and_spends_nothing(
 
 
 def test_a_refusal_counts_when_another_run_has_done_the_work(file: Path, database: str) -> None:
-    run = Deployed(file=str(file), approve_over_usd=0.01)
+    run = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     assert run.work().is_paused()
-    assert Deployed(file=str(file), approve_over_usd=1000).work().is_completed()
+    assert Deployed(sweep, file=str(file), approve_over_usd=1000).work().is_completed()
     assert run.answer(decision="refuse", name="Ben") == "ACCEPT"
     assert run.work().is_cancelled()
     assert [row[1:3] for row in decisions(database)] == [("refuse", "Ben")]
@@ -177,16 +120,16 @@ def test_what_was_approved_covers_a_rerun_and_what_a_file_adds_needs_more(
 ) -> None:
     text = file.read_text()
     file.write_text(f"{text}\nbudget: {{max_calls: 1}}\n")
-    run = Deployed(file=str(file), approve_over_usd=0.01)
+    run = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     assert run.work().is_paused()
     run.answer(decision="approve", name="Ada")
     assert run.work().is_failed()
     file.write_text(text)
     # What is left was approved, so that a rerun does not ask.
-    again = Deployed(file=str(file), approve_over_usd=0.01)
+    again = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     assert again.work().is_completed()
     file.write_text(text.replace("replicates: 1", "replicates: 30"))
-    more = Deployed(file=str(file), approve_over_usd=0.01)
+    more = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     assert more.work().is_paused()
 
 
@@ -200,7 +143,7 @@ def test_a_run_without_a_page_says_what_it_would_cost(file: Path, simulator: Sim
 
 
 def test_a_sum_that_does_not_suffice_is_asked_about_again(file: Path, database: str) -> None:
-    run = Deployed(file=str(file), approve_over_usd=0.01)
+    run = Deployed(sweep, file=str(file), approve_over_usd=0.01)
     assert run.work().is_paused()
     assert run.answer(decision="approve", name="Ada", up_to_usd=0.1) == "ACCEPT"
     assert run.work().is_paused()
@@ -209,7 +152,7 @@ def test_a_sum_that_does_not_suffice_is_asked_about_again(file: Path, database: 
     assert {row[2] for row in decisions(database)} == {"Ada", "Ben"}
     # What is left was approved with room, so more of it needs nobody.
     file.write_text(file.read_text().replace("replicates: 1", "replicates: 3"))
-    assert Deployed(file=str(file), approve_over_usd=0.01).work().is_completed()
+    assert Deployed(sweep, file=str(file), approve_over_usd=0.01).work().is_completed()
 
 
 def test_a_command_names_who_approves(place: pytest.MonkeyPatch, file: Path, database: str) -> None:
@@ -225,7 +168,7 @@ def test_a_command_names_who_approves(place: pytest.MonkeyPatch, file: Path, dat
 
 
 def test_a_cheap_run_is_not_held(file: Path) -> None:
-    run = Deployed(file=str(file), approve_over_usd=1000)
+    run = Deployed(sweep, file=str(file), approve_over_usd=1000)
     assert run.work().is_completed()
 
 

@@ -1,11 +1,13 @@
 """Running flows in this process, and reading what Prefect recorded about them."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +15,7 @@ from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import Artifact, FlowRun, State, TaskRun
+from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow_async
 from prefect.settings import (
     PREFECT_API_URL,
@@ -198,3 +201,53 @@ def artifacts(state: State[Any]) -> Sequence[Artifact]:
         return sorted((one for one in found if one.key), key=lambda one: one.created)
 
     return asyncio.run(read())
+
+
+class Deployed:
+    """A deployment of a flow, and its runs, which go on in this process."""
+
+    def __init__(self, flow: Flow[..., Any], **parameters: Any) -> None:
+        self.flow, self.parameters = flow, parameters
+
+        async def make() -> FlowRun:
+            async with get_client() as client:
+                deployment = await client.create_deployment(
+                    await client.create_flow(flow), "approved"
+                )
+                return await client.create_flow_run_from_deployment(
+                    deployment, parameters=parameters
+                )
+
+        self.id: UUID = asyncio.run(make()).id
+
+    def work(self) -> State[Any]:
+        """Run it as a worker does; the state that it is in then."""
+
+        async def work() -> State[Any]:
+            async with get_client() as client:
+                run = await client.read_flow_run(self.id)
+                with suppress(Pause):  # the process of a worker ends by it
+                    await run_flow_async(self.flow, run, self.parameters, return_type="state")
+                state = (await client.read_flow_run(self.id)).state
+                assert state is not None
+                return state
+
+        return asyncio.run(work())
+
+    def answer(self, **given: Any) -> str:
+        """Submit the form as Prefect's page does; the server's answer to it."""
+
+        async def send() -> str:
+            async with get_client() as client:
+                return str((await client.resume_flow_run(self.id, run_input=given)).status.value)
+
+        return asyncio.run(send())
+
+    def form(self, key: str) -> str:
+        """What the page shows above the form."""
+
+        async def read() -> str:
+            async with get_client() as client:
+                return str(json.loads(await client.read_flow_run_input(self.id, key)))
+
+        return asyncio.run(read())

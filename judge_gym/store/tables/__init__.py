@@ -36,7 +36,7 @@ from judge_gym.store.tables.calls import (
     Call,
     GateChange,
 )
-from judge_gym.store.tables.decisions import REVIEW, SPENDING, Decision
+from judge_gym.store.tables.decisions import READING, REVIEW, SPENDING, Decision
 from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
 from judge_gym.store.tables.experiments import (
     Arm,
@@ -72,6 +72,7 @@ __all__ = [
     "MARK_STATUSES",
     "OPEN_BATCHES",
     "PROBE_STATUSES",
+    "READING",
     "RECOMMENDATIONS",
     "REVIEW",
     "SAMPLE_STATUSES",

@@ -1,4 +1,4 @@
-"""What people decide: costs that they approve, judges that they keep."""
+"""What people decide: costs and rubrics that they approve, judges that they keep."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped
 
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
 
-SPENDING, REVIEW = "spending", "review"
+SPENDING, REVIEW, READING = "spending", "review", "reading"
 DECISIONS = ("approve", "refuse", "keep", "reconsider")
 
 
@@ -19,7 +19,8 @@ class Decision(Base):
     id: Mapped[int] = new_id()
     kind: Mapped[str]
     subject: Mapped[str]
-    """The name of the sweep or of the review; of other studies the kind and the name."""
+    """The name of the sweep or of the review; of other studies the kind and the name; of a rubric
+    that was read its key."""
     judge_id: Mapped[int | None] = reference("judges.id", index=True)
     """The judge in use that a review is about."""
     decision: Mapped[str]
@@ -29,11 +30,11 @@ class Decision(Base):
     """What was shown to decide by."""
     created_at: Mapped[datetime] = created()
     __table_args__ = (
-        one_of("kind", (SPENDING, REVIEW)),
+        one_of("kind", (SPENDING, REVIEW, READING)),
         one_of("decision", DECISIONS),
         CheckConstraint("person <> ''", name="person_named"),
         CheckConstraint(
-            f"(kind = '{SPENDING}') = (decision IN ('approve', 'refuse'))", name="decision_of_kind"
+            f"(kind = '{REVIEW}') = (decision IN ('keep', 'reconsider'))", name="decision_of_kind"
         ),
         CheckConstraint(f"(kind = '{REVIEW}') = (judge_id IS NOT NULL)", name="judge_of_review"),
         Index("ix_decisions_subject", "subject"),

@@ -141,7 +141,7 @@ BLOCKS = [
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
         "Use name, description, utility_model, stand_ins, windows, families, concepts, "
         "rubric_draws, defaults, blocks, on_unsupported, swap, score_critic, draw, budget, "
-        "approve_over_usd, plan.",
+        "approve_over_usd, pause_after, plan.",
     ),
     (
         "blocks: [{}]\non_unsupported: ignore\n",
@@ -226,6 +226,16 @@ BLOCKS = [
         "blocks: [{rubric_draw: 1, rubric_per_sample: true}]\n",
         "sweep.yaml, line 6: blocks[0].rubric_draw is given with rubric_per_sample, which draws "
         "one for each replicate. Keep one of them.",
+    ),
+    (
+        "blocks: [{pause_after: w3-scoring}]\n",
+        "sweep.yaml, line 6: blocks[0].pause_after is 'w3-scoring'. Use w2-rubric: a person reads "
+        "the rubrics before they are applied.",
+    ),
+    (
+        "blocks: [{}]\npause_after: true\n",
+        "sweep.yaml, line 7: pause_after is true. Use w2-rubric: a person reads the rubrics before "
+        "they are applied.",
     ),
     (
         "blocks: [{wording: vanilla}]\n",
@@ -336,7 +346,7 @@ def test_an_unknown_key_suggests_the_one_meant_and_lists_all(
         "sweep.yaml, line 7: blocks[0].scale_sise is not a known key. Did you mean scale_size? "
         "Use tag, task_type, concept, persona,"
     )
-    assert message.endswith("wording, rubric_draw, rubric_per_sample.")
+    assert message.endswith("wording, rubric_draw, rubric_per_sample, pause_after.")
 
 
 def test_a_fault_in_a_rubric_file_is_told_at_both_places(
