@@ -68,21 +68,30 @@ def delimited_rows(
 
 
 def _reader(handle: TextIO, delimiter: str) -> Lines:
-    return _Spaced(handle) if delimiter == _SPACE else csv.reader(handle, delimiter=delimiter)
+    lines = _bounded(handle)
+    return _Spaced(lines) if delimiter == _SPACE else csv.reader(lines, delimiter=delimiter)
+
+
+def _bounded(handle: TextIO) -> Iterator[str]:
+    """Yield the lines of a file; raises `csv.Error` for one that memory may not hold."""
+    while line := handle.readline(MAX_ROW_CHARACTERS + 1):
+        if len(line) > MAX_ROW_CHARACTERS:
+            raise csv.Error(f"a line is longer than {MAX_ROW_CHARACTERS:,} characters")
+        yield line
 
 
 class _Spaced:
     """A reader of values with any white space between them, as `csv.reader` is one of others."""
 
-    def __init__(self, handle: TextIO) -> None:
-        self._handle, self.line_num = handle, 0
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.line_num = lines, 0
 
     def __iter__(self) -> Iterator[list[str]]:
         return self
 
     def __next__(self) -> list[str]:
         self.line_num += 1
-        line = next(self._handle)
+        line = next(self._lines)
         return [] if line.lstrip().startswith(_ASIDE) else line.split()
 
 

@@ -71,13 +71,18 @@ class Content:
         return others
 
 
-def read_json(file: Path) -> Any:
-    """Return the value of a JSON file; raises `DataFileError` naming file, line and fault."""
+def read_whole(file: Path) -> bytes:
+    """Return what a file holds; raises `DataFileError` for more than `MAX_ARRAY_BYTES`."""
     with opened(file) as handle:
         content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(f"{file} is longer than {MAX_ARRAY_BYTES:,} bytes.", "Split it.")
-    return parsed(str(file), content)
+    return content
+
+
+def read_json(file: Path) -> Any:
+    """Return the value of a JSON file; raises `DataFileError` naming file, line and fault."""
+    return parsed(str(file), read_whole(file))
 
 
 def parsed(where: str, content: bytes) -> Any:

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.rows import opened
-from judge_gym.recorded.content import Content
+from judge_gym.recorded.content import Content, read_whole
 from judge_gym.recorded.files import name_of
 from judge_gym.recorded.mapping import as_number
 
@@ -27,15 +26,15 @@ def read_qrels(file: Path) -> Content:
     """Return the grades of a file, in a column of its name; raises `DataFileError`."""
     content = Content()
     name = name_of(file)
-    with opened(file) as handle:
-        for number, line in enumerate(handle.read().decode("utf-8-sig").splitlines(), start=1):
-            fields = line.split()
-            if not fields or fields[0].startswith("#"):
-                continue
-            if len(fields) != _FIELDS:
-                raise DataFileError(f"{file} line {number}: {len(fields)} fields.", _SHAPE)
-            query, _, passage, grade = fields
-            if as_number(grade) is None:
-                raise DataFileError(f"{file} line {number}: {grade[:40]!r} is no grade.", _SHAPE)
-            content.add(f"line {number}", {"query": query, "passage": passage, name: grade})
+    lines = read_whole(file).decode("utf-8-sig").splitlines()
+    for number, line in enumerate(lines, start=1):
+        fields = line.split()
+        if not fields or fields[0].startswith("#"):
+            continue
+        if len(fields) != _FIELDS:
+            raise DataFileError(f"{file} line {number}: {len(fields)} fields.", _SHAPE)
+        query, _, passage, grade = fields
+        if as_number(grade) is None:
+            raise DataFileError(f"{file} line {number}: {grade[:40]!r} is no grade.", _SHAPE)
+        content.add(f"line {number}", {"query": query, "passage": passage, name: grade})
     return content

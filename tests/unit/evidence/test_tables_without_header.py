@@ -1,6 +1,8 @@
 """Tables without a line of names, and with other separators than commas."""
 
+import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -186,6 +188,23 @@ def test_a_key_that_fits_no_row_says_what_is_there(tmp_path, fields, said):
     named = {"item": "id", "annotator": "by.name", "label": "value.score"}
     with pytest.raises(JudgeGymError, match=said):
         read_labels(file, {**named, **fields})
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.txt.gz"])
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, name):
+    """300 MB without a line end pack into 300 kB: no more than the longest row is unpacked."""
+    file = tmp_path / name
+    with gzip.open(file, "wb") as packed:
+        packed.write(b"item judge\n")
+        for _ in range(30):
+            packed.write(b"x" * 10_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(JudgeGymError, match="a line is longer than 10,000,000 characters"):
+            list(read_rows(file))
+        assert tracemalloc.get_traced_memory()[1] < 150_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_rows_of_a_table_in_text_are_a_mistake(tmp_path):
