@@ -58,7 +58,7 @@ def delimited_rows(
             if columns and head and _are(head[0][1], columns):
                 del head[0]
             if not columns:
-                check_no_data(file, names, [cells for _, cells in head])
+                check_no_data(file, names, head)
             for line, cells in chain(head, table):
                 yield named_row(line, names, cells, numbers)
         except csv.Error as error:

@@ -40,9 +40,21 @@ _HOW_TO_NAME = (
 )
 
 
-def check_no_data(file: Path, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Raise `DataFileError` for a first line that is evidently a row of data."""
-    if why := _data_in(names, rows):
+def check_no_data(
+    file: Path, names: Sequence[str], table: Sequence[tuple[int, Sequence[str]]]
+) -> None:
+    """Raise `DataFileError` for a first line that is evidently a row of data, or is there again.
+
+    `table` has the lines below it, with their numbers.
+    """
+    for line, cells in table:
+        if len(names) > 1 and [*cells] == [*names]:
+            raise DataFileError(
+                f"{file} line {line}: the first line again.",
+                "If it has the names of the columns, remove this one. If it is data, "
+                f"{_HOW_TO_NAME}",
+            )
+    if why := _data_in(names, [cells for _, cells in table]):
         shown = ", ".join(map(repr, names[:_MOST_SHOWN]))
         raise DataFileError(
             f"{file} line 1: {shown} is a row of data, and no names of columns: {why}.",

@@ -117,7 +117,7 @@ def _rows(file: Path, sheet: Any, columns: Sequence[str]) -> Iterator[Row]:
     check_names(file, names)
     head = list(islice(table, LOOKED_AT))
     if not columns:
-        check_no_data(file, names, [list(map(_text, cells)) for _, cells in head])
+        check_no_data(file, names, [(line, list(map(_text, cells))) for line, cells in head])
     elif head and list(map(_text, head[0][1])) == names:
         del head[0]
     for line, cells in chain(head, table):

@@ -84,6 +84,14 @@ def test_a_first_line_of_data_is_an_error_that_says_how_to_name_columns(tmp_path
     assert "`columns: [item, judge, score]`" in refused.value.remedy
 
 
+def test_names_that_are_there_again_are_named_with_their_line(tmp_path):
+    """Two files that were put one after the other."""
+    file = written(tmp_path, "a.csv", ",", list(NAMES), *ROWS, list(NAMES), *ROWS)
+    with pytest.raises(JudgeGymError, match=r"line 5: the first line again") as refused:
+        list(read_rows(file))
+    assert "remove this one" in refused.value.remedy
+
+
 @pytest.mark.parametrize(
     "lines",
     [
