@@ -153,7 +153,7 @@ def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
 class _Reading:
     def __init__(self, file: Path, benchmark: Benchmark) -> None:
         self._file, self._benchmark = file, benchmark
-        self._line_of: dict[str, int] = {}
+        self._place_of: dict[str, str] = {}
 
     def item(self, row: Row) -> Item:
         if row.fault:
@@ -168,13 +168,13 @@ class _Reading:
     def _key(self, row: Row) -> str:
         parts = [self._filled(row, column) for column in self._benchmark.key]
         key = normal_line(" ".join(parts), 200)
-        first = self._line_of.setdefault(key, row.line)
-        if first != row.line:
+        first = self._place_of.setdefault(key, row.where)
+        if first != row.where:
             raise row.error(
-                self._file, f"{' and '.join(self._benchmark.key)} is {key!r}, as on line {first}",
+                self._file, f"{' and '.join(self._benchmark.key)} is {key!r}, as on {first}",
                 "Name the columns that together tell items apart under `key`.",
             )  # fmt: skip
-        if len(self._line_of) > MAX_ITEMS:
+        if len(self._place_of) > MAX_ITEMS:
             raise row.error(self._file, f"more than {MAX_ITEMS} items", "Split the file.")
         return key
 

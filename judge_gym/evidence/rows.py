@@ -268,17 +268,22 @@ def _keys_of(text: str) -> str:
 
 
 def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:
-    """Yield the entries of an array whose first one starts here; nothing after a fault."""
+    """Yield the entries of an array whose first one starts here; nothing after a fault.
+
+    An entry that does not begin a line is told from the others of the line by its number.
+    """
     decode = json.JSONDecoder().raw_decode
-    line, counted = 1, 0
+    line, counted, number = 1, 0, 0
     while text[start : start + 1] != "]":
-        line, counted = line + text.count("\n", counted, start), start
+        line, counted, number = line + text.count("\n", counted, start), start, number + 1
+        before = text[text.rfind("\n", 0, start) + 1 : start].strip()
+        place = f"entry {number}" if number > 1 and before else ""
         try:
             values, end = decode(text, start)
         except (ValueError, RecursionError) as error:
             yield Row(line, {}, f"{NOT_JSON}: {error}")
             return
-        yield _object_row(line, values, columns)
+        yield replace(_object_row(line, values, columns), place=place)
         separator = _SEPARATED.match(text, end)
         if separator is None:
             yield Row(line, {}, f"{NOT_JSON}: no comma or bracket after this entry")

@@ -121,8 +121,16 @@ def _known_number(record: Record, recorded: Recorded) -> float | None:
     return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
 
 
+UNLISTED = "value is"
+"""How the reason begins of a label that no stage has."""
+
+
 def left_label(record: Record, recorded: Recorded, column: str) -> str:
-    """Return why a label of a person does not count, by the entry of a list it stands in."""
+    """Return why a label of a person does not count; "" where it does.
+
+    By the entry of a list it stands in; or since no stage has it and the mapping leaves such out,
+    which it never does with the column of known answers.
+    """
     entries = record.entries(column)
     for key, chosen in recorded.item.only.items() if entries else ():
         written = [as_text(entry.get(key)) for entry in entries if key in entry]
@@ -132,7 +140,10 @@ def left_label(record: Record, recorded: Recorded, column: str) -> str:
         for key, left in WITHDRAWN.items():
             if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
                 return f"{key} is {as_text(entry[key])}"
-    return ""
+    if column in ("", recorded.item.truth) or recorded.unlisted != "unreadable":
+        return ""
+    value = record.verdict(column)
+    return f"{UNLISTED} {value[:40]!r}" if value and recorded.label(value) is None else ""
 
 
 def _longest(record: Record, texts: Mapping[str, int]) -> int | None:

@@ -170,7 +170,8 @@ class Recorded(Columns):
     """Value of such a column → stage, stages, or abstained; stages as they were shown. Values are
     matched as those of `truths`. An empty value is an answer that could not be read."""
     unlisted: Literal["refused", "unreadable"] = added("refused")
-    """What a decision that is none of these is: an error, or an answer that could not be read."""
+    """What a decision that is none of these is: an error, or an answer that could not be read; and
+    a label of a person that no stage has: an error, or left out."""
     answers: tuple[VerdictColumn, ...] = ()
     """Columns of raw answers. They end in a verdict line and are parsed like a model's, unless
     `answer_forms` says how a verdict is written."""

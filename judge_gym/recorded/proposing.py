@@ -79,7 +79,7 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
     elsewhere = {one for one in table.values if words_of(one) & _NOT_VERDICTS}
     found, values = table.verdicts(elsewhere)
     left = dict(_not_judges(table, found))
-    people = [one for one in found if _is_person(one)]
+    people = [one for one in found if names_a_person(one)]
     judges = [one for one in found if one not in people and one not in left]
     if not judges or len(judges) + len(people) < 2:
         raise _unproposed("no two columns of judges hold the same few verdicts")
@@ -132,7 +132,8 @@ def _doubled(files: RecordedFiles) -> str:
     return ""
 
 
-def _is_person(column: str) -> bool:
+def names_a_person(column: str) -> bool:
+    """Whether a column's name is one that columns of people's labels have."""
     words = words_of(column)
     return bool(words & _PEOPLE) and not words & _MODELS
 
@@ -141,7 +142,7 @@ def _not_judges(table: Table, found: Sequence[str]) -> Iterator[tuple[str, str]]
     """Yield the columns of verdicts that may be something else than a judge's, and why."""
     for column in found:
         words = words_of(column)
-        if _is_person(column):
+        if names_a_person(column):
             continue
         if words & _KNOWN and not words & _MODELS:
             yield column, "may be the known answer: write item.truth if it is, verdicts if a judge"
@@ -174,7 +175,8 @@ def _strays(table: Table, strays: Mapping[str, Sequence[str]]) -> Iterator[Colum
             counts = table.distinct(column)
             shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:_FEW])
             more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
-            why = f"{shown}{more}: none of these verdicts; decisions in the mapping can name it"
+            key = "truths" if names_a_person(column) else "decisions"
+            why = f"{shown}{more}: none of these verdicts; {key} in the mapping can name it"
             yield ColumnRole(column, "unreadable in part", why)
 
 

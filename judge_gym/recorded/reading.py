@@ -89,7 +89,7 @@ class _Reading:
             {column for name in recorded.item.reads for column in (name, root_of(name))}
         )
         self._described_by: dict[tuple[object, ...], RecordedItem] = {}
-        self._copies: dict[tuple[str, ...], tuple[Path, int]] = {}
+        self._copies: dict[tuple[str, ...], tuple[Path, str]] = {}
 
     def chooses(self, record: Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
@@ -153,9 +153,9 @@ class _Reading:
             return
         row = record.row
         known = (sha256(row.values), *(record.parts.values() if self._recorded.reads_names else ()))
-        first, line = self._copies.setdefault(known, (record.file, row.line))
-        if (first, line) != (record.file, row.line):
-            where = f"line {line}" if first == record.file else f"{first} line {line}"
+        first, place = self._copies.setdefault(known, (record.file, row.where))
+        if (first, place) != (record.file, row.where):
+            where = place if first == record.file else f"{first} {place}"
             raise record.refused(
                 f"the row is a copy of {where}",
                 "Remove it; or, if equal rows are repeated judgements, give the mapping "

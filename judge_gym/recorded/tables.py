@@ -7,6 +7,7 @@ from functools import cache
 from itertools import combinations
 
 from judge_gym.alike import folded
+from judge_gym.counting import counted
 from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
 from judge_gym.recorded.derived_stages import MOST
@@ -115,12 +116,18 @@ class Table:
         return ()
 
     def doubled(self, usual: Collection[str]) -> str:
-        """Return which value of a `usual` key column stands in several rows; "" where none does."""
+        """Return what is there twice: a value of a `usual` key column, or whole rows; else ""."""
         for column in self.values:
             if folded(column) in usual:
                 [(value, times)] = Counter(self.values[column]).most_common(1)
                 if times > 1:
                     return f"{column} has {value!r} in {times} rows"
+        counts = Counter(zip(*self.values.values(), strict=True))
+        if copies := [row for row, count in counts.items() if count > 1]:
+            beginning = next((value for value in copies[0] if value), "")
+            count = sum(counts[row] - 1 for row in copies)
+            verb = "repeats" if count == 1 else "repeat"
+            return f"{counted(count, 'row')} {verb} another, such as that of {beginning!r}"
         return ""
 
     def named(self, names: Sequence[str], without: Collection[str], *, repeated: bool) -> str:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
@@ -67,7 +68,7 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     ]
     if not names:
         return None
-    names.sort(key=lambda name: (ranked[name][_INVERTED].estimate or 0.0, name))
+    names.sort(key=lambda name: (*_merit(ranked[name]), name))
     ordered = {name: _ordered(systems[name]) for name in names}
     best = {name: ranked[name] for name in names}
     found = replace(_ranking_table(data, best, ordered), notes=tuple(_said(rows, best, ordered)))
@@ -76,6 +77,17 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
     )
     return Audit(table, (found,), _plot(ordered, ranked))
+
+
+def _merit(of: Ranked) -> tuple[float, float]:
+    """Return what judges are ordered by: expected inversions as shown, then agreement."""
+    agreement = next(_estimated(of, _AGREEMENT["agreement"]), None)
+    inverted = round(of[_INVERTED].estimate or 0.0)
+    return inverted, -(agreement.estimate or 0.0) if agreement else 0.0
+
+
+def _estimated(of: Ranked, metrics: Sequence[str]) -> Iterator[ResultRow]:
+    return (of[name] for name in metrics if name in of and of[name].estimate is not None)
 
 
 def ranks(of: Ranked) -> str:
@@ -118,7 +130,9 @@ def _said(
         )
     yield from _favours(ranked)
     name, of = next(iter(ranked.items()))
-    if (forecast := of.get("pairs_decided_next")) and forecast.estimate is not None:
+    forecast, decided = of.get("pairs_decided_next"), of[_DECIDED]
+    now = (decided.estimate or 0.0) * decided.n
+    if forecast is not None and forecast.estimate is not None and forecast.estimate > now:
         counts = {
             system: round(row.estimate or 0.0)
             for system, metrics in systems[name].items()
@@ -169,10 +183,10 @@ def _ranking_table(
             for name, cells in figures.items()
         ),
         methods=(
-            "Fewest expected inversions first. Decided: the order by people is shown; at most 5% "
-            "of rankings have a wrong one. Inverted: the judge's own means say the opposite of "
-            "people. One correction for all systems needs equal error rates: p at least 0.05, "
-            f"power {POWER:g} to find rates "
+            "Fewest expected inversions first, then agreement. Decided: the order by people is "
+            "shown; at most 5% of rankings have a wrong one. Inverted: the judge's own means say "
+            "the opposite of people. One correction for all systems needs equal error rates: p at "
+            f"least 0.05, power {POWER:g} to find rates "
             f"{APART:g} apart.",
         ),
         imported=True,
@@ -191,10 +205,8 @@ def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
     if "ranking_tau" in of:
         yield "τ", figure(of["ranking_tau"], 2)
     for heading, metrics in _AGREEMENT.items():
-        for row in (of[metric] for metric in metrics if metric in of):
-            if row.estimate is not None:
-                yield heading, figure(row, 2)
-                break
+        for row in islice(_estimated(of, metrics), 1):
+            yield heading, figure(row, 2)
     yield "one correction?", _one_correction(of.get("one_correction"))
 
 

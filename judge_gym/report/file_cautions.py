@@ -10,7 +10,9 @@ from judge_gym.counting import counted, first_of
 from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
 from judge_gym.recorded.content import Left
+from judge_gym.recorded.items import UNLISTED
 from judge_gym.recorded.judged import Unread
+from judge_gym.recorded.proposing import names_a_person
 from judge_gym.recorded.reported import Apart
 
 LONGEST_ANSWER = 98
@@ -70,6 +72,11 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
     if unread.columns:
         names = first_of(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."
+        if people := [column for column in unread.columns if names_a_person(column)]:
+            yield (
+                f"If {people[0]} holds labels of a person, give them with --truth {people[0]}, or "
+                "with item.people in the mapping."
+            )
 
 
 def _entries_left_out(unread: Unread) -> Iterator[str]:
@@ -81,8 +88,12 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
     for why, labels in unread.not_counted.items():
         yield (
             f"{counted(len(labels), 'label')} of people left out, whose {why}: "
-            f"{first_of(list(labels), _FEW_PLACES)}. `item: {{only: ...}}` of the mapping says "
-            "which count."
+            f"{first_of(list(labels), _FEW_PLACES)}. "
+            + (
+                "`truths` of the mapping may give it a stage."
+                if why.startswith(UNLISTED)
+                else "`item: {only: ...}` of the mapping says which count."
+            )
         )
 
 

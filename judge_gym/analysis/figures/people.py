@@ -281,8 +281,8 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
 def _with_majority(
     group: Group, number: int, people: Verdicts, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
-    """Yield a judge's agreement with the most frequent label; nothing of two people, or sets."""
-    several = (people.sizes() > 0).sum(axis=0) > 2
+    """Yield a judge's agreement with the most frequent label; nothing of one person, or sets."""
+    several = (people.sizes() > 0).sum(axis=0) > 1
     if group.is_subset or not several.any() or np.bitwise_count(people.stages).max(initial=0) > 1:
         return
     most = known_stages(people, by_vote=True)
