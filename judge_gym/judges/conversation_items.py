@@ -122,13 +122,20 @@ class ConversationItems:
         """Return the column of a row's messages and what is in it; None for another row."""
         if self.column:
             return self.column, row.value(file, self.column)
-        has_text = "text" in self._named or any(
+        text_named = "text" in self._named
+        has_text = any(
             name.strip().lower() == "text" and value not in (None, "")
             for name, value in row.values.items()
         )
         for name, value in row.values.items():
-            if name.strip().lower() == MESSAGES and not has_text:
-                return name, value
+            if name.strip().lower() == MESSAGES and not text_named:
+                if has_text and value:
+                    raise row.error(
+                        file, f"text and {name} are both there",
+                        "Name the one to judge: text=text or messages=messages.",
+                    )  # fmt: skip
+                if not has_text:
+                    return name, value
         if self.unit == "turn":
             raise row.error(
                 file, "there is no column 'messages', and unit is turn",

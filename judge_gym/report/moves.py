@@ -104,7 +104,10 @@ def _moved(row: ResultRow) -> str:
 def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
     """Return the effects of changed axes among these figures."""
     effects = [
-        row for row in rows if row.metric == _VERDICT or (row.metric in BESIDE and stands(row))
+        row
+        for row in rows
+        if "axis" in row.scope  # without a changed axis one row says that there is none
+        and (row.metric == _VERDICT or (row.metric in BESIDE and stands(row)))
     ]
     ordered = sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
     return MovedSettings(ordered, list(_within(rows, ordered)))
@@ -116,7 +119,7 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
     A mean over few judges that move by unlike amounts has a wide interval, though each moves.
     """
     shown = {(_label(row), row.metric) for row in pooled if stands(row)}
-    over_judges = {row.scope.get("axis") for row in pooled}
+    over_judges = {row.scope["axis"] for row in pooled}
     found = []
     for (label, metric), of in _contrasts(rows).items():
         axis = str(of[0].scope["axis"])
@@ -146,5 +149,8 @@ def _contrasts(rows: Iterable[ResultRow]) -> dict[tuple[str, str], list[ResultRo
     return found
 
 
-def _span(rows: Iterable[ResultRow]) -> str:
+def _span(rows: Sequence[ResultRow]) -> str:
+    """Return the figure of one row with its interval, of several the range."""
+    if len(rows) == 1:
+        return figure(rows[0])
     return span([row.estimate for row in rows if row.estimate is not None])

@@ -121,6 +121,16 @@ def test_messages_stand_in_a_named_column_or_path(tmp_path):
     assert conversation_in(item.text) == PARTS
 
 
+def test_of_a_text_and_messages_the_one_to_judge_is_named(tmp_path):
+    file = chats(tmp_path, {"id": "s1", "messages": SESSION, "text": "a title"})
+    with pytest.raises(JudgeGymError, match="line 1: text and messages are both there"):
+        read_item_file(file)
+    (item,) = read_item_file(file, {"messages": "messages"}).items
+    assert conversation_in(item.text) == PARTS
+    (item,) = read_item_file(file, {"text": "text"}).items
+    assert item.text == "a title"
+
+
 @pytest.mark.parametrize(
     ("messages", "said"),
     [

@@ -45,13 +45,13 @@ def test_a_change_of_which_no_mean_is_estimated_is_said(make_row) -> None:
     [said] = cells([row])
     assert said == (
         "bundles: random, 5 → similar, 5, share between the ends",
-        "-0.26",
+        "-0.26 [-0.40, -0.10]",
         "moved in 1 of 1 judge",
     )
 
 
 def test_an_axis_that_moves_nobody_is_said_once(make_row) -> None:
     rows = [contrast(make_row, "a", 0.1, 0.2, metric=""), contrast(make_row, "a", 0.3, 0.2)]
-    assert cells(rows) == [("abstain: off → on", "0.10", "no move shown in 1 judge")]
+    assert cells(rows) == [("abstain: off → on", "0.10 [0.05, 0.15]", "no move shown in 1 judge")]
     pooled = make_row("axis_effect", 0.1, (-0.1, 0.3), scope=ABSTAIN)
     assert len(cells([pooled, *rows])) == 1
