@@ -109,16 +109,19 @@ class Value:
 
 @dataclass(frozen=True)
 class Specification:
-    """The figure under one choice, and whether what is claimed of it holds.
-
-    `sure` says whether the interval leaves no doubt, where the claim is about a number.
-    """
+    """The figure under one choice, and whether what is claimed of it holds."""
 
     choice: str
     row: ResultRow
     limit: float
     holds: bool
-    sure: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it does not hold, and the interval leaves that open."""
+        lower, upper = self.row.lower, self.row.upper
+        inside = lower is not None and upper is not None and lower <= self.limit <= upper
+        return not self.holds and inside
 
 
 @dataclass(frozen=True)
@@ -322,20 +325,20 @@ class _Matched:
         given, value = self.figure, row.estimate or 0.0
         lower, upper = row.lower, row.upper
         if given.above is not None:
-            sure = lower is not None and lower > given.above
-            return Specification(choice, row, given.above, value > given.above, sure)
+            least = value if lower is None else lower
+            return Specification(choice, row, given.above, least > given.above)
         if given.below is not None:
-            sure = upper is not None and upper < given.below
-            return Specification(choice, row, given.below, value < given.below, sure)
+            most = value if upper is None else upper
+            return Specification(choice, row, given.below, most < given.below)
         if given.not_above is not None:
             limit = given.not_above
-            open_ = value <= limit or (lower is not None and lower <= limit)
-            return Specification(choice, row, limit, open_, upper is not None and upper <= limit)
+            least = value if lower is None else lower
+            return Specification(choice, row, limit, least <= limit)
         other = given.more_than or given.less_than
         assert other is not None
         limit = self._other(other, row, reading)
         more = value > limit if given.more_than else value < limit
-        return Specification(choice, row, limit, more, sure=False)
+        return Specification(choice, row, limit, more)
 
     def _other(self, other: OtherFigure, row: ResultRow, reading: str) -> float:
         """Return the value of the figure to compare with, of the same choice otherwise."""

@@ -46,9 +46,9 @@ class ClaimedFigure(Frozen):
     values: dict[str, float] = Field(default_factory=dict)
     """Value of `by` → the published value."""
     above: float | None = None
-    """The claim holds where the figure is above this."""
+    """The claim holds where the figure is above this with its whole interval, if it has one."""
     below: float | None = None
-    """The claim holds where the figure is below this."""
+    """The claim holds where the figure is below this with its whole interval, if it has one."""
     not_above: float | None = None
     """The claim holds where the figure is not shown to be above this by its interval."""
     more_than: OtherFigure | None = None

@@ -256,7 +256,7 @@ def specification_table(found: Found) -> Table:
                 _named(one), one.row.metric,
                 ranged(one.row.estimate, one.row.lower, one.row.upper, _MOST_PLACES),
                 number(one.limit, _MOST_PLACES),
-                "yes" if one.holds else "no",
+                "yes" if one.holds else "open" if one.is_open else "no",
                 one.row.method,
             )
         )
@@ -391,7 +391,7 @@ def as_json(studies: Sequence[StudyShown]) -> list[dict[str, Any]]:
                     "upper": spec.row.upper,
                     "compared_with": spec.limit,
                     "holds": spec.holds,
-                    "sure": spec.sure,
+                    "open": spec.is_open,
                 }
                 for spec in one.specifications
             ],

@@ -17,7 +17,7 @@ from pydantic import SecretStr
 
 from judge_gym.panel import Panel, PanelDocument, PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
-from judge_gym.panel.serving import Limits, serving
+from judge_gym.panel.serving import ServerLimits, serving
 from judge_gym.report.panel import panel_page
 from judge_gym.runtime import Runtime
 from judge_gym.shipped import DEPLOYMENTS
@@ -114,7 +114,7 @@ async def served(
         misbehaving(step) as provider,
         runtime_at(database, provider.base_url) as runtime,
         aiohttp.ClientSession() as session,
-        serving(runtime, asked, page=page, token=secret, limits=Limits(**limits)) as url,
+        serving(runtime, asked, page=page, token=secret, limits=ServerLimits(**limits)) as url,
     ):
         yield Served(url, provider, runtime, session)
 
