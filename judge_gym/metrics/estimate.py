@@ -261,6 +261,8 @@ class RemarkKind(StrEnum):
     """`number` pairs are left out, because their differences do not vary."""
     PEOPLE_LEFT_OUT = "people left out"
     """`number` people are left out, because they labelled fewer than `advised` items."""
+    FEW_PEOPLE = "few people"
+    """`number` people, where `advised` are advised."""
     RANDOM_LABELS = "random labels"
     """The figure needs labels of a random part of the items."""
     JUDGES_LEFT_OUT = "judges left out"

@@ -37,6 +37,8 @@ MIN_ITEMS = 30
 """Fewest items of a person who is compared with a judge (Calderon et al. 2025)."""
 MIN_PEOPLE = 2
 """Fewest people of an item."""
+ADVISED_PEOPLE = 3
+"""People of a data set from which a share of them says something (Calderon et al. 2025)."""
 FALSE_DISCOVERIES = 0.05
 PASSES = 0.5
 """Least winning rate with which a judge may stand in for people."""
@@ -191,6 +193,9 @@ def alternative_annotator(
     lead = _over_people("alt_test_lead", "share", leads, taken, n, rng, SIGNED_UNIT)
     if left_out := len(counts) - len(kept):
         remark = Remark(RemarkKind.PEOPLE_LEFT_OUT, left_out, min_items)
+        rate, advantage, lead = (remarked(one, remark) for one in (rate, advantage, lead))
+    if len(kept) < ADVISED_PEOPLE:
+        remark = Remark(RemarkKind.FEW_PEOPLE, len(kept), ADVISED_PEOPLE)
         rate, advantage, lead = (remarked(one, remark) for one in (rate, advantage, lead))
     return AlternativeAnnotator(rate, advantage, lead, tests)
 

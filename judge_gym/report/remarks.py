@@ -44,6 +44,9 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         f"{_number(remark)} {'person' if remark.number == 1 else 'people'} with fewer than "
         f"{_advised(remark)} items left out"
     ),
+    RemarkKind.FEW_PEOPLE: lambda remark: (
+        f"{_number(remark)} people, where {_advised(remark)} are advised"
+    ),
     RemarkKind.RANDOM_LABELS: lambda remark: "holds if a random part of the items was labelled",
     RemarkKind.JUDGES_LEFT_OUT: lambda remark: (
         f"without a verdict and left out: {', '.join(remark.names)}"

@@ -123,8 +123,10 @@ def test_people_with_few_items_are_left_out_and_their_labels_count(rng):
     people = people_of([[0] * 40, [1] * 40, [0] * 10 + [None] * 30])
     found = alternative_annotator(people, judge_of([0] * 40), same(2), 0.1, rng)
     assert [test.person for test in found.people] == [0, 1]
-    (remark,) = found.winning_rate.remarks
-    assert (remark.kind, remark.number) == (RemarkKind.PEOPLE_LEFT_OUT, 1)
+    left_out, few = found.winning_rate.remarks
+    assert (left_out.kind, left_out.number) == (RemarkKind.PEOPLE_LEFT_OUT, 1)
+    # Two are left, and a share of two people is 0, a half or 1.
+    assert (few.kind, few.number, few.advised) == (RemarkKind.FEW_PEOPLE, 2, 3)
     # person 1 agrees with nobody, and on 10 items the judge agrees with person 2 and 0
     assert found.people[1].advantage == 1
     few = alternative_annotator(people, judge_of([0] * 40), same(2), 0.1, rng, min_items=50)
