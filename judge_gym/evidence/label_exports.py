@@ -4,10 +4,10 @@ A row is a label, with what its tool says of it and the columns `item`, `annotat
 `question`, `time` and `note`. Nothing is guessed: without an item that the user named, a row has
 no `item`, and labels of several questions are refused until one is chosen.
 
-Formats as written by Label Studio 1.x (JSON and JSON-MIN; `completions` before 1.0), Argilla 1.29
-and 2.x (records, and datasets with a column for each question), Langfuse 2 and 3 (scores of the
-API, of an export from a table and of blob storage), and Phoenix 4 to 12 (annotations of the API and
-of its data frames).
+Forms that are told apart: Label Studio's JSON, JSON-MIN and CSV (`completions` in its old files),
+Argilla's records, and data sets with a column for each question, Langfuse's scores (of the API, of
+a table and of blob storage), and Phoenix's annotations (of the API and of data frames). An export
+of another form is read as a plain table, by a mapping.
 """
 
 import json
