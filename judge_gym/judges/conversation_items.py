@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.row import Row
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
@@ -168,9 +169,9 @@ class ConversationItems:
         parts = []
         if self.sessions:
             parts.append(
-                f" Each of {len(self.sessions):,} messages of the assistant in "
-                f"{len(set(self.sessions.values())):,} sessions is an item, with what is before it"
-                + (f" (at most {self.window} messages)." if self.window else ".")
+                f" {counted(len(self.sessions), 'message')} of the assistant in "
+                f"{counted(len(set(self.sessions.values())), 'session')} are items, each with what "
+                "is before it" + (f" (at most {self.window} messages)." if self.window else ".")
             )
         if self.cut:
             parts.append(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import REPOSITORY, CommandLine
-from support.documents import shell_commands, shell_lines, snippets
+from support.documents import blocks, shell_commands, shell_lines, snippets
 from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
@@ -68,6 +68,8 @@ def command(
     (folder / "corpora").symlink_to(folder / "deployments" / "sweeps" / "corpora")
     shutil.copytree(REPOSITORY / "tests" / "support" / "foreign" / "made", folder / "logs")
     shutil.copy(folder / "my-sweeps" / "quick.yaml", folder / "my-sweep.yaml")
+    session, *_ = blocks("docs/how-to/conversations.md", "json")
+    (folder / "chats.jsonl").write_text(json.dumps(json.loads(session)))
     with temporary_database(postgres_server, migrated_template) as url:
         environment = {
             "JUDGE_GYM_DATABASE_URL": url,
