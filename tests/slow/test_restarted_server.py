@@ -69,10 +69,13 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
         assert samples(own_database) == JUDGEMENTS
         assert Simulator(url).answered() == JUDGEMENTS
         in_memory = server.server.environment[LEASES_VARIABLE] == LEASES_IN_MEMORY
-        assert (slots(api) > 0) == in_memory
+        # Slots that the restart lost: a task of the run that waited for them has freed them, or
+        # they are left for the next run.
+        left = slots(api)
+        assert in_memory or not left
         said = command("doctor").output
         assert ("a restart loses the slots" in said) == in_memory
-        assert ("slots of tag:provider:away" in said) == in_memory
+        assert ("slots of tag:provider:away" in said) == (left > 0)
         # The next run needs both slots.
         again = file.read_text().replace("replicates: 60", "replicates: 62")
         file.write_text(again)
