@@ -348,7 +348,8 @@ def _counts_without_value(field: FieldInfo) -> bool:
 
 def read_field(model: type[BaseModel], name: str, node: Node) -> Any:
     """Read a node as the value of one field of `model`."""
-    annotation = model.model_fields[name].annotation
+    field = model.model_fields[name]
+    annotation = field.annotation
     if node.value is None and type(None) in get_args(annotation):
         return None
     if isinstance(node.value, tuple) and get_origin(annotation) is tuple:
@@ -357,7 +358,7 @@ def read_field(model: type[BaseModel], name: str, node: Node) -> Any:
             return tuple(read_model(entry_models[0], entry) for entry in node.value)
         return _read_value(model, name, node)
     inner = models_of(annotation)
-    if inner and (isinstance(node.value, Mapping) or not _takes_more_than_models(model, name)):
+    if inner and (isinstance(node.value, Mapping) or not _takes_more_than_models(field)):
         return read_model(_of_kind(inner, node), node)
     return _read_value(model, name, node)
 
@@ -386,9 +387,8 @@ def missing(place: Place, name: str, legal: str) -> ConfigError:
     return below.problem("is missing", f"Give {legal}.")
 
 
-def _takes_more_than_models(model: type[BaseModel], name: str) -> bool:
+def _takes_more_than_models(field: FieldInfo) -> bool:
     """Whether the field takes words too: in a union, or those of a validator of its own."""
-    field = model.model_fields[name]
     if any(isinstance(some, BeforeValidator) for some in field.metadata):
         return True
     annotation = field.annotation

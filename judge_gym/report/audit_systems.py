@@ -3,11 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, figure, number
 from judge_gym.metrics.estimate import LEVEL
 from judge_gym.metrics.system_ranking import APART, MIN_LABELS, POWER, OneCorrection
@@ -71,7 +70,7 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     names.sort(key=lambda name: (*_merit(ranked[name]), name))
     ordered = {name: _ordered(systems[name]) for name in names}
     best = {name: ranked[name] for name in names}
-    found = replace(_ranking_table(data, best, ordered), notes=tuple(_said(rows, best, ordered)))
+    found = replace(_ranking_table(data, best), notes=tuple(_said(rows, best, ordered)))
     table = replace(
         _system_table(ordered),
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
@@ -81,13 +80,15 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
 
 def _merit(of: Ranked) -> tuple[float, float]:
     """Return what judges are ordered by: expected inversions as shown, then agreement."""
-    agreement = next(_estimated(of, _AGREEMENT["agreement"]), None)
+    agreement = _first(of, _AGREEMENT["agreement"])
     inverted = round(of[_INVERTED].estimate or 0.0)
     return inverted, -(agreement.estimate or 0.0) if agreement else 0.0
 
 
-def _estimated(of: Ranked, metrics: Sequence[str]) -> Iterator[ResultRow]:
-    return (of[name] for name in metrics if name in of and of[name].estimate is not None)
+def _first(of: Ranked, metrics: Sequence[str]) -> ResultRow | None:
+    """Return the first of some metrics that is estimated."""
+    rows = (of[name] for name in metrics if name in of)
+    return next((row for row in rows if row.estimate is not None), None)
 
 
 def ranks(of: Ranked) -> str:
@@ -113,8 +114,7 @@ def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
     short = [f"{count} of {system}" for system, count in counts.items() if count]
     return (
         f"Systems are not ranked: each of two needs {MIN_LABELS} items that people or known "
-        f"answers label. Missing: {', '.join(short[:_MOST_NAMED])}"
-        f"{' and more' if len(short) > _MOST_NAMED else ''}."
+        f"answers label. Missing: {first_of(short, _MOST_NAMED)}."
     )
 
 
@@ -131,8 +131,7 @@ def _said(
     yield from _favours(ranked)
     name, of = next(iter(ranked.items()))
     forecast, decided = of.get("pairs_decided_next"), of[_DECIDED]
-    now = (decided.estimate or 0.0) * decided.n
-    if forecast is not None and forecast.estimate is not None and forecast.estimate > now:
+    if forecast and forecast.estimate is not None and forecast.estimate > _pairs(decided):
         counts = {
             system: round(row.estimate or 0.0)
             for system, metrics in systems[name].items()
@@ -167,9 +166,7 @@ def _favours(ranked: Mapping[str, Ranked]) -> Iterator[str]:
                 )
 
 
-def _ranking_table(
-    data: SweepData, ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
-) -> Table:
+def _ranking_table(data: SweepData, ranked: Mapping[str, Ranked]) -> Table:
     figures = {name: dict(_cells_of_ranking(of)) for name, of in ranked.items()}
     headings = list(dict.fromkeys(heading for cells in figures.values() for heading in cells))
     best, of = next(iter(ranked.items()))
@@ -205,13 +202,17 @@ def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
     if "ranking_tau" in of:
         yield "τ", figure(of["ranking_tau"], 2)
     for heading, metrics in _AGREEMENT.items():
-        for row in islice(_estimated(of, metrics), 1):
+        if row := _first(of, metrics):
             yield heading, figure(row, 2)
     yield "one correction?", _one_correction(of.get("one_correction"))
 
 
 def _decided(row: ResultRow) -> str:
-    return f"{round((row.estimate or 0.0) * row.n)} of {row.n}"
+    return f"{_pairs(row)} of {row.n}"
+
+
+def _pairs(decided: ResultRow) -> int:
+    return round((decided.estimate or 0.0) * decided.n)
 
 
 def _one_correction(row: ResultRow | None) -> str:

@@ -114,46 +114,49 @@ class TerminalTable:
             yield Text(f"{table.title}{mark}", style="bold")
         if table.explanation:
             yield Text(table.explanation, style="dim")
-        room = options.max_width - (GAP if any(row.heading for row in table.rows) else 0)
-        for number, chosen in enumerate(self._side_by_side(room)):
+        for number, part in enumerate(self._side_by_side(options.max_width)):
             if number:
                 yield Text("")
-            yield from self._rows(self._widths(room, chosen), chosen)
+            yield from replace(self, table=part)._rows(options.max_width)
         for note in table.notes:
             yield Text(f"  {note}", style="dim")
         yield Text("")
 
-    def _rows(self, widths: Sequence[int], chosen: Sequence[int]) -> "RenderResult":
-        """Yield the headings of these columns, and all rows below their headings."""
+    def _rows(self, most: int) -> "RenderResult":
+        """Yield the headings of the columns, and all rows below their headings."""
         from rich.text import Text
 
-        indent = GAP if any(row.heading for row in self.table.rows) else 0
-        yield self._grid(widths, chosen, [self.table.columns], indent, style="underline")
+        indent = self._indent
+        widths = self._widths(most - indent)
+        yield self._grid(widths, [self.table.columns], indent, style="underline")
         for heading, rows in self.table.sections():
             if heading:
                 yield Text(heading, style="italic")
             if cells := [row.cells for row in rows if row.cells]:
-                yield self._grid(widths, chosen, cells, indent)
+                yield self._grid(widths, cells, indent)
 
-    def _side_by_side(self, room: int) -> list[list[int]]:
-        """Return which columns stand beside each other: all, or parts that each begin with words.
+    @property
+    def _indent(self) -> int:
+        return GAP if any(row.heading for row in self.table.rows) else 0
+
+    def _side_by_side(self, most: int) -> Iterator[Table]:
+        """Yield the table, or parts of it that each begin with the columns of words.
 
         Numbers that do not fit unbroken beside names come below, so that names keep their room.
         """
         words = list(range(self.table.words))
-        parts = [words[:]]
-        taken = start = sum(min(self._longest_word(place), LONGEST_NAME) + GAP for place in words)
+        start = sum(min(self._longest_word(place), LONGEST_NAME) + GAP for place in words)
+        chosen, taken = words, start
         for place in range(len(words), len(self.table.columns)):
             width = self._longest_word(place) + GAP
-            if taken + width > room + GAP and len(parts[-1]) > len(words):
-                parts.append(words[:])
-                taken = start
-            parts[-1].append(place)
-            taken += width
-        return parts
+            if taken + width > most - self._indent + GAP and chosen != words:
+                yield with_columns(self.table, chosen)
+                chosen, taken = words, start
+            chosen, taken = [*chosen, place], taken + width
+        yield with_columns(self.table, chosen)
 
-    def _widths(self, room: int, chosen: Sequence[int]) -> list[int]:
-        """Return the width of each of these columns.
+    def _widths(self, room: int) -> list[int]:
+        """Return the width of each column.
 
         Where room is missing, columns of words wrap between words first, then headings of numbers
         do, and only then names break.
@@ -164,14 +167,14 @@ class TerminalTable:
         widths = [
             max(
                 [
-                    cell_len(table.columns[place]),
+                    cell_len(heading),
                     *(cell_len(row.cells[place]) for row in table.rows if row.cells),
                 ]
             )
-            for place in chosen
+            for place, heading in enumerate(table.columns)
         ]
         words = [place for place in range(table.words) if table.columns[place] not in self.unbroken]
-        longest = [self._longest_word(place) for place in chosen]
+        longest = [self._longest_word(place) for place in range(len(widths))]
         for places, floors in (
             (words, [min(word, LONGEST_NAME) for word in longest]),
             (range(table.words, len(widths)), longest),
@@ -193,12 +196,7 @@ class TerminalTable:
         return max(map(cell_len, parts), default=0)
 
     def _grid(
-        self,
-        widths: Sequence[int],
-        chosen: Sequence[int],
-        rows: Iterable[Sequence[str]],
-        indent: int,
-        style: str = "",
+        self, widths: Sequence[int], rows: Iterable[Sequence[str]], indent: int, style: str = ""
     ) -> "Padding":
         """Return rows as columns of these widths, so that the parts of a table stand aligned."""
         from rich.padding import Padding
@@ -206,13 +204,13 @@ class TerminalTable:
         from rich.text import Text
 
         grid = Grid(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
-        for place, width in zip(chosen, widths, strict=True):
+        for place, width in enumerate(widths):
             side: Literal["left", "right"] = "left" if place < self.table.words else "right"
             grid.add_column(justify=side, width=width, overflow="fold")
         for cells in rows:
             grid.add_row(
-                *(Text(self._hung(cells[place], place, width), style=style)
-                  for place, width in zip(chosen, widths, strict=True))
+                *(Text(self._hung(cell, place, widths[place]), style=style)
+                  for place, cell in enumerate(cells))
             )  # fmt: skip
         return Padding(grid, (0, 0, 0, indent), expand=False)
 
@@ -239,25 +237,27 @@ def without_empty(table: Table) -> Table:
     if empty:
         note = f"{counted(empty, 'row')} without a figure {'is' if empty == 1 else 'are'} left out."
         table = replace(table, rows=kept, notes=(*table.notes, note))
-    return _without_empty_columns(table)
-
-
-def _without_empty_columns(table: Table) -> Table:
     filled = [
         place
         for place in range(len(table.columns))
         if place < table.words
-        or any(row.cells[place] not in ("", ABSENT) for row in table.rows if row.cells)
+        or any(row.cells[place] not in ("", ABSENT) for row in kept if row.cells)
     ]
-    outcome = table.outcome
+    return with_columns(table, filled)
+
+
+def with_columns(table: Table, chosen: Sequence[int]) -> Table:
+    """Return a table with some of its columns, all of those of words among them."""
+    if len(chosen) == len(table.columns):
+        return table
     return replace(
         table,
-        columns=tuple(table.columns[place] for place in filled),
+        columns=tuple(table.columns[place] for place in chosen),
         rows=tuple(
-            replace(row, cells=tuple(row.cells[place] for place in filled)) if row.cells else row
+            replace(row, cells=tuple(row.cells[place] for place in chosen)) if row.cells else row
             for row in table.rows
         ),
-        outcome=filled.index(outcome) if outcome in filled else None,
+        outcome=chosen.index(table.outcome) if table.outcome in chosen else None,
     )
 
 
