@@ -111,9 +111,13 @@ def _beside(rule: GateRule | CertifyRule | None, folder: Path) -> GateRule | Cer
     """Return a rule with its paths from the folder of the judge's file."""
     if rule is None:
         return None
-    named = {name: getattr(rule, name) for name in type(rule).model_fields}
-    paths = {name: folder / path for name, path in named.items() if isinstance(path, Path)}
+    paths = {name: folder / path for name, path in paths_of(rule).items()}
     return rule.model_copy(update=paths)
+
+
+def paths_of(rule: GateRule | CertifyRule) -> dict[str, Path]:
+    """Return key → path of the files that a rule names."""
+    return {name: value for name, value in rule if isinstance(value, Path)}
 
 
 def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJudge:

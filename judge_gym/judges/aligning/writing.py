@@ -12,7 +12,7 @@ from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.running import AlignmentReport, Outcome, SideBySide
 from judge_gym.judges.aligning.splitting import TEXT_DIGITS, Part, digest_of, same_text
-from judge_gym.judges.files import load_judge
+from judge_gym.judges.files import load_judge, paths_of
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.provenance import AlignedFigure, Provenance
 
@@ -140,9 +140,8 @@ def yaml_of(judge: ModelJudge, path: Path) -> str:
     config |= judge.model_dump(mode="json", exclude_defaults=True)
     for name, rule in (("gate", judge.gate), ("certify", judge.certify)):
         if rule is not None:
-            files = {"items": rule.items, "labels": rule.labels}
             config[name] = rule.model_dump(mode="json", exclude_defaults=True) | {
-                key: os.path.relpath(file, path.parent) for key, file in files.items() if file
+                key: os.path.relpath(file, path.parent) for key, file in paths_of(rule).items()
             }
     config.pop("provenance", None)
     if judge.provenance is not None:  # last, after what a person edits

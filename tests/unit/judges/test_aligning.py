@@ -18,6 +18,7 @@ from judge_gym.judges import (
     RubricJudge,
     Scale,
     VerdictName,
+    load_judge,
     read_item_file,
     read_labels,
 )
@@ -32,6 +33,7 @@ from judge_gym.judges.aligning.candidates import (
 from judge_gym.judges.aligning.loading import on_scale_of
 from judge_gym.judges.aligning.running import SideBySide, Tried, best_of
 from judge_gym.judges.aligning.splitting import Part, digest_of, part_of, same_text, split_texts
+from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.score_agreement import agreement_gain
 
@@ -269,3 +271,23 @@ def test_training_texts_have_peoples_marks_and_notes(tmp_path: Path) -> None:
     [example] = built(with_examples(judge, [one], 1)).examples
     assert example.scores == {"evidence": 87.5, "order": 12.5}
     assert trained(judge, rescaled, rescaled.texts[:1], {}) == []
+
+
+def test_an_aligned_judge_elsewhere_names_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, elsewhere = Path("judge.yaml"), Path("aligned") / "judge.yaml"
+    elsewhere.parent.mkdir()
+    file.write_text(
+        "kind: binary\nname: keep\nmodel: real/m\ntask: Decide.\n"
+        "verdicts: [{name: keep, description: Good.}, {name: drop, description: Bad.}]\n"
+        "gate: {items: notes.csv, labels: people.csv, certificate: c.json}\n"
+        "certify: {sensitivity: 0.8, specificity: 0.8, items: more.csv, labels: people.csv}\n"
+    )
+    elsewhere.write_text(yaml_of(load_judge(file), elsewhere))
+    judge = load_judge(elsewhere)
+    named = [judge.gate.items, judge.gate.labels, judge.gate.certificate]
+    named += [judge.certify.items, judge.certify.labels]
+    files = ["notes.csv", "people.csv", "c.json", "more.csv", "people.csv"]
+    assert [path.resolve() for path in named] == [tmp_path / name for name in files]
