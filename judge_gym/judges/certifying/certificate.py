@@ -12,6 +12,8 @@ from judge_gym.errors import ConfigError, first_line
 from judge_gym.seeds import sha256
 
 SUFFIX = ".certificate.json"
+LONGEST_NAME = 500
+"""Most characters of the name of a slice, a system or a model."""
 Use = Literal["gate", "rank", "monitor", "none"]
 """What is shown: that both rates reach what is required; that the judge errs alike on all systems,
 so that their order by it is people's; that it decides better than chance; nothing."""
@@ -56,7 +58,7 @@ class CertifiedAgreement(CertificatePart):
 class CertifiedSlice(CertificatePart):
     """What is shown in one slice, of one system or in all texts."""
 
-    name: str = Field(max_length=500)
+    name: str = Field(max_length=LONGEST_NAME)
     """Its name; empty of all texts together."""
     state: State
     """Whether both rates are shown to reach what is required."""

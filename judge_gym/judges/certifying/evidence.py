@@ -3,7 +3,7 @@
 Three CSV files in a folder, without any text: `texts.csv` (text, question, system, slice),
 `verdicts.csv` (text, repeat, verdict) and `labels.csv` (text, annotator, label). A verdict and a
 label is 1 for a pass and 0 for a fail; an empty verdict is an answer that has none, and `0|1` a
-label of someone who takes both.
+label of someone who takes both. Names that a spreadsheet would compute stand after an apostrophe.
 """
 
 import csv
@@ -19,6 +19,8 @@ import numpy as np
 from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.evidence.row import Row
 from judge_gym.evidence.rows import read_rows
+from judge_gym.formats import cell, text_of_cell
+from judge_gym.judges.certifying.certificate import LONGEST_NAME
 from judge_gym.judges.people import alpha_among
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
@@ -35,7 +37,6 @@ _COLUMNS = {
 MOST_ROWS = 1_000_000
 """Most rows of a file of evidence."""
 _MOST_BYTES = 200_000_000
-_LONGEST = 500
 R = TypeVar("R", bound=tuple[Any, ...])
 _KEY_DIGITS = 16
 
@@ -147,7 +148,7 @@ def write_evidence(evidence: Evidence, folder: Path) -> None:
         content = io.StringIO(newline="")
         writer = csv.writer(content, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows(rows[name])
+        writer.writerows(map(cell, row) for row in rows[name])
         partial = folder / f".{name}.partial"
         partial.write_text(content.getvalue(), encoding="utf-8")
         partial.replace(folder / name)
@@ -224,8 +225,8 @@ def _answer(file: Path, row: Row, column: str, given: str) -> int:
 
 def _text(file: Path, row: Row, column: str) -> str:
     value = row.value(file, column)
-    text = "" if value is None else str(value)
-    if len(text) > _LONGEST:
+    text = "" if value is None else text_of_cell(str(value))
+    if len(text) > LONGEST_NAME:
         raise row.error(file, f"{column} has {len(text):,} characters")
     if column == "text" and len(text) != _KEY_DIGITS:
         raise row.error(file, f"text is {text!r}", "Use the 16-digit key of a text.")

@@ -10,6 +10,7 @@ from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
+from judge_gym.judges.certifying.certificate import LONGEST_NAME
 from judge_gym.judges.certifying.evidence import PlacedText, question_key
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
@@ -139,6 +140,12 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
                 f"{place}, item {item.id!r}: {rule.by} is empty.",
                 "Name the slice of every text, or leave `by` out of certify.",
             )
+        for column, value in ((rule.by, name), (rule.system, system)):
+            if len(value) > LONGEST_NAME:
+                raise DataFileError(
+                    f"{place}, item {item.id!r}: {column} has {len(value):,} characters.",
+                    f"Use at most {LONGEST_NAME}.",
+                )
         if item.key not in made_with:
             units[PlacedText(item.key, question_key(question or item.key), system, name)] = None
     for column, names in ((rule.by, slices), (rule.system, systems)):

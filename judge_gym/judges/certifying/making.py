@@ -10,6 +10,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.errors import masked
 from judge_gym.judges.aligning.splitting import digest_of
 from judge_gym.judges.certifying.certificate import (
+    LONGEST_NAME,
     Certificate,
     CertifiedJudge,
     EarlierUse,
@@ -30,7 +31,7 @@ from judge_gym.seeds import sha256
 from judge_gym.store import alignments as looks
 from judge_gym.store.judges import answered, save_judge
 
-_LONGEST_NAME = 500
+_LONGEST_WORD = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def _public(name: str) -> str:
     """Return the name of a model or function, or an address without what may be a secret in it."""
     if name.startswith(("http://", "https://")):
         name = name.partition("?")[0].partition("#")[0]
-    return masked(name)[:_LONGEST_NAME]
+    return masked(name)[:LONGEST_NAME]
 
 
 def _pass(loaded: LoadedCertification, score: float | None) -> int | None:
@@ -125,7 +126,7 @@ def _sealed(runtime: Runtime, loaded: LoadedCertification) -> tuple[EarlierUse, 
             )
     before = [one for one in known if not own or one.id < own[0].id]
     return tuple(
-        EarlierUse(at=one.at.astimezone(UTC), by=one.alignment[:200], texts=len(shared))
+        EarlierUse(at=one.at.astimezone(UTC), by=one.alignment[:_LONGEST_WORD], texts=len(shared))
         for one in before
         if (shared := one.items & keys)
     )
@@ -159,7 +160,7 @@ def certificate_of(
             parameters=sha256("judge", judge.identity),
             models=tuple(map(_public, judge.answerers)),
             served=tuple(by.served),
-            passes=judge.verdict_of(judge.score_range[1]) or "",
+            passes=(judge.verdict_of(judge.score_range[1]) or "")[:_LONGEST_WORD],
             simulated=any(result.simulated for result in results),
         ),
         required=required,

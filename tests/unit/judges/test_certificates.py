@@ -283,6 +283,21 @@ def test_line_ends_and_the_order_of_rows_do_not_matter(folder):
     assert verified(certificate, folder / "data").fault == ""
 
 
+def test_evidence_has_no_name_that_a_spreadsheet_computes(folder):
+    names = {"topic": "=1+1", "system": "@x"}
+    rows = list(csv.DictReader((folder / "items.csv").open()))
+    write(folder / "items.csv", [row | names for row in rows])
+    labels = list(csv.DictReader((folder / "people.csv").open()))
+    write(folder / "people.csv", [row | {"annotator": f"-{row['annotator']}"} for row in labels])
+    certificate = made(folder)
+    for path in (folder / "data").iterdir():
+        cells = {value for row in csv.reader(path.open()) for value in row}
+        assert not {value for value in cells if value.startswith(("=", "@", "-"))}
+    assert verified(certificate, folder / "data").fault == ""
+    assert read_evidence(folder / "data").annotators == ("-ann", "-bob")
+    assert certificate.population.slices == ("=1+1",)
+
+
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
@@ -490,6 +505,15 @@ def test_a_text_without_a_slice_and_labels_between_verdicts_are_errors(folder):
     write(folder / "people.csv", labels)
     with pytest.raises(DataFileError, match="lies between the verdicts"):
         made(folder, by="")
+
+
+@pytest.mark.parametrize("column", ["topic", "system"])
+def test_a_name_that_no_certificate_takes_is_an_error_before_anything_is_judged(folder, column):
+    rows = list(csv.DictReader((folder / "items.csv").open()))
+    rows[4][column] = "x" * 501
+    write(folder / "items.csv", rows)
+    with pytest.raises(DataFileError, match=f"line 6, item 't4': {column} has 501 characters"):
+        made(folder)
 
 
 def test_a_column_of_names_is_no_column_of_slices(folder):
