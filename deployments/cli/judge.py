@@ -67,7 +67,8 @@ def check(
     from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(fields)) if items else None
+    columns = fields_of(items, fields)
+    read = read_item_file(items, columns) if items else None
     if read:
         read.check([judge])
     for leaf in judge.leaves:
@@ -121,7 +122,7 @@ def score(
     from judge_gym.report.files import csv_of, put_in_place
 
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(fields))
+    read = read_item_file(items, fields_of(items, fields))
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
     console.print(read.said(judge), markup=False, soft_wrap=True)

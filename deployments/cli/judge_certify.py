@@ -75,10 +75,11 @@ def certify(
 
     judge = load_judge(file)
     given: dict[str, object] = {}
+    columns, label_columns = fields_of(items, fields), label_fields_of(labels, label_fields)
     if items:
-        given |= {"items": items, "fields": fields_of(fields)}
+        given |= {"items": items, "fields": columns}
     if labels:
-        given |= {"labels": labels, "label_fields": label_fields_of(label_fields)}
+        given |= {"labels": labels, "label_fields": label_columns}
     loaded = load_certification(
         judge, judge.certify.model_copy(update=given) if judge.certify else None
     )

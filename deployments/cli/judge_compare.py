@@ -176,7 +176,7 @@ def _load(
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
         raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
-    read = read_item_file(items, fields_of(fields)).with_labels(labels, judges)
+    read = read_item_file(items, fields_of(items, fields)).with_labels(labels, judges)
     read.check(judges)
     console.print(read.said(judges[0]), markup=False, soft_wrap=True)
     return judges, read.texts

@@ -58,7 +58,7 @@ def estimate(
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(fields))
+    read = read_item_file(items, fields_of(items, fields))
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
     console.print(read.said(judge), markup=False, soft_wrap=True)

@@ -86,8 +86,9 @@ def gate(
     written = _Written(junit, markdown, as_json)
     written.check()
     given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
+    columns = label_fields_of(labels, label_fields)
     if labels:
-        given |= {"labels": labels, "label_fields": label_fields_of(label_fields)}
+        given |= {"labels": labels, "label_fields": columns}
     loaded = _loaded(files, given, certificate)
     if plan:
         _show_plan(loaded, recheck=recheck)

@@ -75,7 +75,7 @@ def label(
     from judge_gym.judges.people import WHOLE
 
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(fields))
+    read = read_item_file(items, fields_of(items, fields))
     read.check([judge])
     if by_criterion and not isinstance(judge, RubricJudge):
         raise ConfigError(f"Judge {judge.name!r} has no criteria.", "Leave --by-criterion out.")
@@ -147,7 +147,7 @@ def agreement(
     from judge_gym.judges.item_files import label_path
 
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(fields))
+    read = read_item_file(items, fields_of(items, fields))
     # Without a file, the items' own column is the labels of one annotator.
     given = labels_of(labels, label_fields) or LabelFile(label_path(items), (), ())
     bound = read.with_labels(given, [judge])

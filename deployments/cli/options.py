@@ -134,35 +134,48 @@ AllowUnreadable = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
-    """Return field → column of `--fields`; raises `ConfigError` for anything else."""
+def fields_of(items: Path | None, assignments: Sequence[str] | None) -> dict[str, str]:
+    """Return field → column of `--fields`, of the file `items`.
+
+    Raises `ConfigError` for anything else, and without the file.
+    """
     from judge_gym.records.conversations import KEYS
     from judge_gym.records.items import COLUMNS
 
-    return _columns("--fields", assignments, (*COLUMNS, *KEYS))
+    return _columns(("--fields", "--items"), items, assignments, (*COLUMNS, *KEYS))
 
 
 def labels_of(path: Path | None, assignments: Sequence[str] | None) -> "LabelFile | None":
     """Read the file of `--labels` with the columns of `--label-fields`; None without one."""
     from judge_gym.judges.label_files import read_labels
 
-    columns = label_fields_of(assignments)
+    columns = label_fields_of(path, assignments)
     return read_labels(path, columns) if path else None
 
 
-def label_fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
-    """Return field → column of `--label-fields`; raises `ConfigError` for anything else."""
+def label_fields_of(labels: Path | None, assignments: Sequence[str] | None) -> dict[str, str]:
+    """Return field → column of `--label-fields`, of the file `labels`; raises as `fields_of`."""
     from judge_gym.judges.label_files import COLUMNS
 
-    return _columns("--label-fields", assignments, COLUMNS)
+    return _columns(("--label-fields", "--labels"), labels, assignments, COLUMNS)
 
 
 def _columns(
-    option: str, assignments: Sequence[str] | None, fields: Sequence[str]
+    options: tuple[str, str],
+    file: Path | None,
+    assignments: Sequence[str] | None,
+    fields: Sequence[str],
 ) -> dict[str, str]:
+    """Return field → column; `options` are that of columns and that of their `file`."""
     from judge_gym.errors import ConfigError
     from judge_gym.evidence.choosing import KEYS, is_key
 
+    option, of_file = options
+    if assignments and file is None:
+        raise ConfigError(
+            f"{option} is {assignments[0]!r}, and there is no {of_file}.",
+            f"Name the file that has this column with {of_file}, or leave {option} out.",
+        )
     columns: dict[str, str] = {}
     for assignment in assignments or ():
         field, equals, column = assignment.partition("=")

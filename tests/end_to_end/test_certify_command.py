@@ -179,6 +179,8 @@ def test_too_few_labels_certify_nothing_and_a_judge_that_misses_fails(
         (("--labels", "none.csv"), "none.csv"),
         (("--label-fields", "annotator=rater", "--labels", "people.csv"), "rater"),
         (("--items", "people.csv", "--labels", "people.csv"), "there is no 'text'"),
+        (("--label-fields", "annotator=who"), "'annotator=who', and there is no --labels"),
+        (("--fields", "truth=human"), "--fields is 'truth=human', and there is no --items"),
         (("--sign", "own.py"), "is no private Ed25519 key"),
         (("--out", "items.csv"), "is no certificate"),
         (("--out", "none/c.json"), "none is no folder"),

@@ -88,6 +88,25 @@ def own_judge(folder: Path, body: str) -> Path:
     return judge
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("check", "notes.yaml", "--fields", "text=Note"), "'text=Note', and there is no --items"),
+        (("gate", "notes.yaml", "--label-fields", "annotator=who"), "there is no --labels"),
+        (
+            ("score", "notes.yaml", "--items", "notes.jsonl", "--label-fields", "annotator=who"),
+            "--label-fields is 'annotator=who', and there is no --labels",
+        ),
+    ],
+)
+def test_columns_of_a_file_that_is_not_named_are_an_error(
+    command: CommandLine, words: tuple[str, ...], said: str
+) -> None:
+    ended = command("judge", *(JUDGES / word if "." in word else word for word in words))
+    assert ended.code == 2
+    assert said in ended.errors
+
+
 def test_score_says_how_it_agrees_with_labels_of_any_column(command: CommandLine) -> None:
     judge = own_judge(command.folder, "return min(5, len(item['text']))")
     items = command.folder / "items.csv"
