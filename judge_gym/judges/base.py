@@ -182,6 +182,11 @@ class Judge(Frozen):
         """Whether it gives one of a few answers: verdicts, or the two named steps of a scale."""
         return bool(self.verdict_scores)
 
+    @property
+    def has_two_verdicts(self) -> bool:
+        """Whether it decides between two verdicts: then it has a sensitivity and a specificity."""
+        return len(self.verdict_scores) == 2
+
     def verdict_of(self, score: float | None) -> str | None:
         """Return the name of the verdict with this score; None without one."""
         return next((name for name, of in self.verdict_scores.items() if of == score), None)

@@ -39,8 +39,3 @@ class CertifyRule(Frozen):
     """How often each text is judged."""
     valid_days: int = Field(default=90, ge=1, le=1000)
     """Days until the certificate ends."""
-
-    @property
-    def least(self) -> tuple[float, float]:
-        """The least sensitivity and specificity."""
-        return self.sensitivity, self.specificity

@@ -5,15 +5,12 @@ from functools import cached_property
 
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
-from judge_gym.design.config import what_exists
 from judge_gym.errors import ConfigError
-from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
+from judge_gym.judges.aligning.splitting import aligned_on, example_texts, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certifying.checking import ValidCertificate, valid_certificate
 from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
-from judge_gym.judges.item_files import ItemFile, read_item_file
-from judge_gym.judges.label_files import read_labels
-from judge_gym.metrics.class_rates import CLASSES
+from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.records.items import Item
 
 _PLACE = "the gate in the judge's file"
@@ -69,9 +66,7 @@ class LoadedGate:
     @property
     def aligned_on(self) -> int:
         """How many of them the judge was aligned on, for training or for the choice."""
-        made = self.judge.provenance
-        known = set(made.chosen_on.split()) if made else set()
-        return sum(same_text(item)[:TEXT_DIGITS] in known for item in self.texts)
+        return len(aligned_on(self.judge, self.texts))
 
     def said(self) -> str:
         """Return how many labels were read, and which texts the judge was made from."""
@@ -89,9 +84,8 @@ class LoadedGate:
 def read_gate(judge: Judge) -> LoadedGate:
     """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
 
-    Raises `ConfigError` for a judge without a gate, for a threshold of verdicts where it gives
-    none, and for a file that does not exist; and as
-    `read_item_file`, `read_labels` and `ItemFile.check` do.
+    Raises `ConfigError` for a judge without a gate and for a threshold of verdicts where it gives
+    none, and as `read_labelled` does.
     """
     if judge.gate is None:
         raise ConfigError(
@@ -99,21 +93,13 @@ def read_gate(judge: Judge) -> LoadedGate:
         )
     rule = judge.gate
     for name, least in rule.rates.items():
-        if least is not None and len(judge.verdict_scores) != len(CLASSES):
+        if least is not None and not judge.has_two_verdicts:
             raise ConfigError(
                 f"{judge.called}: gate.{name} is {least:g}, and the judge has no two verdicts.",
                 f"Leave gate.{name} out, or use a judge of two verdicts: kind binary, or a scale "
                 "of two named steps.",
             )
-    for key, path in (("items", rule.items), ("labels", rule.labels)):
-        if path and not path.exists():
-            raise ConfigError(
-                f"{judge.called}: gate.{key} is {path}, which does not exist.", what_exists(path)
-            )
-    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
-    texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
-    texts.check([judge])
-    return LoadedGate(judge, rule, texts)
+    return LoadedGate(judge, rule, read_labelled(judge, rule, "gate"))
 
 
 def load_gate(judge: Judge) -> LoadedGate:

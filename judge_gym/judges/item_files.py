@@ -12,12 +12,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from judge_gym.counting import counted, first_of
-from judge_gym.design.config import corpus_digest, shown
+from judge_gym.design.config import corpus_digest, shown, what_exists
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.typed_rows import read_typed_rows
 from judge_gym.judges.base import Judge
+from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.conversation_items import ConversationItems
-from judge_gym.judges.label_files import LabelFile
+from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.label_files import LabelFile, read_labels
 from judge_gym.judges.labels import check_on
 from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields
 
@@ -240,6 +242,24 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         conversations=conversations,
         cells=rows.cells,
     )
+
+
+def read_labelled(judge: Judge, rule: GateRule | CertifyRule, key: str) -> ItemFile:
+    """Read the texts that a rule names, with the reference of people's labels where it has a file.
+
+    `key` is what the rule is in the judge's file. Raises `ConfigError` for a file that does not
+    exist, and as `read_item_file`, `read_labels` and `ItemFile.check` do.
+    """
+    assert rule.items is not None
+    for name, path in (("items", rule.items), ("labels", rule.labels)):
+        if path and not path.exists():
+            raise ConfigError(
+                f"{judge.called}: {key}.{name} is {path}, which does not exist.", what_exists(path)
+            )
+    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
+    read = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
+    read.check([judge])
+    return read
 
 
 def _of_several(labels: Sequence[Label]) -> Label | None:

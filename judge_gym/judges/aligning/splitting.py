@@ -63,6 +63,12 @@ def example_texts(judge: Judge) -> set[str]:
     }
 
 
+def aligned_on(judge: Judge, items: Collection[Item]) -> set[str]:
+    """Return the keys of the items that a judge was aligned on, for training or for the choice."""
+    known = set(judge.provenance.chosen_on.split()) if judge.provenance else set()
+    return {item.key for item in items if same_text(item)[:TEXT_DIGITS] in known}
+
+
 def part_of(item: Item, split: AlignmentSplit) -> Part:
     """Return the part of a text: by its digest alone, uniform in [0, 1), the test lowest."""
     place = int(digest("alignment part", split.seed, same_text(item)), 16) / _WHOLE

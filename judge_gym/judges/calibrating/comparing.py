@@ -18,7 +18,7 @@ from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.class_rates import CLASSES, class_rates
+from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
@@ -191,6 +191,6 @@ def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult
         label_agreement(labels, judged) if pairs else None,
         near,
         class_rates(judged / HIGHEST, labels / HIGHEST, np.arange(len(pairs)))
-        if len(judge.verdict_scores) == len(CLASSES)
+        if judge.has_two_verdicts
         else None,
     )

@@ -239,10 +239,6 @@ class Certificate(CertificatePart):
         """Whether its last day is over."""
         return (today or datetime.now(UTC).date()) > self.ends.on
 
-    def slice_named(self, name: str) -> CertifiedSlice | None:
-        """Return what is shown in a slice; None for one that it does not have."""
-        return next((one for one in self.findings.slices if one.name == name), None)
-
 
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate; raises `ConfigError` that names the key for one that is none."""

@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from judge_gym.counting import counted
-from judge_gym.design.config import what_exists
 from judge_gym.errors import ConfigError, DataFileError
-from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
+from judge_gym.judges.aligning.splitting import aligned_on, example_texts, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.certifying.certificate import LONGEST_NAME
 from judge_gym.judges.certifying.evidence import PlacedText, question_key
-from judge_gym.judges.item_files import ItemFile, read_item_file
-from judge_gym.judges.label_files import read_labels
+from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.judges.people import People, bind
-from judge_gym.metrics.class_rates import CLASSES
 from judge_gym.records.items import Item
 
 MOST_SLICES = 300
@@ -64,24 +61,16 @@ def load_certification(judge: Judge, rule: CertifyRule | None = None) -> LoadedC
             f"{judge.called} has no certify.",
             "Add `certify: {sensitivity: 0.8, specificity: 0.8}` to its file.",
         )
-    if len(judge.verdict_scores) != len(CLASSES):
+    if not judge.has_two_verdicts:
         raise ConfigError(
             f"{judge.called} has no two verdicts, and a certificate is of sensitivity and "
             "specificity.",
             "Certify a judge of kind binary, or with a scale of two named steps.",
         )
     rule = _with_items_of_gate(judge, rule)
-    assert rule.items is not None
-    for key, path in (("items", rule.items), ("labels", rule.labels)):
-        if path and not path.exists():
-            raise ConfigError(
-                f"{judge.called}: certify.{key} is {path}, which does not exist.", what_exists(path)
-            )
-    read = read_item_file(rule.items, rule.fields)
-    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
-    people = bind(judge, read.items, labels, read.label_column)
-    file = read.with_labels(labels, [judge])
-    file.check([judge])
+    file = read_labelled(judge, rule, "certify")
+    # Without a file of labels, those in the items' own column are of one annotator.
+    people = file.people or bind(judge, file.items, None, file.label_column)
     _check_labels(judge, file, people)
     made_with = _made_with(judge, file.texts)
     units = _units(rule, file, made_with)
@@ -119,13 +108,9 @@ def _check_labels(judge: Judge, file: ItemFile, people: People) -> None:
 
 def _made_with(judge: Judge, texts: Collection[Item]) -> set[str]:
     """Return the keys of texts that the judge has as examples or was aligned on."""
-    examples, made = example_texts(judge), judge.provenance
-    aligned = set(made.chosen_on.split()) if made else set()
-    return {
-        item.key
-        for item in texts
-        if (same := same_text(item)) in examples or same[:TEXT_DIGITS] in aligned
-    }
+    examples = example_texts(judge)
+    shown = {item.key for item in texts if same_text(item) in examples}
+    return shown | aligned_on(judge, texts)
 
 
 def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[PlacedText, ...]:
