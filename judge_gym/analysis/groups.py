@@ -116,6 +116,12 @@ class Group:
         """The own verdicts on the common items."""
         return self.own.rows(self.common[self.own.item])
 
+    def questions(self, chosen: BoolArray) -> IntArray:
+        """Return the question of each chosen item, numbered from 0; its own where none is known."""
+        known = self.data.truth.question
+        asked = [known[item] if known else str(item) for item in self.items[chosen]]
+        return np.unique(np.array(asked, dtype=np.str_), return_inverse=True)[1].astype(np.int64)
+
     def rng(self, metric: str, **more: str) -> np.random.Generator:
         """Return the generator of one figure, seeded by its metric and scope."""
         return generator_of(metric, {**self.scope, **more})

@@ -57,8 +57,7 @@ def favouritism(group: Group) -> Iterator[ResultRow]:
         return
     families = np.array(truth.family or truth.system, dtype=np.str_)[group.items]
     lengths = np.array(truth.length or (0,) * len(truth.label), dtype=np.int64)[group.items]
-    of_system = np.array(truth.system, dtype=np.str_)[group.items] != ""
-    families, lengths = families[of_system], lengths[of_system]
+    families, lengths = families[found.placed], lengths[found.placed]
     for number, judge in enumerate(group.judges):
         judged = found.judged(number)
         own = families == judge.experiment.family

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.design.rubric import FIRST, SECOND
-from judge_gym.metrics.cells import FloatArray, mean_scores
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, mean_scores
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import NEXT_LABELS
 from judge_gym.metrics.people import known_stages
@@ -205,9 +206,27 @@ class ScoresBySystem:
     of_items: np.ndarray
     names: list[str]
 
+    @cached_property
+    def placed(self) -> BoolArray:
+        """Which of the group's items have a system."""
+        return np.asarray(self.of_items != "")
+
+    @cached_property
+    def _questions(self) -> IntArray:
+        return self.group.questions(self.placed)
+
     def judged(self, number: int) -> SystemScores:
-        """Return a judge's scores beside people's, of the items that have a system."""
-        return _judged(self.group, number, self.people, self.of_items, self.names)
+        """Return a judge's mean scores beside people's, of the items that have a system."""
+        own = mean_scores(self.group.own.of_judges([number]))
+        score = np.where(own.present[0], own.value[0], np.nan)
+        return SystemScores(
+            system=np.searchsorted(self.names, self.of_items[self.placed]).astype(np.int64),
+            cluster=self._questions,
+            judge=score[self.placed],
+            people=self.people[self.placed],
+            n_systems=len(self.names),
+            binary=self.group.n_stages == 2,
+        )
 
 
 def scores_by_system(group: Group) -> ScoresBySystem | None:
@@ -242,25 +261,6 @@ def _people(group: Group) -> tuple[FloatArray, int]:
             people = np.where(np.isfinite(made), (made - 1) / (group.n_stages - 1), people)
             labelled[verdicts.item] = True
     return people, int(np.count_nonzero(labelled & ~np.isfinite(people)))
-
-
-def _judged(
-    group: Group, number: int, people: FloatArray, of_items: np.ndarray, names: list[str]
-) -> SystemScores:
-    """Return a judge's mean score of each item of a system beside what people say of it."""
-    own = mean_scores(group.own.of_judges([number]))
-    chosen = of_items != ""
-    score = np.where(own.present[0], own.value[0], np.nan)
-    questions = group.data.truth.question or tuple(map(str, range(len(group.data.truth.label))))
-    asked = np.array([questions[item] for item in group.items[chosen]], dtype=np.str_)
-    return SystemScores(
-        system=np.searchsorted(names, of_items[chosen]).astype(np.int64),
-        cluster=np.unique(asked, return_inverse=True)[1],
-        judge=score[chosen],
-        people=people[chosen],
-        n_systems=len(names),
-        binary=group.n_stages == 2,
-    )
 
 
 def _of_judge(

@@ -90,9 +90,7 @@ def three_judges(group: Group) -> Iterator[ResultRow]:
     stages, chosen = _grades(group, truth)
     models = [group.judges[place].model for place in group.present]
     names = [model.removeprefix(f"{RECORDED}/") for model in models]
-    questions = group.data.truth.question
-    asked = [questions[item] if questions else str(item) for item in group.items[chosen]]
-    cluster = np.unique(np.array(asked, dtype=np.str_), return_inverse=True)[1].astype(np.int64)
+    cluster = group.questions(chosen)
     for metric, by in (("three_judges_lead", SHARE), ("three_judges_kappa_lead", KAPPA)):
         rng = group.rng("three_judges")  # both are chosen on the same fifths
         for lead in three_judges_leads(metric, stages, truth[chosen], cluster, rng, by):
