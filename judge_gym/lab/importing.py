@@ -144,8 +144,8 @@ def recorded_experiments(
 
 def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
-    beside = items_file(files, recorded), labels_file(files, recorded)
-    contents = [file_digest(file).hex() for file in (*files.paths, *filter(None, beside))]
+    beside = filter(None, (items_file(files, recorded), labels_file(files, recorded)))
+    contents = [*files.digests, *(file_digest(file).hex() for file in beside)]
     # Lengths, weighted preferences and labels of several people are for an audit, and not stored.
     unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(

@@ -3,9 +3,16 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from judge_gym.design.config import COMPRESSED, CORPUS_SUFFIXES, corpus_files, corpus_suffix
+from judge_gym.design.config import (
+    COMPRESSED,
+    CORPUS_SUFFIXES,
+    corpus_files,
+    corpus_suffix,
+    file_digest,
+)
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.row import PLAIN, Layout, Row
 from judge_gym.evidence.rows import read_rows
@@ -25,6 +32,13 @@ class RecordedFiles:
     """The records of files of other tools, read already."""
     layout: Layout = PLAIN
     """What the files do not say of themselves."""
+    joined: tuple[Path, ...] = ()
+    """Files whose rows are joined to those of `paths`."""
+
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """The SHA-256 of each file's contents, in hex digits; several readings share them."""
+        return tuple(file_digest(file).hex() for file in (*self.paths, *self.joined))
 
     def rows(self, file: Path) -> Iterable[Row]:
         """Return the records of one of the files."""

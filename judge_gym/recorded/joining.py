@@ -29,7 +29,7 @@ def joined(files: RecordedFiles, key: str) -> RecordedFiles:
     shared = set.intersection(*(set(rows) for rows in tables.values()))
     renamed = _differing(tables, shared, names_in(key))
     content = Content()
-    first = files.paths[0]
+    first, *others = files.paths
     for written, row in tables[first].items():
         if written in shared:
             values: dict[str, Any] = {}
@@ -40,7 +40,7 @@ def joined(files: RecordedFiles, key: str) -> RecordedFiles:
     for file, rows in tables.items():
         for written in rows.keys() - shared:
             content.leave(Left.NO_PARTNER, f"{file.name}: {written}")
-    return replace(files, paths=(first,), contents={first: content})
+    return replace(files, paths=(first,), joined=tuple(others), contents={first: content})
 
 
 def common_key(files: RecordedFiles) -> str:

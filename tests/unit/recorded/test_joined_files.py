@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.analysis.recorded import audited
 from judge_gym.errors import JudgeGymError
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.joining import common_key, joined
-from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.mapping import Recorded, stages_rubric
 from judge_gym.recorded.proposing import propose
 
 
@@ -103,3 +104,23 @@ def test_qrels_are_judges_in_columns_named_by_their_files(tmp_path: Path) -> Non
 def test_a_line_of_qrels_that_is_cut(tmp_path: Path) -> None:
     with pytest.raises(JudgeGymError, match=r"cut\.txt line 2: 3 fields"):
         qrels(tmp_path, cut="q1 0 p1 2\nq1 0 p2\n")
+
+
+def test_other_verdicts_in_any_of_the_files_are_other_judgements(tmp_path: Path) -> None:
+    """What is imported of the first file is not taken for that of files with another second one."""
+    mapping = {
+        "name": "joined", "concept": "x", "source": "x", "judge": "{column}", "join": "id",
+        "item": {"key": "id"}, "verdicts": ["one", "two"], "scale": {"lowest": 1, "highest": 3},
+    }  # fmt: skip
+    recorded = Recorded.model_validate(mapping)
+
+    def key(first: int, second: int) -> str:
+        one = [{"id": number, "one": 1 + number % first} for number in range(6)]
+        two = [{"id": number, "two": 1 + number % second} for number in range(6)]
+        files = joined(tables(tmp_path, first=one, second=two), "id")
+        found = audited(files, recorded, stages_rubric(recorded))
+        [window] = {experiment.window.key for experiment in found.experiments.values()}
+        return window
+
+    assert key(2, 2) == key(2, 2)
+    assert len({key(2, 2), key(2, 3), key(3, 2)}) == 3
