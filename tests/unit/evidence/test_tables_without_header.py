@@ -227,6 +227,16 @@ def test_names_that_are_there_twice_or_empty_are_refused(columns):
         AnnotationMapping.model_validate({"source": "x", "columns": columns})
 
 
+@pytest.mark.parametrize("columns", ["item,annotator,item", "item,,label", "item, item ,label"])
+def test_names_in_a_field_that_are_there_twice_or_empty_are_refused(tmp_path, columns):
+    """Of a list of JSON, the second of two columns of one name would hide the first."""
+    file = tmp_path / "labels.jsonl"
+    file.write_text("\n".join(map(json.dumps, LABELLED)))
+    for read in (read_labels, read_item_file):
+        with pytest.raises(ConfigError, match="columns is .*twice, or one that is empty"):
+            read(file, {"columns": columns})
+
+
 def test_a_field_that_does_not_exist_is_still_refused(tmp_path):
     file = written(tmp_path, "labels.csv", ",", *LABELLED)
     with pytest.raises(ConfigError, match="'col' is not a field of a label"):

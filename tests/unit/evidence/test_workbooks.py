@@ -111,6 +111,8 @@ def test_a_sheet_without_names_needs_them(tmp_path):
     names = {"columns": "item,annotator,label"}
     assert len(read_labels(file, names).rows) == 3
     assert len(read_labels(book(file, S=LABELS), names).rows) == 3
+    other_case = [["Item", "Annotator ", "label"], *LABELS[1:]]
+    assert len(read_labels(book(file, S=other_case), names).rows) == 3
 
 
 def test_a_value_beside_the_named_columns_is_a_fault(tmp_path):
