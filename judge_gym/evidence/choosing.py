@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.errors import DataFileError
+from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.evidence.columns import ColumnError, Source, source_of, text_at
 from judge_gym.evidence.row import PLAIN, Layout, Row
 from judge_gym.evidence.rows import read_rows
@@ -146,16 +146,25 @@ def beside_fields(
 ) -> tuple[Chosen, dict[str, str]]:
     """Return what fields of a file say of its rows, and the fields alone.
 
-    `names` are fields that are no such key.
+    `names` are fields that are no such key. Raises `ConfigError` for names of columns that are
+    there twice or empty: the second of two would hide the first.
     """
     keys = {name: value for name, value in fields.items() if is_key(name) and name not in names}
-    columns = [name.strip() for name in keys.get("columns", "").split(",")]
+    columns = tuple(name.strip() for name in keys.get("columns", "").split(","))
     only = {
         name.removeprefix(_ONLY): tuple(one.strip() for one in value.split("|"))
         for name, value in keys.items()
         if name.startswith(_ONLY)
     }
-    layout = Layout(keys.get("rows", ""), tuple(columns) if any(columns) else ())
+    if any(columns):
+        try:
+            _check_names(columns)
+        except ValueError as error:
+            raise ConfigError(
+                f"columns is {keys['columns']!r} and {error}.",
+                "Give each column a name of its own.",
+            ) from None
+    layout = Layout(keys.get("rows", ""), columns if any(columns) else ())
     return Chosen(layout, only), {n: value for n, value in fields.items() if n not in keys}
 
 

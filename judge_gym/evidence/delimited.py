@@ -8,9 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from judge_gym.alike import folded
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.headers import LOOKED_AT, check_names, check_no_data
+from judge_gym.evidence.headers import LOOKED_AT, are_names, check_names, check_no_data
 from judge_gym.evidence.numbers import WITHOUT, Lines, decimal_commas
 from judge_gym.evidence.row import MAX_ROW_CHARACTERS, Row, named_row
 
@@ -55,7 +54,7 @@ def delimited_rows(
             names = list(columns) or next(table, (1, []))[1]
             check_names(file, names)
             head = list(islice(table, LOOKED_AT))
-            if columns and head and _are(head[0][1], columns):
+            if columns and head and are_names(head[0][1], columns):
                 del head[0]
             if not columns:
                 check_no_data(file, names, head)
@@ -124,8 +123,3 @@ def _delimiter(first: str, columns: int, *, spaced: bool) -> str:
             return fitting[0] if fitting else _SPACE
     found = max(",;\t|" if spaced else ",;\t", key=outside.count)
     return _SPACE if spaced and not outside.count(found) and len(first.split()) > 1 else found
-
-
-def _are(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether the first line has the names that are given, too."""
-    return [folded(cell) for cell in cells] == [folded(name) for name in columns]

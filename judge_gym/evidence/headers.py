@@ -40,6 +40,11 @@ _HOW_TO_NAME = (
 )
 
 
+def are_names(cells: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether the cells of a first line are the names that are given, but for case and spaces."""
+    return [folded(cell) for cell in cells] == [folded(name) for name in columns]
+
+
 def check_no_data(
     file: Path, names: Sequence[str], table: Sequence[tuple[int, Sequence[str]]]
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from judge_gym.errors import DataFileError, did_you_mean
-from judge_gym.evidence.headers import LOOKED_AT, check_names, check_no_data
+from judge_gym.evidence.headers import LOOKED_AT, are_names, check_names, check_no_data
 from judge_gym.evidence.row import MAX_ARRAY_BYTES, Layout, Row, named_row
 
 MAX_COLUMNS = 16_384
@@ -118,7 +118,7 @@ def _rows(file: Path, sheet: Any, columns: Sequence[str]) -> Iterator[Row]:
     head = list(islice(table, LOOKED_AT))
     if not columns:
         check_no_data(file, names, [(line, list(map(_text, cells))) for line, cells in head])
-    elif head and list(map(_text, head[0][1])) == names:
+    elif head and are_names(list(map(_text, head[0][1])), names):
         del head[0]
     for line, cells in chain(head, table):
         padded = [*cells, *[None] * (len(names) - len(cells))]

@@ -233,7 +233,7 @@ def test_names_in_a_field_that_are_there_twice_or_empty_are_refused(tmp_path, co
     file = tmp_path / "labels.jsonl"
     file.write_text("\n".join(map(json.dumps, LABELLED)))
     for read in (read_labels, read_item_file):
-        with pytest.raises(ConfigError, match="columns is .*twice, or one that is empty"):
+        with pytest.raises(ConfigError, match=r"columns is .*twice, or one that is empty"):
             read(file, {"columns": columns})
 
 
