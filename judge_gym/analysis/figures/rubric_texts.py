@@ -63,7 +63,7 @@ TABLES = (
             "interval: jackknife over owners, between families over families",
         ),
         needs=("Needs two rubrics that models wrote, three owners (families) for the interval.",),
-        sources=("Vectors: scikit-learn's TfidfVectorizer with 1 + ln tf. Jackknife: Tukey 1958.",),
+        sources=("Vectors: TfidfVectorizer of scikit-learn, 1 + ln tf. Jackknife: Tukey 1958.",),
     ),
     FigureTable(
         "Do judges whose rubrics differ judge differently?",

@@ -1,9 +1,13 @@
 """Bundle plans: they partition the documents, and group them by how alike they are."""
 
+import math
+import re
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from judge_gym.design.grouping import Bundles, grouped, unknown, within_similarity
 from judge_gym.design.sweep import load_sweep
@@ -59,11 +63,25 @@ def test_alike_texts_are_together_and_unlike_ones_where_they_are_spread():
     assert spread < mean("random")[0] < alike
 
 
+WORDS = ["crane", "Crane", "berth", "İstanbul", "x", "naïve", "don't", "日本語", "12", "a_b", "!"]
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS)).map(" ".join), min_size=1, max_size=8))
+def test_similarity_is_that_of_scikit_learn(texts):
+    assume(any(re.search(r"\w\w", text) for text in texts))  # it takes no texts without a word
+    vectors = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    assert text_similarity(texts) == pytest.approx((vectors @ vectors.T).toarray())
+
+
 def test_similarity_is_the_cosine_of_words_that_texts_share():
     # Two texts of the same two words, one of others: 1 and 0. A text without words is like none.
     found = text_similarity(["crane berth", "berth crane", "verdict", ""])
     assert found[0] == pytest.approx([1, 1, 0, 0])
     assert text_similarity(["", "!"]) == pytest.approx(np.zeros((2, 2)))
+    # Word b in one of two texts: weights 1 of a, w of b; cosine 1 / sqrt(1 + w²).
+    weight = (1 + math.log(2)) * (1 + math.log(3 / 2))
+    [first, _] = text_similarity(["aa bb bb", "aa"])
+    assert first == pytest.approx([1, 1 / math.sqrt(1 + weight**2)])
     # One pair of three is alike: (1 + 0 + 0) / 3.
     assert within_similarity([[0, 1, 2], [2]], found) == pytest.approx([1 / 3, 1])
 
