@@ -20,7 +20,8 @@ CHOOSE = (
     " one.dispatchEvent(new Event('change', {{bubbles: true}})) }})"
     f"({MODAL}?.querySelector('select') ?? document.createElement('select'))"
 )
-SUBMIT = "[...document.querySelectorAll('button')].find(one => one.innerText.trim() === 'Submit')?.click()"
+_BUTTONS = "[...document.querySelectorAll('button')]"
+SUBMIT = f"{_BUTTONS}.find(one => one.innerText.trim() === 'Submit')?.click()"
 
 
 @pytest.fixture(scope="module")
