@@ -71,7 +71,7 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     for model in plan.unpriced:
         unknown = f"The cost of {model} is unknown ({_UNKNOWN}): no price for this model."
         console.print(unknown, how_to_price(providers, model), markup=False)
-    for sentence in (*plan.facets, *plan.unapplied):
+    for sentence in (*plan.facets, *plan.waits, *plan.unapplied):
         console.print(sentence, markup=False)
     _show_warnings(plan.changed)
     _show_warnings(plan.warnings)

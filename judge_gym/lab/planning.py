@@ -1,6 +1,7 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
 import os
+import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -111,6 +112,8 @@ class Plan:
     in no list, bounds per hour that will be reached; sentences."""
     facets: list[str]
     """What the levels of wordings and rubric draws after the first cost; sentences."""
+    waits: list[str]
+    """Where a run waits for a person; sentences."""
     changed: list[str]
     """Parts of recipes that changed since the judgements that are there; sentences."""
     assumptions: list[str]
@@ -183,6 +186,7 @@ def plan_sweep(
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
         facets=list(_facets(sweep, groups, documents)),
+        waits=list(_waits(sweep)),
         changed=change_notes(known.values()),
         warnings=[
             *dropped,
@@ -196,6 +200,19 @@ def plan_sweep(
         ],
         assumptions=_assumptions(providers, amounts, past, examples),
     )
+
+
+def _waits(sweep: Sweep) -> Iterator[str]:
+    if sweep.approve_over_usd is not None:
+        yield (
+            "A run waits for a person's approval where it is expected to cost more than "
+            f"{sweep.approve_over_usd:g} USD that nobody has approved (approve_over_usd)."
+        )
+    if any(True for _ in sweep.paused()):
+        yield (
+            "A run waits after w2-rubric until a person has read the rubrics (pause_after): "
+            f"judge-gym sweep rubrics {shlex.quote(sweep.name)}."
+        )
 
 
 def _stored(session: Session, sweep: Sweep) -> list[Experiment]:

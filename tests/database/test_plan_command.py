@@ -69,6 +69,14 @@ def test_what_rubric_draws_cost_is_said(database: str, tmp_path: Path) -> None:
     assert "rubric_draw has 3 levels (0, 1, 2): 140 of 210 judgements are of others than 0." in said
 
 
+def test_where_a_run_waits_for_a_person_is_said(database: str, tmp_path: Path) -> None:
+    asks = "name: quick\napprove_over_usd: 2\npause_after: w2-rubric"
+    said = planned(database, tmp_path, ("name: quick", asks))
+    assert "more than 2 USD" in said
+    assert "judge-gym sweep rubrics quick" in said
+    assert "waits" not in planned(database, tmp_path)
+
+
 def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path: Path) -> None:
     judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, ")
     more = ("name: quick", "budget: {max_calls: 2000}\nutility_model: sim/utility-1\nname: quick")
