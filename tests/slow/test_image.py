@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from support.bytecode import share_bytecode
 from support.command_line import REPOSITORY, CommandLine
 from support.image import composed, stages
 from support.postgres import prefect_records, temporary_database
@@ -81,6 +82,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 text=True,
             )
             assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    share_bytecode(root / "opt")
     return root / "opt"
 
 

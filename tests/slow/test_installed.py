@@ -15,6 +15,7 @@ import pytest
 
 from deployments.cli.output import BAD_INPUT
 from judge_gym.store import embedded
+from support.bytecode import share_bytecode
 from support.command_line import REPOSITORY, SWEEPS, CommandLine
 from support.installation import Installation
 
@@ -88,6 +89,7 @@ def installed(distribution: Path, version: str, folder: Path) -> CommandLine:
     run(UV, "venv", "--quiet", "--python", FOUND[version], environment)
     run(UV, "pip", "install", "--quiet", "--python", environment / "bin" / "python",
         "--constraint", REPOSITORY / "requirements.lock", distribution)  # fmt: skip
+    share_bytecode(environment)
     return CommandLine(empty, program=environment / "bin" / "judge-gym")
 
 
