@@ -28,7 +28,7 @@ from judge_gym.metrics.inference import kendall_tau_b, permutation_p
 MIN_LABELS = 5
 """Fewest labels of a system that is ranked."""
 APART = 0.1
-"""How far a system's rates are from the mean of systems in the power of the test of equal rates."""
+"""How far systems' rates are from their mean in the power of the test of equal rates."""
 POWER = 0.8
 """The least power with which a test that finds no difference says that there is none."""
 _DRAWS = 4000
@@ -153,8 +153,8 @@ def _youden(found: Estimate, cleared: Estimate) -> Estimate:
 class OneCorrection:
     """Whether the judge errs alike on all systems, so that one correction serves them all.
 
-    `p` is of the test of equal rates, `power` its chance to find systems whose rates lie `APART`
-    above and below their mean; both in [0, 1].
+    `p` is of the test of equal rates, `power` its chance to find systems whose rates of one class
+    lie `APART` above and below their mean, where that is hardest; both in [0, 1].
     """
 
     p: float
@@ -181,23 +181,24 @@ def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrect
     Binary: Σ n·(rate - common rate)² / variance over systems, of sensitivity and of specificity,
     summed; graded: the same of the bias. Its null distribution turns the signs of whole questions
     about the common rate (wild cluster bootstrap under the null; Cameron, Gelbach and Miller 2008,
-    Review of Economics and Statistics 90). Power by the noncentral χ², its scale that of the draws.
+    Review of Economics and Statistics 90). Power by the noncentral χ², its scale that of the draws,
+    and of the class of fewest labels, since a judge may err otherwise on what people failed alone.
     """
     from scipy.special import chdtri, chndtr
 
     clusters = int(judged.cluster.max(initial=0)) + 1
     signs = np.where(rng.random((_DRAWS // 2, clusters)) < 0.5, -1.0, 1.0)
-    observed, drawn, freedom, apart = 0.0, np.zeros(len(signs)), 0, 0.0
+    observed, drawn, freedom = 0.0, np.zeros(len(signs)), 0
+    apart: list[float] = []
     for chosen, values in _classes(judged):
         n = np.bincount(judged.system[chosen], minlength=judged.n_systems)
         kept = n > 0
+        apart.append(_noncentrality(n, values[chosen], binary=judged.binary))
         if kept.sum() < 2:
             continue
         common = values[chosen].mean()
         variance = float(values[chosen].var())
         freedom += int(kept.sum()) - 1
-        # Without a single error there is no variance: as if one more label were one.
-        apart += float((n * APART**2).sum()) / max(variance, 1 / (n.sum() + 2))
         if variance <= EPSILON:
             continue
         sums = np.zeros((clusters, judged.n_systems))
@@ -209,8 +210,24 @@ def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrect
     if not freedom:
         return None
     scale = max(float(drawn.mean()) / freedom, EPSILON) if drawn.any() else 1.0
-    power = 1 - float(chndtr(chdtri(freedom, 1 - LEVEL), freedom, apart / scale))
+    power = 1 - float(chndtr(chdtri(freedom, 1 - LEVEL), freedom, min(apart) / scale))
     return OneCorrection(permutation_p(observed, drawn), power)
+
+
+def _noncentrality(n: IntArray, values: FloatArray, *, binary: bool) -> float:
+    """Return Σ n·(rate - mean)² / variance of rates `APART` above and below, by `n` labels.
+
+    The half of the systems with the fewest labels lies below, which is hardest to find: of 75 and 5
+    labels, the 5 decide. Rates that lie so far apart have a mean in [APART, 1 - APART], so that
+    labels without an error promise no smaller variance.
+    """
+    below, total = int(np.sort(n)[: len(n) // 2].sum()), int(n.sum())
+    if not below:
+        return 0.0
+    mean = float(np.clip(values.mean(), APART, 1 - APART))
+    # Without any spread of graded scores: as if one more label had some.
+    variance = mean * (1 - mean) if binary else max(float(values.var()), 1 / (total + 2))
+    return 4 * APART**2 * below * (total - below) / total / variance
 
 
 def _classes(judged: SystemScores) -> Iterator[tuple[BoolArray, FloatArray]]:

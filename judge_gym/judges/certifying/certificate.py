@@ -82,7 +82,7 @@ class OneCorrectionFound(CertificatePart):
     p: float = _Share
     """Its p."""
     power: float = _Share
-    """Its chance to find rates 0.1 apart from their mean."""
+    """Its chance to find rates of one class 0.1 above and below their mean."""
 
 
 class Findings(CertificatePart):
@@ -149,7 +149,7 @@ class Population(CertificatePart):
     """About which texts."""
 
     texts: int = _Count
-    """Texts of the file, each once in a slice and system."""
+    """Texts of the file, each once."""
     questions: int = _Count
     """Questions that they answer."""
     slices: tuple[str, ...] = Field(max_length=10_000)

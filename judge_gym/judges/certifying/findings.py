@@ -76,7 +76,7 @@ def population_of(evidence: Evidence, left_out: int) -> Population:
     """Return about which texts the evidence is; `left_out` is not to be told of it."""
     units = evidence.units
     return Population(
-        texts=len(units),
+        texts=len(evidence.texts),
         questions=len({unit.question for unit in units}),
         slices=tuple(sorted({unit.slice for unit in units} - {""})),
         systems=tuple(sorted({unit.system for unit in units} - {""})),
@@ -104,23 +104,14 @@ def findings(evidence: Evidence, required: Requirements) -> Findings:
     equal errors on all systems have to be shown (`one_correction`), and to monitor that the judge
     is better than chance in every slice. With too few labels in a slice no use is shown.
     """
-    judge, people = evidence.judged(), evidence.people()
     units = evidence.units
-    questions = np.unique([unit.question for unit in units], return_inverse=True)[1]
-
-    def groups(names: Sequence[str]) -> list[_SliceTexts]:
-        of = np.array(names, dtype=np.str_)
-        return [
-            _SliceTexts(name, judge[of == name], people[of == name], questions[of == name])
-            for name in sorted({*names} - {_NO_NAME})
-        ]
-
-    [overall] = _slices([_SliceTexts("", judge, people, questions)], required)
+    [overall] = _slices(_grouped(evidence, [""] * len(units)), required)
     slices = [overall]
     if required.by:
-        slices = _slices(groups([unit.slice for unit in units]), required)
-    systems = _slices(groups([unit.system or _NO_NAME for unit in units]), required)
-    test = _one_correction(evidence, judge, people, questions)
+        slices = _slices(_grouped(evidence, [unit.slice for unit in units]), required)
+    of_systems = _grouped(evidence, [unit.system or None for unit in units])
+    systems = _slices(of_systems, required)
+    test = _one_correction(evidence, of_systems)
     uses = tuple(_uses(slices, overall, test))
     return Findings(
         use=uses[0] if uses else "none",
@@ -133,8 +124,23 @@ def findings(evidence: Evidence, required: Requirements) -> Findings:
     )
 
 
-_NO_NAME = "\x00"
-"""Of a text that is of no system."""
+def _grouped(evidence: Evidence, names: Sequence[str | None]) -> list[_SliceTexts]:
+    """Return the texts of each name in order; of None are those of no group.
+
+    A text is judged once and has one known answer, so it is one observation of a group, however
+    many of the group's questions it answers. It stays with the first of them.
+    """
+    judge, people = evidence.judged(), evidence.people()
+    questions = np.unique([unit.question for unit in evidence.units], return_inverse=True)[1]
+    places: dict[str, dict[str, int]] = {}
+    for place, (name, unit) in enumerate(zip(names, evidence.units, strict=True)):
+        if name is not None:
+            places.setdefault(name, {}).setdefault(unit.text, place)
+    groups = []
+    for name, of in sorted(places.items()):
+        chosen = np.fromiter(of.values(), dtype=np.int64)
+        groups.append(_SliceTexts(name, judge[chosen], people[chosen], questions[chosen]))
+    return groups
 
 
 def _uses(
@@ -244,15 +250,15 @@ def _agreement(found: Estimate) -> CertifiedAgreement:
     return CertifiedAgreement(value=found.estimate, lower=found.lower, texts=found.n_items)
 
 
-def _one_correction(
-    evidence: Evidence, judge: FloatArray, people: FloatArray, questions: IntArray
-) -> OneCorrection | None:
-    names = np.array([unit.system for unit in evidence.units], dtype=np.str_)
-    of = names != ""
-    systems, number = np.unique(names[of], return_inverse=True)
+def _one_correction(evidence: Evidence, systems: Sequence[_SliceTexts]) -> OneCorrection | None:
     if len(systems) < 2:
         return None
-    cluster = np.unique(questions[of], return_inverse=True)[1]
-    scores = SystemScores(number, cluster, judge[of], people[of], len(systems), binary=True)
+    number = np.repeat(np.arange(len(systems)), [len(one.judge) for one in systems])
+    judge, people, question = (
+        np.concatenate([getattr(one, of) for one in systems])
+        for of in ("judge", "people", "cluster")
+    )
+    cluster = np.unique(question, return_inverse=True)[1]
+    scores = SystemScores(number, cluster, judge, people, len(systems), binary=True)
     rng = np.random.default_rng(derive_seed("certificate", evidence.texts_digest))
     return one_correction(scores, rng)

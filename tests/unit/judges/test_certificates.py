@@ -32,7 +32,7 @@ from judge_gym.judges.certifying.evidence import (
     read_evidence,
     write_evidence,
 )
-from judge_gym.judges.certifying.findings import findings, result_of
+from judge_gym.judges.certifying.findings import findings, population_of, result_of
 from judge_gym.judges.certifying.loading import load_certification
 from judge_gym.judges.certifying.making import certificate_of, evidence_of
 from judge_gym.judges.certifying.signing import private_key, signature_fault, signed
@@ -174,6 +174,35 @@ def test_a_judge_just_below_is_certified_in_at_most_one_of_forty_trials():
     for hit, count in zip(hits.tolist(), times.tolist(), strict=True):
         shown += count * (findings(evidence({"": ((hit, 40), (40, 40))}), asked).use == "gate")
     assert 0 < shown <= 50
+
+
+def test_a_text_that_answers_many_questions_is_one_observation():
+    """As a canned reply: 17 of each class are needed, and there are 5 and 4 texts."""
+    once = evidence({"late": ((5, 5), (4, 4))}, system="bot")
+    often = tuple(
+        sorted(
+            unit._replace(question=key_of(100 * int(unit.text, 16) + n))
+            for unit in once.units
+            for n in range(30)
+        )
+    )
+    for asked in (ASKED, ASKED.model_copy(update={"by": ""})):
+        found = findings(replace(once, units=often), asked)
+        assert (found.use, found.uses) == ("none", ())
+        for one in (found.overall, *found.slices, *found.systems):
+            assert (one.texts, one.sensitivity.labels, one.specificity.labels) == (9, 5, 4)
+            assert one.state == "too few labels"
+    assert population_of(replace(once, units=often), 0).texts == 9
+
+
+def test_a_text_of_two_systems_and_slices_counts_once_in_each_and_once_in_all():
+    once = evidence({"late": ((20, 20), (20, 20))}, system="old")
+    both = tuple(
+        sorted((*once.units, *(unit._replace(system="new", slice="lost") for unit in once.units)))
+    )
+    found = findings(replace(once, units=both), ASKED)
+    assert found.overall.texts == 40
+    assert [one.texts for one in (*found.slices, *found.systems)] == [40] * 4
 
 
 # Files

@@ -145,6 +145,32 @@ def test_a_few_labels_leave_it_open_whether_one_correction_serves():
     assert "too few labels" in found.why_not
 
 
+@pytest.mark.parametrize(
+    ("passes", "fails", "serves"),
+    [
+        # χ² of 2 degrees needs a noncentrality of 9.63 for a power of 0.8. Two systems 0.1 above
+        # and below a mean of 0.9: 0.2² · n/2 / 0.09 by n labels each, 9.78 of 44 and 9.11 of 41.
+        ((44, 44), (44, 44), True),
+        ((41, 41), (44, 44), False),
+        ((44, 44), (41, 41), False),
+        # 300 labels of one system are of no use without those of the other.
+        ((300, 5), (300, 5), False),
+        ((300, 5), (300, 300), False),
+        ((300, 300), (300, 2), False),
+        ((300, 300), (300, 0), False),
+        ((300, 300), (0, 0), False),
+    ],
+)
+def test_equal_errors_are_shown_by_labels_of_each_class_of_each_system(passes, fails, serves):
+    """The judge makes no error, so no test finds a difference."""
+    rows, question = [], iter(range(10_000))
+    for system in range(2):
+        for label, counts in ((1, passes), (0, fails)):
+            rows += [(system, next(question), label, label) for _ in range(counts[system])]
+    found = one_correction(judged(rows, 2), np.random.default_rng(0))
+    assert (found.p, found.serves) == (1.0, serves)
+
+
 def test_graded_scores_are_ranked_by_people_and_their_bias_is_tested():
     rng = np.random.default_rng(5)
     people = rng.integers(0, 4, (3, 100)) / 3
