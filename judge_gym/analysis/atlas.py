@@ -4,6 +4,7 @@ A specification is the same figure under another choice, such as another wording
 reading of ties. Whether a claim holds is computed for each of them.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -106,6 +107,11 @@ class Value:
             return None
         return self.row.estimate * self.scale - self.published
 
+    @property
+    def distance(self) -> float:
+        """How far it is from the published one; infinite where the data cannot give it."""
+        return math.inf if self.difference is None else abs(self.difference)
+
 
 @dataclass(frozen=True)
 class Specification:
@@ -138,9 +144,12 @@ class Found:
 
     @property
     def largest(self) -> Value | None:
-        """The value that differs most from the published one; None without any."""
-        given = [one for one in self.values if one.difference is not None]
-        return max(given, key=lambda one: abs(one.difference or 0.0), default=None)
+        """The value that differs most from the published one; None where none was published.
+
+        One that the data cannot give differs more than any other.
+        """
+        given = [one for one in self.values if one.published is not None]
+        return max(given, key=lambda one: one.distance, default=None)
 
     @property
     def holds(self) -> int:
@@ -259,7 +268,7 @@ def _standing(claim: Claim, values: Sequence[Value]) -> Standing:
     if claim.origin == "elsewhere":
         return Standing.OTHER_DATA
     allowed = 0.5 * 10**-claim.places + _ROUNDING
-    if all(one.difference is not None and abs(one.difference) <= allowed for one in given):
+    if all(one.distance <= allowed for one in given):
         return Standing.AGREES if claim.differs else Standing.TO_ROUNDING
     return Standing.EXPLAINED if claim.differs else Standing.DIFFERS
 

@@ -95,17 +95,17 @@ def _failure(found: Found) -> str:
     if found.standing == Standing.AGREES:
         return "every value agrees, though `differs` says why one does not"
     value = found.largest
-    if value is None:
-        return "a published value has no figure to compare with"
-    return (
-        f"{value.row.metric} of {value.about} is {_plain(value, found)}, "
-        f"published {value.published:.{found.claim.places}f}"
+    assert value is not None  # it differs from one that was published
+    estimate, places = value.row.estimate, found.claim.places
+    recomputed = (
+        f"is {number(estimate * value.scale, max(places, 2))}"
+        if estimate is not None
+        else f"cannot be estimated, because {value.row.because}"
     )
-
-
-def _plain(value: Value, found: Found) -> str:
-    estimate = value.row.estimate or 0.0
-    return number(estimate * value.scale, max(found.claim.places, 2))
+    return (
+        f"{value.row.metric} of {value.about} {recomputed}, "
+        f"published {number(value.published, places)}"
+    )
 
 
 def terminal_table(studies: Sequence[StudyShown]) -> Table:

@@ -124,6 +124,16 @@ def test_a_wrong_published_value_fails_and_is_named(command: CommandLine) -> Non
     assert "differs" in given["error"]["remedy"]
 
 
+def test_a_published_value_that_its_data_cannot_give_is_named(command: CommandLine) -> None:
+    # Its other value agrees, and is not the one that fails.
+    more = "      - {figure: label_bias, of: {judge: good}, published: 0.25}\n    settles"
+    failed = command("analyse", "atlas", write(command, CLAIM.replace("    settles", more)))
+    assert failed.code == 1
+    message = " ".join(failed.errors.split())
+    assert "label_bias of good" in message
+    assert "accuracy" not in message
+
+
 def test_the_last_published_digit_is_what_rounding_means(command: CommandLine) -> None:
     # 0.90 lies 0.004 from 0.904, which is nearer than half of a hundredth.
     [claim] = claims_of(command, write(command, CLAIM.replace("0.90", "0.904")))
