@@ -70,16 +70,19 @@ def three_judges_leads(
     size = int(max(stages.max(), truth.max()))
     part = rng.permutation(items) % PARTS
     block = np.unique(cluster, return_inverse=True)[1] % JACKKNIFE_BLOCKS
+    blocks = int(block.max()) + 1
     leads, left_out = [], []
     for number in range(PARTS):
         three, one = _chosen(stages[part == number], truth[part == number], size, by)
         rest = part != number
         chosen = np.stack([np.median(stages[:, three], axis=1).astype(np.int64), stages[:, one]])
-        tables = _tables_by_block(chosen[:, rest], truth[rest], block[rest], size)
+        tables = _tables(chosen[:, rest], truth[rest], size, block[rest], blocks)
         whole = tables.sum(axis=0)
+        # Without a block that has no item here the lead is as it is; the mean needs it of each.
         lead, without = _lead(whole[None], by)[0], _lead(whole - tables, by)
+        of_part = without[tables.any(axis=(1, 2, 3))]
         yield Lead(
-            _estimate(metric, lead, without, int(rest.sum()), unit), number + 1, tuple(three), one
+            _estimate(metric, lead, of_part, int(rest.sum()), unit), number + 1, tuple(three), one
         )
         leads.append(lead)
         left_out.append(without)
@@ -95,7 +98,7 @@ def _estimate(metric: str, lead: float, left_out: FloatArray, items: int, unit: 
 
 def _chosen(stages: IntArray, truth: IntArray, size: int, by: str) -> tuple[list[int], int]:
     """Return the three judges whose median is best, and the judge that is best alone."""
-    alone = _score(_tables(stages.T, truth, size), by)
+    alone = _score(_tables(stages.T, truth, size)[0], by)
     one = int(np.argmax(alone))
     kept = sorted(np.argsort(-alone, kind="stable")[:MOST_JUDGES].tolist())
     threes = np.array(list(combinations(kept, 3)))
@@ -104,28 +107,22 @@ def _chosen(stages: IntArray, truth: IntArray, size: int, by: str) -> tuple[list
     for first in range(0, len(threes), rows):
         low, middle, high = (grades[of] for of in threes[first : first + rows].T)
         median = np.maximum(np.minimum(low, middle), np.minimum(np.maximum(low, middle), high))
-        scores.append(_score(_tables(median, truth, size), by))
+        scores.append(_score(_tables(median, truth, size)[0], by))
     return threes[int(np.argmax(np.concatenate(scores)))].tolist(), one
 
 
-def _tables(given: np.ndarray, truth: IntArray, size: int) -> FloatArray:
-    """Return counts, raters x true stages x stages given, of stages given (raters x items)."""
+def _tables(
+    given: np.ndarray, truth: IntArray, size: int, block: IntArray | int = 0, blocks: int = 1
+) -> FloatArray:
+    """Return counts of stages given (raters x items) by block of items, numbered from 0.
+
+    They are blocks x raters x true stages x stages given; a block may have no item.
+    """
     raters = len(given)
     code = (truth - 1) * size + given.astype(np.int64) - 1
-    code += size * size * np.arange(raters)[:, None]
-    counts = np.bincount(code.ravel(), minlength=raters * size * size)
-    return counts.reshape(raters, size, size).astype(np.float64)
-
-
-def _tables_by_block(chosen: IntArray, truth: IntArray, block: IntArray, size: int) -> FloatArray:
-    """Return counts, blocks x (three, one) x true stages x stages given."""
-    blocks = int(block.max()) + 1
-    raters = len(chosen)
-    cell = ((truth - 1) * size + chosen - 1 + size * size * np.arange(raters)[:, None]).ravel()
-    code = np.tile(block, raters) * raters * size * size + cell
-    counts = np.bincount(code, minlength=blocks * raters * size * size)
-    tables = counts.reshape(blocks, raters, size, size).astype(np.float64)
-    return tables[tables.any(axis=(1, 2, 3))]
+    code += size * size * np.arange(raters)[:, None] + size * size * raters * block
+    counts = np.bincount(code.ravel(), minlength=blocks * raters * size * size)
+    return counts.reshape(blocks, raters, size, size).astype(np.float64)
 
 
 def _lead(tables: FloatArray, by: str) -> FloatArray:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from judge_gym.metrics.estimate import jackknife_interval
 from judge_gym.metrics.three_judges import KAPPA, PARTS, SHARE, names_of, three_judges_leads
 
 ITEMS = 500
@@ -80,6 +81,29 @@ def test_items_of_one_question_are_one_piece_of_evidence() -> None:
     assert together.estimate.estimate == apart.estimate.estimate
     # Ten copies of each question: an error of up to √10 times as much, as four fifths hold.
     assert 2 * width[0] < width[1] < 4.5 * width[0]
+
+
+@pytest.mark.parametrize(("items", "of_a_question"), [(33, 1), (12, 1), (612, 1), (30, 4)])
+def test_the_mean_of_the_parts_varies_as_each_question_is_left_out(
+    items: int, of_a_question: int
+) -> None:
+    rng = np.random.default_rng(items)
+    truth = 1 + np.arange(items) % 2
+    stages = judges(rng, truth, [0.9, 0.7, 0.7, 0.6, 0.6])
+    cluster = np.arange(items) // of_a_question
+    parts, whole = leads(stages, truth, cluster=cluster)
+    right = stages == truth[:, None]
+    drawn = np.random.default_rng(3).permutation(items) % PARTS
+    left_out = []
+    for block in range(min(cluster.max() + 1, 500)):
+        by_part = []
+        for part in parts:
+            rest = (drawn != part.part - 1) & (cluster % 500 != block)
+            three = right[rest][:, part.three].sum(axis=1) > 1
+            by_part.append(three.mean() - right[rest, part.one].mean())
+        left_out.append(np.mean(by_part))
+    ends = jackknife_interval(whole.estimate.estimate, np.array(left_out))
+    assert (whole.estimate.lower, whole.estimate.upper) == pytest.approx(ends)
 
 
 @pytest.mark.parametrize(("shape", "stage"), [((50, 3), 1), ((9, 5), 1), ((50, 5), 0)])
