@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 ABSENT = "–"
@@ -68,6 +68,16 @@ def span(values: Collection[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def span_of(rows: Iterable[Interval]) -> str:
+    """Return the span of the values of rows or estimates; a dash where none has one."""
+    return span(estimates(rows))
+
+
+def estimates(rows: Iterable[Interval]) -> list[float]:
+    """Return the values of the rows or estimates that have one."""
+    return [row.estimate for row in rows if row.estimate is not None]
+
+
 def short(value: float, digits: int = 3) -> str:
     """Return a number of any size to three significant digits: `0.0123`, `12.3`, `1.23e+04`."""
     return f"{value:.{digits}g}"
@@ -108,6 +118,11 @@ def figure(row: Interval, digits: int = 2, *, significant: bool = False) -> str:
     if low is None:
         return text
     return f"{text}, items only [{number(low, digits)}, {number(high, digits)}]"
+
+
+def figures_text(rows: Sequence[Interval], digits: int = 2) -> str:
+    """Return the figure of one row with its interval, of several the span of their values."""
+    return figure(rows[0], digits) if len(rows) == 1 else span_of(rows)
 
 
 def percent(value: float | None, digits: int = 0) -> str:

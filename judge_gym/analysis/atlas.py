@@ -40,6 +40,8 @@ Readings = Mapping[str, Rows]
 _EVERYWHERE = ("concept", "country", "window", "rubric", "people")
 """Parts of a scope that one study has one of, or that follow from the judge."""
 _LISTED = "_as_published"
+AS_CLAIMED = "as claimed"
+"""The choice of the specification that is the claim itself."""
 _PLAINLY = "as mapped"
 _ROUNDING = 1e-9
 
@@ -103,9 +105,15 @@ class Value:
     @property
     def difference(self) -> float | None:
         """The recomputed value less the published one, in published units."""
-        if self.published is None or self.row.estimate is None:
-            return None
-        return self.row.estimate * self.scale - self.published
+        value, _, _ = self.recomputed
+        return None if value is None or self.published is None else value - self.published
+
+    @property
+    def recomputed(self) -> tuple[float | None, float | None, float | None]:
+        """The recomputed value and the ends of its interval, in published units."""
+        ends = (self.row.estimate, self.row.lower, self.row.upper)
+        value, lower, upper = (None if end is None else end * self.scale for end in ends)
+        return value, lower, upper
 
     @property
     def distance(self) -> float:
@@ -148,13 +156,22 @@ class Found:
 
         One that the data cannot give differs more than any other.
         """
-        given = [one for one in self.values if one.published is not None]
-        return max(given, key=lambda one: one.distance, default=None)
+        return max(self.published, key=lambda one: one.distance, default=None)
 
     @property
     def holds(self) -> int:
         """In how many specifications it holds."""
         return sum(one.holds for one in self.specifications)
+
+    @property
+    def holds_everywhere(self) -> bool:
+        """Whether it is tested, and holds under every specification."""
+        return bool(self.specifications) and self.holds == len(self.specifications)
+
+    @property
+    def published(self) -> list[Value]:
+        """The values that were published."""
+        return [one for one in self.values if one.published is not None]
 
 
 def load_study(folder: Path) -> Study:
@@ -305,7 +322,7 @@ class _Matched:
         if not given.is_tested:
             return
         base = self._one(given.figure, given.of, given.reading)
-        chosen = [("as claimed", base, given.reading)]
+        chosen = [(AS_CLAIMED, base, given.reading)]
         chosen += [
             (_changed(row.scope, given.of), row, given.reading)
             for row in self._all(given.figure, given.of, given.over)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from judge_gym.analysis import registry
-from judge_gym.analysis.data import Judge, Origin, SweepData
-from judge_gym.analysis.groups import MIXED, Group, Scope, result_row
+from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.groups import MIXED, Group, Scope, origin_of_rows, result_row, without
 from judge_gym.design.axes import axes, facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import IntArray
@@ -158,7 +158,7 @@ def averaged(rows: Sequence[ResultRow]) -> list[ResultRow]:
 
 
 def without_facets(scope: Scope) -> Scope:
-    return {name: value for name, value in scope.items() if name not in FACETS}
+    return without(scope, *FACETS)
 
 
 def varying_facets(groups: Sequence[Group]) -> dict[str, list[Any]]:
@@ -184,8 +184,7 @@ def _over_levels(same: Measured, varying: dict[str, list[Any]]) -> ResultRow:
     rows = [row for _, row, _ in same]
     names = (ITEM, *(FACETS[axis] for axis in varying))
     estimate = _total(rows, FacetTable(names, table), samples, same[0][2].bounds)
-    origin = Origin(any(row.simulated for row in rows), any(row.imported for row in rows))
-    return result_row(estimate, without_facets(rows[0].scope), origin)
+    return result_row(estimate, without_facets(rows[0].scope), origin_of_rows(rows))
 
 
 def _total(

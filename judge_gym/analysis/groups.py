@@ -157,6 +157,17 @@ def result_row(
     return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **asdict(origin))
 
 
+def origin_of_rows(rows: Iterable[ResultRow]) -> Origin:
+    """Return what stands behind a figure that is made of others."""
+    rows = list(rows)
+    return Origin(any(row.simulated for row in rows), any(row.imported for row in rows))
+
+
+def without(scope: Mapping[str, Any], *names: str) -> Scope:
+    """Return a scope without some of its parts, such as the judge."""
+    return {name: value for name, value in scope.items() if name not in names}
+
+
 def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
     """Yield each estimate, its method naming the correction, with its adjusted p."""
     for raw, adjusted in zip(estimates, holm_over(estimates), strict=True):

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis.data import Arm, Judge, SweepData
 from judge_gym.analysis.facets import pooled
 from judge_gym.analysis.figures.axes import REGROUPED
-from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups
+from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups, without
 from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
@@ -334,7 +334,7 @@ def _end_of_contrast(
     axis = scope["axis"]
     fields = _FIELDS_OF.get(axis, (axis,))
     value = scope[end] == "random" if axis in _FIELDS_OF else scope[end]
-    rest = {key: value for key, value in scope.items() if key not in ("axis", "from", "to")}
+    rest = without(scope, "axis", "from", "to")
     return sweep.judge({**rest, **dict.fromkeys(fields, value)})
 
 

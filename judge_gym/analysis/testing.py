@@ -6,7 +6,7 @@ from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.facets import averaged, pooled
-from judge_gym.analysis.groups import comparison_groups
+from judge_gym.analysis.groups import comparison_groups, without
 from judge_gym.design.plans import AnalysisPlan
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.hypotheses import (
@@ -157,5 +157,4 @@ def _dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[T
 
 def _setting(scope: Mapping[str, object]) -> dict[str, object]:
     # A concept mostly has a window, country and task of its own.
-    without = ("concept", "window", "country", "task_type", "rubric")
-    return {name: value for name, value in scope.items() if name not in without}
+    return without(scope, "concept", "window", "country", "task_type", "rubric")

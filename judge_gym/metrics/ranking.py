@@ -176,11 +176,12 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
     variance = np.array([pair.difference.var(ddof=1) / len(pair.difference) for pair in usable])
     grid = random_effects(effect, variance)
     tau2, mean = grid.tau2, grid.mean
-    # Standard error and degrees of freedom over pairs or over items: the wider interval.
-    candidates = [_over_items(usable, grid.weight)]
-    if len(usable) > 1:
-        candidates.append((grid.error, len(usable) - 1))
-    error, df = max(candidates, key=lambda candidate: candidate[0] * t_quantile(candidate[1]))
+    influence = [
+        w * (pair.difference - pair.difference.mean()) / len(pair.difference)
+        for w, pair in zip(grid.weight, usable, strict=True)
+    ]
+    over_items = clustered_error([pair.item for pair in usable], influence, 1)
+    error, df = wider_error(grid, len(usable), over_items)
     left_out = len(pairs) - len(usable)
     point = Estimate(
         axis,
@@ -251,14 +252,23 @@ def random_effects(effect: FloatArray, variance: FloatArray) -> RandomEffects:
     )
 
 
-def _over_items(pairs: Sequence[AxisDifference], weight: FloatArray) -> tuple[float, int]:
-    """Return the error of the weighted mean with items as clusters (CR1), and items - 1."""
-    items, code = np.unique(np.concatenate([pair.item for pair in pairs]), return_inverse=True)
-    influence = np.concatenate(
-        [
-            w * (pair.difference - pair.difference.mean()) / len(pair.difference)
-            for w, pair in zip(weight, pairs, strict=True)
-        ]
-    )
-    sums, n = np.bincount(code, influence), len(items)
-    return float((n / (n - 1) * (sums**2).sum()) ** 0.5), n - 1
+def clustered_error(
+    items: Sequence[IntArray], influence: Sequence[FloatArray], parameters: int
+) -> tuple[float, int]:
+    """Return the error of a weighted mean with items as clusters (CR1), and items - `parameters`.
+
+    By setting, `influence` is what the residual of each of its items adds to the mean.
+    """
+    numbers, code = np.unique(np.concatenate(items), return_inverse=True)
+    sums, n = np.bincount(code, np.concatenate(influence)), len(numbers)
+    return float((n / (n - parameters) * (sums**2).sum()) ** 0.5), n - parameters
+
+
+def wider_error(
+    pooled: RandomEffects, settings: int, over_items: tuple[float, int]
+) -> tuple[float, int]:
+    """Return error and degrees of freedom over settings or over items: the wider interval."""
+    candidates = [over_items]
+    if settings > 1:
+        candidates.append((pooled.error, settings - 1))
+    return max(candidates, key=lambda candidate: candidate[0] * t_quantile(candidate[1]))

@@ -1,13 +1,13 @@
 """Slopes of several groups of items, each drawn towards their mean by how little it knows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, Interval, not_estimable, t_quantile
-from judge_gym.metrics.ranking import random_effects
+from judge_gym.metrics.ranking import clustered_error, random_effects, wider_error
 
 FEWEST_ITEMS = 4
 
@@ -50,9 +50,11 @@ def partially_pooled(metric: str, groups: Mapping[str, Points], unit: str) -> Sl
         return Slopes({}, {}, absent, absent)
     effects, variances = np.array([(one.slope, one.variance) for one in usable.values()]).T
     pooled = random_effects(effects, variances)
-    over_items, df_items, most = _over_items(list(usable.values()), pooled.weight)
-    errors = [(over_items, df_items), (pooled.error, len(usable) - 1)][: len(usable)]
-    error, df = max(errors, key=lambda one: one[0] * t_quantile(one[1]))
+    items = [one.item for one in usable.values()]
+    influence = [w * one.influence for w, one in zip(pooled.weight, usable.values(), strict=True)]
+    over_items = clustered_error(items, influence, 2)
+    error, df = wider_error(pooled, len(usable), over_items)
+    most = len(np.unique(np.concatenate(items)))
     pooled = replace(pooled, error=error)
     alone, drawn = {}, {}
     for name, one in usable.items():
@@ -99,14 +101,6 @@ def _fitted(points: Points) -> _Fit | None:
     if variance <= EPSILON**2:
         return None
     return _Fit(slope, variance, points.item, x * residuals / squares)
-
-
-def _over_items(fits: Sequence[_Fit], weight: FloatArray) -> tuple[float, int, int]:
-    """Return the error of the weighted mean with items as clusters, its df, and the items."""
-    items, code = np.unique(np.concatenate([one.item for one in fits]), return_inverse=True)
-    influence = [w * one.influence for w, one in zip(weight, fits, strict=True)]
-    sums, n = np.bincount(code, np.concatenate(influence)), len(items)
-    return float((n / (n - 2) * (sums**2).sum()) ** 0.5), n - 2, n
 
 
 def _with(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judge_gym.analysis.atlas import FAILURES, Found, Specification, Standing, Value
+from judge_gym.analysis.atlas import AS_CLAIMED, FAILURES, Found, Specification, Standing, Value
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, number, ranged
 from judge_gym.recorded.claims import StudyClaims
@@ -48,14 +48,9 @@ def opening(studies: Sequence[StudyShown]) -> str:
     found = every_claim(studies)
     standing = [one.standing for one in found]
     tested = [one for one in found if one.specifications]
-    everywhere = sum(one.holds == len(one.specifications) for one in tested)
+    everywhere = sum(one.holds_everywhere for one in found)
     nowhere = sum(one.holds == 0 for one in tested)
-    values = sum(
-        value.published is not None
-        for one in found
-        if one.standing == Standing.TO_ROUNDING
-        for value in one.values
-    )
+    values = sum(len(one.published) for one in found if one.standing == Standing.TO_ROUNDING)
     parts = [
         f"{count} {singular if count == 1 else plural}"
         for one, singular, plural in (
@@ -96,9 +91,9 @@ def _failure(found: Found) -> str:
         return "every value agrees, though `differs` says why one does not"
     value = found.largest
     assert value is not None  # it differs from one that was published
-    estimate, places = value.row.estimate, found.claim.places
+    (estimate, _, _), places = value.recomputed, found.claim.places
     recomputed = (
-        f"is {number(estimate * value.scale, max(places, 2))}"
+        f"is {number(estimate, max(places, 2))}"
         if estimate is not None
         else f"cannot be estimated, because {value.row.because}"
     )
@@ -162,21 +157,18 @@ def anchor(found: Found) -> str:
 def _published(found: Found) -> str:
     if found.standing in (Standing.NOT_POSSIBLE, Standing.NO_DATA):
         return ABSENT
-    given = [one for one in found.values if one.published is not None]
-    if not given:
+    if not found.published:
         return Standing.NO_FIGURE
-    first = _as_published(given[0], found)
-    more = f" and {len(given) - 1:,} more" if len(given) > 1 else ""
+    others = len(found.published) - 1
+    more = f" and {others:,} more" if others else ""
     origin = " (reference)" if found.claim.origin == "reference" else ""
-    return f"{first}{more}{origin}"
+    return f"{_short_published(found)}{more}{origin}"
 
 
 def _recomputed(found: Found) -> str:
     if not found.values:
         return found.standing
-    value = found.values[0]
-    ends = (value.row.estimate, value.row.lower, value.row.upper)
-    at, lower, upper = (None if end is None else end * value.scale for end in ends)
+    at, lower, upper = found.values[0].recomputed
     if at is None:
         return ABSENT
     unit, digits = _unit(found), _digits(found)
@@ -203,7 +195,7 @@ def _digits(found: Found) -> int:
     """Return the decimals of a recomputed value: one more than a published whole number has."""
     if found.claim.percent:
         return min(found.claim.places + (not found.claim.places), 2)
-    if any(one.published is not None for one in found.values):
+    if found.published:
         return min(max(found.claim.places, 2), _MOST_PLACES)
     return 2
 
@@ -214,12 +206,11 @@ def _unit(found: Found) -> str:
 
 def _difference(found: Found) -> str:
     """Return the largest difference; none where it is below what the published places can show."""
-    value = found.largest
-    if value is None or value.difference is None:
+    if found.largest is None:
         return ABSENT
     if found.standing == Standing.TO_ROUNDING and found.claim.places > 1:
         return "none"
-    return f"{value.difference:+.{max(found.claim.places, 2)}f}"
+    return _apart(found.largest, max(found.claim.places, 2))
 
 
 def _held(found: Found) -> str:
@@ -243,9 +234,6 @@ def _named(one: Specification) -> str:
     if one.choice != AS_CLAIMED:
         return one.choice
     return ", ".join(map(str, one.row.scope.values())) or one.row.metric
-
-
-AS_CLAIMED = "as claimed"
 
 
 def specification_table(found: Found) -> Table:
@@ -272,19 +260,13 @@ def value_table(found: Found) -> Table:
         Row(
             (
                 one.about, one.row.metric, number(one.published, found.claim.places),
-                _scaled(one, places), _apart(one, places), f"{one.row.n:,}",
+                ranged(*one.recomputed, places), _apart(one, places), f"{one.row.n:,}",
             )
         )
         for one in found.values
     ]  # fmt: skip
     columns = ("of", "figure", "published", "recomputed", "difference", "n")
     return Table("", "", columns, tuple(rows), words=2, imported=True)
-
-
-def _scaled(value: Value, places: int) -> str:
-    ends = (value.row.estimate, value.row.lower, value.row.upper)
-    at, lower, upper = (None if end is None else end * value.scale for end in ends)
-    return ranged(at, lower, upper, places)
 
 
 def _apart(value: Value, places: int) -> str:
@@ -314,17 +296,14 @@ def chart_rows(studies: Sequence[StudyShown]) -> Rows:
 
 
 def _short_published(found: Found) -> str:
-    given = [one for one in found.values if one.published is not None]
-    return _as_published(given[0], found) if given else ABSENT
+    return _as_published(found.published[0], found) if found.published else ABSENT
 
 
 def _short_recomputed(found: Found) -> str:
     if not found.values:
         return "no data" if found.standing == Standing.NO_DATA else ABSENT
-    value = found.values[0]
-    if value.row.estimate is None:
-        return ABSENT
-    return _in_short(value.row.estimate * value.scale, found) + _unit(found)
+    value, _, _ = found.values[0].recomputed
+    return ABSENT if value is None else _in_short(value, found) + _unit(found)
 
 
 _SUBTITLE = (
@@ -336,10 +315,10 @@ _SUBTITLE = (
 def atlas_picture(studies: Sequence[StudyShown]) -> str:
     """Return the picture of all claims as the text of an SVG file."""
     found = every_claim(studies)
-    tested = [one for one in found if one.specifications]
-    everywhere = sum(one.holds == len(one.specifications) for one in tested)
+    tested = sum(bool(one.specifications) for one in found)
+    everywhere = sum(one.holds_everywhere for one in found)
     title = (
-        f"{everywhere} of {counted(len(tested), 'claim')} about LLM judges hold under every "
+        f"{everywhere} of {counted(tested, 'claim')} about LLM judges hold under every "
         "specification"
     )
     return picture(title, _SUBTITLE, chart_rows(studies), kind="claims")

@@ -12,14 +12,12 @@ from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted
 from judge_gym.design.rubric import FIRST as FIRST_OF_TWO
 from judge_gym.design.rubric import SECOND
-from judge_gym.formats import ABSENT, figure
+from judge_gym.formats import ABSENT, estimates, figure, figures_text
 from judge_gym.recorded.mapping import as_number
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,
     Means,
-    estimates,
-    figures_text,
     from_people,
     is_of_pairs,
     is_whole,

@@ -9,7 +9,15 @@ from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, figure, number, percent, span
+from judge_gym.formats import (
+    ABSENT,
+    estimates,
+    figures_text,
+    number,
+    percent,
+    span,
+    span_of,
+)
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
@@ -95,14 +103,6 @@ def is_whole(row: ResultRow) -> bool:
 
 def judge_of(row: ResultRow) -> str:
     return str(row.scope["judge"]).removeprefix(RECORDED)
-
-
-def estimates(rows: Iterable[ResultRow]) -> list[float]:
-    return [row.estimate for row in rows if row.estimate is not None]
-
-
-def range_of(rows: Sequence[ResultRow]) -> str:
-    return span(estimates(rows))
 
 
 def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]) -> Iterable[str]:
@@ -206,7 +206,7 @@ def _judged_once(data: SweepData) -> bool:
 def _longer(rows: Sequence[ResultRow]) -> str:
     """Return how often each judge chooses the longer of two texts, over all its wordings."""
     by_judge = figures_by_judge(rows, LONGER)
-    shares = (f"{judge} {range_of(list(of.values()))}" for judge, of in by_judge.items())
+    shares = (f"{judge} {span_of(of.values())}" for judge, of in by_judge.items())
     if not by_judge:
         return ""
     right = next((row for row in rows if row.metric == LONGER_RIGHT), None)
@@ -260,11 +260,6 @@ def _people(rows: Sequence[ResultRow]) -> str:
         f"From people: {unit} of a judgement from people's labels. One person from the others: "
         f"{span(floors)}."
     )
-
-
-def figures_text(rows: Sequence[ResultRow], digits: int = 2) -> str:
-    """Return a value with its interval, or the range of several."""
-    return figure(rows[0], digits) if len(rows) == 1 else range_of(rows)
 
 
 def shared_by_judges(data: SweepData) -> str:

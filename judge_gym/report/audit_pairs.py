@@ -8,17 +8,14 @@ from typing import Any
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.counting import counted
-from judge_gym.formats import ranged
+from judge_gym.formats import estimates, figures_text, ranged, span_of
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,
     Figures,
-    estimates,
     figures_by_judge,
-    figures_text,
     from_people,
     judge_of,
-    range_of,
     sentences,
     shared_by_judges,
 )
@@ -123,9 +120,9 @@ def _row(
             judge.name,
             _percents(judge.whole),
             *([f"{min(values):.0f} to {max(values):.0f}"] if several else []),
-            range_of(judge.first),
-            range_of(judge.same),
-            *([range_of(judge.ties)] if ties else []),
+            span_of(judge.first),
+            span_of(judge.same),
+            *([span_of(judge.ties)] if ties else []),
             *([figures_text(far.get(judge.name, []))] if far else []),
         ),
         about=behind([judge.whole.scope]),

@@ -9,7 +9,7 @@ from itertools import groupby
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
 from judge_gym.design.plans import NOT_HELD
-from judge_gym.formats import figure, number, percent, span
+from judge_gym.formats import figures_text, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
@@ -113,9 +113,7 @@ class Headline:
     @property
     def figure(self) -> str:
         """The value with its interval, or the range of several values."""
-        if len(self.findings) == 1:
-            return figure(self.findings[0])
-        return span([one.estimate for one in self.findings if one.estimate is not None])
+        return figures_text(self.findings)
 
     @property
     def untested_outcome(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from judge_gym.counting import counted
-from judge_gym.formats import figure, span
+from judge_gym.formats import figure, figures_text
 from judge_gym.report.findings import stands
 from judge_gym.report.scopes import changes
 from judge_gym.report.table import Row
@@ -128,9 +128,11 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
         n = counted(len(judges), "judge")
         if moved and (label, metric) not in shown:
             place = (len(some) / len(judges), max(abs(row.estimate or 0.0) for row in moved))
-            found.append((place, axis, (label, _span(moved), f"{MOVED} in {len(some)} of {n}")))
+            cells = (label, figures_text(moved), f"{MOVED} in {len(some)} of {n}")
+            found.append((place, axis, cells))
         elif not moved and metric == _VERDICT and axis not in over_judges:
-            found.append(((0.0, 0.0), axis, (label, _span(of), f"{NOT_SHOWN} in {n}")))
+            cells = (label, figures_text(of), f"{NOT_SHOWN} in {n}")
+            found.append(((0.0, 0.0), axis, cells))
     named = Counter[str]()
     for _, axis, cells in sorted(found, reverse=True):
         named[axis] += 1
@@ -147,10 +149,3 @@ def _contrasts(rows: Iterable[ResultRow]) -> dict[tuple[str, str], list[ResultRo
         if of_one and row.estimate is not None and metric in (_VERDICT, *BESIDE):
             found[_label(replace(row, metric=metric)), metric].append(row)
     return found
-
-
-def _span(rows: Sequence[ResultRow]) -> str:
-    """Return the figure of one row with its interval, of several the range."""
-    if len(rows) == 1:
-        return figure(rows[0])
-    return span([row.estimate for row in rows if row.estimate is not None])

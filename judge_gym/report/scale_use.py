@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from judge_gym.analysis.figures.shape import CANNOT_TELL
 from judge_gym.counting import counted
-from judge_gym.formats import number, span
+from judge_gym.formats import number, span_of
 from judge_gym.metrics.regimes import Regime
 from judge_gym.report.moves import in_numbers
 from judge_gym.report.table import Row
@@ -55,7 +55,7 @@ def scale_use(rows: Sequence[ResultRow]) -> ScaleUse:
     lines = [
         (
             judge,
-            f"{_range(found['stages_in_use'])}, {_range(found['abstain_share'])}",
+            f"{span_of(found['stages_in_use'])}, {span_of(found['abstain_share'])}",
             _regime(found["regime"]),
         )
         for judge, found in of_judge.items()
@@ -67,10 +67,6 @@ def scale_use(rows: Sequence[ResultRow]) -> ScaleUse:
 
 def _name(row: ResultRow) -> str:
     return str(row.scope["regime"])
-
-
-def _range(rows: Sequence[ResultRow]) -> str:
-    return span([row.estimate for row in rows if row.estimate is not None])
 
 
 def _regime(rows: Sequence[ResultRow]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from judge_gym.analysis.data import Judge, SweepData
 from judge_gym.analysis.figures.axes import axis_pairs
-from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
+from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.cells import CellMeans, mean_scores
 from judge_gym.metrics.estimate import Estimate
@@ -99,8 +99,7 @@ def functioning(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
     settings: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         if not group.mixed:
-            rest = {name: value for name, value in group.scope.items() if name not in _PLACES}
-            settings[canonical_json(rest)].append(group)
+            settings[canonical_json(without(group.scope, *_PLACES))].append(group)
     for members in settings.values():
         yield from _corrected(data, list(_of_setting(data, members)))
     yield from _texts(data, groups)
@@ -126,9 +125,7 @@ def _of_setting(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[Scop
         return
     scores = np.stack([_over_groups(data, groups, model) for model in models])
     scored = np.isfinite(scores).all(axis=0)
-    shared = groups[0].scope if len(groups) == 1 else {
-        name: value for name, value in groups[0].scope.items() if name not in _PLACES
-    }  # fmt: skip
+    shared = groups[0].scope if len(groups) == 1 else without(groups[0].scope, *_PLACES)
     for kind, labels in _labels(data, groups).items():
         names = sorted({label for label in labels[scored].tolist() if label})
         if len(names) < 2 or len(names) > _MOST_OUTLETS:
@@ -181,7 +178,7 @@ def _texts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         settings: dict[str, list[tuple[Scope, str, CellMeans]]] = defaultdict(list)
         for pair in pairs:
             if pair.applied and pair.before.experiment.key in common:
-                scope = {name: value for name, value in pair.scope.items() if name != "judge"}
+                scope = without(pair.scope, "judge")
                 change = pair.compared(_change(data, pair.before, pair.after))
                 settings[canonical_json(scope)].append((scope, pair.before.model, change))
         for members in settings.values():

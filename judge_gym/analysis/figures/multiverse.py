@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.analysis.data import Judge, SweepData, select
-from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
+from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of
 from judge_gym.metrics.cells import CellMeans, FloatArray, Verdicts, mean_scores, set_sizes
@@ -116,7 +116,7 @@ def question_of(scope: Scope) -> Scope:
 
 
 def choices_of(scope: Scope) -> Scope:
-    return {name: value for name, value in scope.items() if name not in QUESTION}
+    return without(scope, *QUESTION)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.analysis.data import Arm, Judge, SweepData
-from judge_gym.analysis.groups import Group, Scope, result_row
+from judge_gym.analysis.groups import Group, Scope, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.rubric_texts import (
     RubricText,
@@ -251,8 +251,7 @@ def length_effects(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultR
 
 
 def _setting(scope: Scope) -> Scope:
-    left_out = {"rubric", *facet_names()}
-    return {name: value for name, value in scope.items() if name not in left_out}
+    return without(scope, "rubric", *facet_names())
 
 
 def _estimates(slopes: Slopes) -> Iterator[tuple[Estimate, str]]:

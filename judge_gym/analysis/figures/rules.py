@@ -9,7 +9,7 @@ import numpy as np
 
 from judge_gym.analysis.data import Arms, Judge, SweepData
 from judge_gym.analysis.figures.axes import REGROUPED, AxisPair, axis_pairs
-from judge_gym.analysis.groups import MIXED, Group, Scope, result_row
+from judge_gym.analysis.groups import MIXED, Group, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.cells import CellMeans, IntArray, Verdicts
 from judge_gym.metrics.combining import positions_by_rule, rules_that_keep
@@ -81,15 +81,11 @@ def panel_contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[Result
         panels: dict[str, list[AxisPair]] = defaultdict(list)
         for pair in pairs:
             if pair.applied and not pair.before.experiment.judges_pairs:
-                panels[canonical_json(_setting(pair.scope))].append(pair)
+                panels[canonical_json(without(pair.scope, "judge"))].append(pair)
         for panel in panels.values():
             scored = [pair for pair in panel if sides.scored(pair)]
             if len(scored) > 1:
                 yield from _of_panel(sides, scored)
-
-
-def _setting(scope: Scope) -> Scope:
-    return {name: value for name, value in scope.items() if name != "judge"}
 
 
 class _Sides:
@@ -119,7 +115,7 @@ class _Sides:
 
 
 def _of_panel(of_sides: _Sides, pairs: Sequence[AxisPair]) -> Iterator[ResultRow]:
-    scope = _setting(pairs[0].scope)
+    scope = without(pairs[0].scope, "judge")
     left_out = sorted({item for pair in pairs for item in pair.left_out})
     sides = [[pair.before for pair in pairs], [pair.after for pair in pairs]]
     first, second = map(of_sides.by_rule, sides)

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Origin, SweepData
-from judge_gym.analysis.groups import Group, result_row
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import Group, origin_of_rows, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.metrics.cells import IntArray
@@ -22,6 +22,7 @@ from judge_gym.metrics.three_judges import (
     three_judges_leads,
 )
 from judge_gym.model_names import RECORDED
+from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
 _FOUR = "one verdict of four judges on each item, with known answers"
@@ -126,9 +127,9 @@ def orders_of_judges(
     for row in rows:
         if row.metric not in wanted or row.estimate is None or "judge" not in row.scope:
             continue
-        rest = {key: value for key, value in row.scope.items() if key != "judge"}
+        rest = without(row.scope, "judge")
         if not {"system", "category", "rival"} & rest.keys():
-            of = by_group[repr(sorted(rest.items()))]
+            of = by_group[canonical_json(rest)]
             of[row.metric][str(row.scope["judge"])] = row
     for of in by_group.values():
         for first, second, sign in _COMPARED:
@@ -147,14 +148,13 @@ def _inversions(
         (_value(first, a) - _value(first, b)) * sign * (_value(second, a) - _value(second, b)) < 0
         for a, b in pairs
     )
-    scope = {key: value for key, value in one.scope.items() if key != "judge"}
+    scope = without(one.scope, "judge")
     estimate = Estimate(
         "judge_order_inversions", inverted, None, None, len(pairs), len(judges), unit="pairs",
         method=f"pairs of judges that {names[0]} and {names[1]} order otherwise",
     )  # fmt: skip
     every = [of[judge] for judge in judges for of in (first, second)]
-    origin = Origin(any(row.simulated for row in every), any(row.imported for row in every))
-    return result_row(estimate, {**scope, "rule": " and ".join(names)}, origin)
+    return result_row(estimate, {**scope, "rule": " and ".join(names)}, origin_of_rows(every))
 
 
 def _value(rows: dict[str, ResultRow], judge: str) -> float:
