@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import flow
@@ -73,10 +74,11 @@ async def study(
     loaded = load_study(file)
     day = day or day_of(flow_run.scheduled_start_time, loaded.time_zone)
     due = due_periods(loaded, day, catch_up)
-    added, failures = 0, []
+    failures: list[JudgeGymError] = []
     layers = await settings_of_this_run(settings or {})
     async with runtime(layers) as current, lock(current, "studies", [loaded.name]):
-        for period in _missing(current, loaded, due):
+        missing = _missing(current, loaded, due)
+        for period in missing:
             get_run_logger().info("Period from %s to %s", period.start, period.end)
             try:
                 state = await run_sweep(
@@ -94,20 +96,32 @@ async def study(
                 continue
             if state.is_cancelled() or state.name == "Waiting":
                 return state
-            if state.is_failed():
-                result = await state.aresult(raise_on_failure=False)
-                failures.append(_failure(period, result))
-                continue
-            run_id = int(await state.aresult())
-            with current.session() as session:
-                save_point(session, loaded.name, period.start, period.end, run_id)
-            added += 1
+            if failure := await _point_or_failure(current, loaded, period, state):
+                failures.append(failure)
         page = await report_drift(file)
+    return _ended(due, len(missing) - len(failures), failures, page)
+
+
+async def _point_or_failure(
+    runtime: Runtime, study: StudyFile, period: Period, state: State[Any]
+) -> JudgeGymError | None:
+    """Store the point of a period whose sweep has ended; returns why it has none."""
+    if state.is_failed():
+        return _failure(period, await state.aresult(raise_on_failure=False))
+    run_id = int(await state.aresult())
+    with runtime.session() as session:
+        save_point(session, study.name, period.start, period.end, run_id)
+    return None
+
+
+def _ended(
+    due: Sequence[Period], added: int, failures: Sequence[JudgeGymError], page: Path
+) -> State[Any]:
+    """Return the state of a study all of whose periods were tried."""
+    new = counted(added, "new point")
     if failures:
-        new = counted(added, "new point")
         return PartialFailure(failures).state(f" {new}. The page: {page}.")
-    had = len(due) - added
-    done = f"{counted(added, 'new point')}, {had} of {counted(len(due), 'period')} had one before."
+    done = f"{new}, {len(due) - added} of {counted(len(due), 'period')} had one before."
     return Completed(message=f"{done} The page: {page}.", data=page)
 
 

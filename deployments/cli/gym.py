@@ -190,16 +190,22 @@ def injection(
     if items:
         raise ConfigError("--items is given without --judge.", "Name a judge file.")
     from deployments.cli import sweep as sweeps
-    from deployments.cli.environment import database
-    from deployments.cli.sweep import check_failed_work, run_sweep
-    from judge_gym.design.sweep import load_sweep
-    from judge_gym.judges.injection import injection_lifts
 
     file = _own_suite(model, utility_model) if model or utility_model else SUITE
     if plan:
         sweeps.plan(file)
         console.print("Run the command without --plan to start it and show the lifts.")
         return
+    _run_suite(file)
+
+
+def _run_suite(file: Path) -> None:
+    """Run the sweep of injections and show its lifts."""
+    from deployments.cli.environment import database
+    from deployments.cli.sweep import check_failed_work, run_sweep
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.judges.injection import injection_lifts
+
     run_sweep(file)
     loaded = load_sweep(file)
     with database() as session:

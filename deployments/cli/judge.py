@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +33,9 @@ from judge_gym.errors import JudgeGymError
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
+    from judge_gym.judges.calibrating.comparing import Agreement
     from judge_gym.judges.delegated import DelegatedJudge
+    from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.judges.reason_critic import Criticism
     from judge_gym.judges.sessions import SessionScore
@@ -115,62 +117,112 @@ def score(
     Stored judgements are reused. Exits with code 1 if fewer than half the answers are readable.
     """
     from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges import load_judge, read_item_file
-    from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.judging import Asked, readable_of
-    from judge_gym.judges.sessions import score_rows, session_scores
+    from judge_gym.judges.sessions import score_rows
     from judge_gym.report.files import csv_of, put_in_place
+
+    judge, read = judge_and_items(file, items, fields, labels, label_fields)
+    report_judging([Asked(judge, read.items, repeats)])
+    results = judged(
+        judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+    )
+    scored, stopped = _scored(judge, read, results)
+    if export is not None:
+        put_in_place({export: csv_of(score_rows(judge, results, read.conversations))})
+    if as_json:
+        json_output.give(_scored_json(scored, read))
+    else:
+        _show(scored)
+    show_note(scored.by)
+    if stopped:
+        raise stopped
+    if error := too_few_readable([readable_of(judge, results)]):
+        raise error
+
+
+def judge_and_items(
+    file: Path,
+    items: Path,
+    fields: list[str] | None,
+    labels: Path | None,
+    label_fields: list[str] | None,
+) -> "tuple[AnyJudge, ItemFile]":
+    """Return a judge and the items that it is to judge, with their labels; prints what was read."""
+    from judge_gym.judges import load_judge, read_item_file
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(items, fields))
     read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
     console.print(read.said(judge), markup=False, soft_wrap=True)
-    report_judging([Asked(judge, read.items, repeats)])
-    results = judged(
-        judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
-    )
+    return judge, read
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Results of a judge, what they cost, and what its labels and its critic say of them."""
+
+    judge: "AnyJudge"
+    results: "Sequence[JudgeResult]"
+    by: "Answered"
+    cost: dict[str, Any]
+    labelled: "Agreement"
+    sessions: "Sequence[SessionScore]"
+    critic: "Criticism | None"
+    paid: dict[str, Any]
+    """What the critic cost."""
+
+    @property
+    def contradictions(self) -> "list[tuple[JudgeResult, str, str]]":
+        """The judgements whose reason contradicts them: why, and whether a rule found it."""
+        ruled = [
+            (result, why, "rule")
+            for result in self.results
+            if (why := self.judge.contradiction(result))
+        ]
+        read = self.critic.contradictions if self.critic else ()
+        return [*ruled, *((result, why, "model") for result, why in read)]
+
+
+def _scored(
+    judge: "AnyJudge", read: "ItemFile", results: "Sequence[JudgeResult]"
+) -> tuple[_Scored, JudgeGymError | None]:
+    """Return what there is to show of results, and what stopped the judge's critic."""
+    from judge_gym.judges.calibrating.comparing import agreement
+    from judge_gym.judges.sessions import session_scores
+
     critic, paid, stopped = _criticised(judge, results)
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     sessions = session_scores(results, read.conversations.sessions)
-    if export is not None:
-        put_in_place({export: csv_of(score_rows(judge, results, read.conversations))})
-    if as_json:
-        scored = {
-            "name": judge.name,
-            **cost,
-            "served_models": by.served,
-            "contradictions": [
-                {"item": result.item, "repeat": result.repeat, "why": why, "found_by": by_whom}
-                for result, why, by_whom in _contradictions(judge, results, critic)
-            ],
-            "reason_critic": critic
-            and {
-                "model": critic.model,
-                "asked": critic.asked,
-                "read": critic.read,
-                **paid,
-            },
-            "labels": {
-                "column": read.label_column,
-                "annotators": dict(read.labels.annotators) if read.labels else {},
-                **asdict(labelled),
-            },
-            "sessions": [asdict(one) for one in sessions],
-            "results": [result.model_dump(mode="json") for result in results],
-        }
-        json_output.give(scored)
-    else:
-        _show(judge, by, results, cost, critic, paid)
-        _show_sessions(sessions)
-        if labelled.labels:
-            console.print(str(labelled), markup=False, soft_wrap=True)
-    show_note(by)
-    if stopped:
-        raise stopped
-    if error := too_few_readable([readable_of(judge, results)]):
-        raise error
+    return _Scored(judge, results, by, cost, labelled, sessions, critic, paid), stopped
+
+
+def _scored_json(scored: _Scored, read: "ItemFile") -> dict[str, Any]:
+    critic = scored.critic
+    return {
+        "name": scored.judge.name,
+        **scored.cost,
+        "served_models": scored.by.served,
+        "contradictions": [
+            {"item": result.item, "repeat": result.repeat, "why": why, "found_by": by_whom}
+            for result, why, by_whom in scored.contradictions
+        ],
+        "reason_critic": critic
+        and {
+            "model": critic.model,
+            "asked": critic.asked,
+            "read": critic.read,
+            **scored.paid,
+        },
+        "labels": {
+            "column": read.label_column,
+            "annotators": dict(read.labels.annotators) if read.labels else {},
+            **asdict(scored.labelled),
+        },
+        "sessions": [asdict(one) for one in scored.sessions],
+        "results": [result.model_dump(mode="json") for result in scored.results],
+    }
 
 
 def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
@@ -292,15 +344,6 @@ def _criticised(
     return criticism(judge, results, said), _ledger_of(critic, answers)[0], stopped
 
 
-def _contradictions(
-    judge: "AnyJudge", results: Sequence["JudgeResult"], critic: "Criticism | None"
-) -> list[tuple["JudgeResult", str, str]]:
-    """Return the judgements whose reason contradicts them: why, and whether a rule found it."""
-    ruled = [(result, why, "rule") for result in results if (why := judge.contradiction(result))]
-    read = critic.contradictions if critic else ()
-    return [*ruled, *((result, why, "model") for result, why in read)]
-
-
 def _show_sessions(sessions: "Sequence[SessionScore]") -> None:
     """Show the scores of sessions whose turns were judged."""
     from judge_gym.judges.sessions import STATED
@@ -314,15 +357,34 @@ def _show_sessions(sessions: "Sequence[SessionScore]") -> None:
         console.print(f"{STATED}.", markup=False)
 
 
-def _show(
-    judge: "AnyJudge",
-    by: "Answered",
-    results: Sequence["JudgeResult"],
-    cost: dict[str, Any],
-    critic: "Criticism | None",
-    paid: dict[str, Any],
-) -> None:
+def _show(scored: _Scored) -> None:
+    judge, results, critic = scored.judge, scored.results, scored.critic
     simulated = any(result.simulated for result in results)
+    _show_results(marked(f"{judge.name}, {scored.by}", simulated=simulated), judge, results)
+    ends = Counter(result.status for result in results)
+    counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
+    console.print(
+        f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, scored.cost)}", markup=False
+    )
+    for unread in scored.cost["unread"]:
+        console.print(unread, markup=False, soft_wrap=True)
+    _show_contradictions(scored)
+    if critic:
+        read = f"Reasons read: {critic}. {_paid(judge, scored.paid)}"
+        console.print(read, markup=False, soft_wrap=True)
+    if simulated:
+        say_simulated()
+    if ends["failed"] or any(result.is_empty for result in results):
+        console.print(
+            f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
+        )
+    _show_sessions(scored.sessions)
+    if scored.labelled.labels:
+        console.print(str(scored.labelled), markup=False, soft_wrap=True)
+
+
+def _show_results(title: str, judge: "AnyJudge", results: "Sequence[JudgeResult]") -> None:
+    """Print a line for each result, with the columns that any of them has."""
     repeated = any(result.repeat for result in results)
     decides = bool(judge.verdict_scores) or any(result.verdict for result in results)
     parts = list(dict.fromkeys(name for result in results for name in result.subscores))
@@ -347,38 +409,27 @@ def _show(
         *(("verdict",) if decides else ()),
         "reason",
     )
-    show_table(marked(f"{judge.name}, {by}", simulated=simulated), columns, rows)
-    ends = Counter(result.status for result in results)
-    counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
-    console.print(
-        f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, cost)}", markup=False
-    )
-    for unread in cost["unread"]:
-        console.print(unread, markup=False, soft_wrap=True)
+    show_table(title, columns, rows)
+
+
+def _show_contradictions(scored: _Scored) -> None:
+    """Print which reasons contradict their score, by what found it."""
     for found_by in ("rule", "model"):
         contradicted = [
             f"{result.item} ({why})"
-            for result, why, by_whom in _contradictions(judge, results, critic)
+            for result, why, by_whom in scored.contradictions
             if by_whom == found_by
         ]
         if contradicted:
             more = f" and {len(contradicted) - _MOST_NAMED} more"
             console.print(
-                f"Reasons that contradict their score: {len(contradicted)} of {len(results)}, "
+                f"Reasons that contradict their score: {len(contradicted)} of "
+                f"{len(scored.results)}, "
                 f"{'; '.join(contradicted[:_MOST_NAMED])}{more * (len(contradicted) > _MOST_NAMED)}"
                 f". Read them: a {found_by} found them.",
                 markup=False,
                 soft_wrap=True,
             )
-    if critic:
-        read = f"Reasons read: {critic}. {_paid(judge, paid)}"
-        console.print(read, markup=False, soft_wrap=True)
-    if simulated:
-        say_simulated()
-    if ends["failed"] or any(result.is_empty for result in results):
-        console.print(
-            f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
-        )
 
 
 def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:

@@ -13,8 +13,6 @@ from deployments.cli.options import (
     LabelFields,
     Labels,
     RetryFailed,
-    fields_of,
-    labels_of,
 )
 from deployments.cli.output import console, marked, say_simulated, show_table
 
@@ -49,19 +47,14 @@ def estimate(
     The judge scores every text; labels correct its mean, and the difference of two systems
     (`category` of an item). Stored judgements are reused.
     """
-    from deployments.cli.judge import judged
+    from deployments.cli.judge import judge_and_items, judged
     from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.judging import readable_of
     from judge_gym.judges.correcting import correct
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
-    judge = load_judge(file)
-    read = read_item_file(items, fields_of(items, fields))
-    read = read.with_labels(labels_of(labels, label_fields), [judge])
-    read.check([judge])
-    console.print(read.said(judge), markup=False, soft_wrap=True)
+    judge, read = judge_and_items(file, items, fields, labels, label_fields)
     results = judged(judge, read.texts, retry_failed=retry_failed)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error

@@ -68,40 +68,54 @@ def label(
 
     No calls are made. Labels are stored one by one; rerun the command to resume.
     """
-    from judge_gym.errors import ConfigError
-    from judge_gym.judges import RubricJudge, load_judge, read_item_file
+    from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.item_files import label_path
     from judge_gym.judges.labelling import Draw, Labelling
-    from judge_gym.judges.people import WHOLE
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(items, fields))
     read.check([judge])
-    if by_criterion and not isinstance(judge, RubricJudge):
-        raise ConfigError(f"Judge {judge.name!r} has no criteria.", "Leave --by-criterion out.")
-    means = {
-        key: sum(given) / len(given)
-        for key, results in _stored(judge, read.texts).items()
-        if (given := [result.score for result in results if result.score is not None])
-    }
+    criteria = _criteria(judge, by_criterion=by_criterion)
     labelling = Labelling(
         judge=judge,
         items=read.texts,
         file=labels or label_path(items),
-        judged=means,
+        judged=_mean_scores(judge, read.texts),
         draw=Draw(draw),
         until=until,
-        criteria=judge.parts if by_criterion else (WHOLE,),
+        criteria=criteria,
         shows_score=show_score,
     )
     labelling.labels()  # errors in the file are raised before a server is started
-    if not means:
+    if not labelling.judged:
         console.print(
             "The judge has no stored scores: labelling stops when all items are labelled."
         )
     asyncio.run(_serve(labelling, annotator.strip(), port))
     stored = labelling.labels()
     console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
+
+
+def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:
+    """Return what people label: the whole item, or each criterion of a rubric."""
+    from judge_gym.errors import ConfigError
+    from judge_gym.judges import RubricJudge
+    from judge_gym.judges.people import WHOLE
+
+    if not by_criterion:
+        return (WHOLE,)
+    if not isinstance(judge, RubricJudge):
+        raise ConfigError(f"Judge {judge.name!r} has no criteria.", "Leave --by-criterion out.")
+    return tuple(judge.parts)
+
+
+def _mean_scores(judge: "AnyJudge", items: "tuple[Item, ...]") -> dict[str, float]:
+    """Return the mean of the judge's stored scores by item key."""
+    return {
+        key: sum(given) / len(given)
+        for key, results in _stored(judge, items).items()
+        if (given := [result.score for result in results if result.score is not None])
+    }
 
 
 async def _serve(labelling: "Labelling", annotator: str, port: int) -> None:

@@ -20,10 +20,9 @@ from deployments.cli.output import (
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,
-    exit_by,
+    exit_by_verdicts,
     held,
     least_of,
-    result_of_verdict,
     verdicts_json,
 )
 from judge_gym.counting import counted
@@ -81,8 +80,7 @@ def calibrate(
         verdicts_json(judges, decisions, checks, thresholds, why=findings.why)
     if error:
         raise error
-    verdicts = map(result_of_verdict, decisions) if by_verdict else ()
-    exit_by([*verdicts, *(check.result for check in thresholds)])
+    exit_by_verdicts(decisions, thresholds, by_verdict=by_verdict)
 
 
 def _plan_calibration(
@@ -286,25 +284,14 @@ def benchmark(
     the command to resume; stored judgements are reused. Writes a page.
     `--fail-under` takes accuracy.
     """
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.estimates import show_judging
     from judge_gym.judges.benchmarking import load_judges, load_set
-    from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.report.files import figures_of
-    from judge_gym.settings import settings
 
     least = least_of(fail_under, ("accuracy",))
     # Errors in files are raised before a server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
-    console.print(chosen.labels, markup=False, soft_wrap=True)
-    prepare_environment(settings().data_dir, verbose=False)
-    asked = [Asked(judge, chosen.items) for judge in loaded]
-    report_judging(asked)
-    show_judging(
-        f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
-        asked,
-    )
+    _show_plan_of(chosen, loaded)
     if plan:
         return
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
@@ -316,19 +303,27 @@ def benchmark(
     }
     thresholds = held(figures, least)
     if as_json:
-        verdicts_json(
-            report.judges,
-            report.decisions,
-            report.checks,
-            thresholds,
-            benchmark=chosen.benchmark.name,
-            figures={
-                name: [figures_of(estimate) for estimate in of_judge.values()]
-                for name, of_judge in figures.items()
-            },
-        )
-    verdicts = map(result_of_verdict, report.decisions) if by_verdict else ()
-    exit_by([*verdicts, *(check.result for check in thresholds)])
+        plain = {
+            name: list(map(figures_of, of_judge.values())) for name, of_judge in figures.items()
+        }
+        about = {"benchmark": chosen.benchmark.name, "figures": plain}
+        verdicts_json(report.judges, report.decisions, report.checks, thresholds, **about)
+    exit_by_verdicts(report.decisions, thresholds, by_verdict=by_verdict)
+
+
+def _show_plan_of(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
+    """Print which labels are right answers, and what judging the benchmark is expected to cost."""
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.estimates import show_judging
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.settings import settings
+
+    console.print(chosen.labels, markup=False, soft_wrap=True)
+    prepare_environment(settings().data_dir, verbose=False)
+    asked = [Asked(judge, chosen.items) for judge in judges]
+    report_judging(asked)
+    items = counted(len(chosen.items), "item")
+    show_judging(f"Estimate for {chosen.benchmark.name}, {items}", asked)
 
 
 def _run_benchmark(

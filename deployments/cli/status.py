@@ -261,6 +261,19 @@ def running_view(status: "Status") -> RenderableType:
 
 def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableType]:
     # A short screen shows the beginning only: the most important parts come first.
+    yield from _how_far(status, lost)
+    yield Text()
+    yield from _without_result(status)
+    yield from _providers(status)
+    yield as_table(
+        "Windows",
+        ("number", "name", "documents", "dropped"),
+        ((part.id, part.name, kept(part), part.dropped) for part in status.windows),
+    )
+
+
+def _how_far(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableType]:
+    """Yield what is done, what it cost, what is left, and why it does not go on."""
     yield as_table(
         f"Sweep {status.sweep}: {status.experiments_text}, {status.state}",
         ("workflow", "state", "done", "of", "failed", "wait in batches"),
@@ -283,7 +296,10 @@ def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableTy
     if status.state == "analysis pending":
         sweep = shlex.quote(status.sweep)
         yield Text(f"Analysis pending: run {command()} analyse figures {sweep}", style="bold")
-    yield Text()
+
+
+def _without_result(status: "Status") -> Iterator[RenderableType]:
+    """Yield what failed, was refused, came back empty or cut, or has an unknown outcome."""
     if status.failures or status.refusals:
         yield as_table(
             "Failures", ("workflow", "class", "failed", "retried by"), _failure_rows(status)
@@ -311,6 +327,10 @@ def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableTy
         yield Text(str(unread))
     if status.unknown.calls:
         yield Text(_unknown(status.unknown))
+
+
+def _providers(status: "Status") -> Iterator[RenderableType]:
+    """Yield how fast each provider answers, and which limits were lowered."""
     if status.providers:
         yield as_table(
             "Last 5 minutes",
@@ -325,11 +345,6 @@ def _parts(status: "Status", lost: SweepFlowRun | None) -> Iterator[RenderableTy
             f"{lowered.provider}: at most {counted(lowered.in_flight, 'request')} in flight in "
             f"process {lowered.process} since {lowered.at:%H:%M:%S} UTC ({lowered.reason})."
         )
-    yield as_table(
-        "Windows",
-        ("number", "name", "documents", "dropped"),
-        ((part.id, part.name, kept(part), part.dropped) for part in status.windows),
-    )
 
 
 def _why_it_ended(status: "Status", lost: SweepFlowRun | None = None) -> str:

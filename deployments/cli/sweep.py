@@ -106,10 +106,7 @@ def run_sweep(
     changes: list[str] = []
     # Nothing is stored in a new database, which is made while Prefect's server starts.
     if not is_new or frozen_file(sweep.path).exists():
-        with database() as session:
-            changes = _changes(session, sweep, keep_templates=keep_templates)
-            _warn(frozen_notes(session, sweep))
-            confirm_leaving(leaving_of(session, sweep), yes=yes)
+        changes = _confirmed_changes(sweep, yes=yes, keep_templates=keep_templates)
         if not retry_failed and (done := _finished(sweep, only)) is not None:
             figures = "" if done.run_id is None else f"; figures of analysis run {done.run_id}"
             console.print(
@@ -132,13 +129,33 @@ def run_sweep(
         }
         if processes > 1:  # each needs a chunk to do
             options["settings"] = {"workers": max(settings().workers, processes)}
-        began = datetime.now(UTC)
-        with _counting_stopped(sweep.name, began):
-            state = asyncio.run(_run(file, sweep, options, processes))
-        batched = [provider.name for provider in providers if provider.batch]
-        if batched:
-            _say_what_went_directly(sweep.name, batched, began)
-        return _run_id(state, file)
+        return _flow_ended(file, sweep, providers, options, processes)
+
+
+def _confirmed_changes(sweep: "Sweep", *, yes: bool, keep_templates: bool) -> list[str]:
+    """Return what changed since the stored judgements; asks before calls leave the sweep."""
+    with database() as session:
+        changes = _changes(session, sweep, keep_templates=keep_templates)
+        _warn(frozen_notes(session, sweep))
+        confirm_leaving(leaving_of(session, sweep), yes=yes)
+    return changes
+
+
+def _flow_ended(
+    file: Path,
+    sweep: "Sweep",
+    providers: "Iterable[Provider]",
+    options: dict[str, Any],
+    processes: int,
+) -> int | None:
+    """Run the flow until it ends; says what went at the full price, returns the analysis run."""
+    began = datetime.now(UTC)
+    with _counting_stopped(sweep.name, began):
+        state = asyncio.run(_run(file, sweep, options, processes))
+    batched = [provider.name for provider in providers if provider.batch]
+    if batched:
+        _say_what_went_directly(sweep.name, batched, began)
+    return _run_id(state, file)
 
 
 def _check_budget(sweep: "Sweep") -> None:

@@ -114,6 +114,14 @@ def _check_json(check: "Check") -> dict[str, object]:
     return check_values(check) | {"result": check.result.words}
 
 
+def exit_by_verdicts(
+    decisions: "Iterable[Decision]", thresholds: "Iterable[Check]", *, by_verdict: bool
+) -> None:
+    """Exit as `exit_by` does by thresholds, and by verdicts where these are asked for."""
+    verdicts = map(result_of_verdict, decisions) if by_verdict else ()
+    exit_by([*verdicts, *(check.result for check in thresholds)])
+
+
 def result_of_verdict(decision: "Decision") -> "Result":
     """Return what a verdict is to an exit code: use with care passes."""
     from judge_gym.calibration.checks import Result

@@ -174,50 +174,71 @@ async def judge_missing(
     for item in items:
         judge.check(item)
     if isinstance(judge, ModelJudge):
-        with naming(judge):
-            runtime.providers.check({judge.model})
-        budget = budget or spender_of(judge, workers)
-        check_priced(runtime.providers, budget)
+        budget = _checked_budget(runtime, judge, budget, workers)
     with runtime.session() as session:
         judge_id, ids, units = lacking(
             session, judge, items, repeats, retry_failed=retry_failed, review_day=review_day
         )
     if only is not None:
         units = [unit for unit in units if (unit.item.key, unit.repeat) in only]
-    if isinstance(judge, CompositeJudge):
-        counts = await _by_members(
-            runtime,
-            judge,
-            judge_id,
-            units,
-            concurrency=concurrency,
-            in_batches=in_batches,
-            workers=workers,
-            budget=budget,
-            first=first,
-        )
-        return Judged(counts, judge_id, ids)
-    if isinstance(judge, OwnJudge):
-        begun = {} if first is None else first
-        answers = begun.setdefault(judge.key, FirstAnswers(judge))
-        at_once = concurrency or CUSTOM_CONCURRENCY
-        counts = await _by_custom(runtime, judge, judge_id, units, at_once, answers)
-        return Judged(counts, judge_id, ids)
-    if isinstance(judge, DelegatedJudge):
-        counts = await _by_delegation(
-            runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
-        )
-        return Judged(counts, judge_id, ids)
-    assert isinstance(judge, ModelJudge)
+    at_once = concurrency or CUSTOM_CONCURRENCY
+    match judge:
+        case CompositeJudge():
+            counts = await _by_members(
+                runtime,
+                judge,
+                judge_id,
+                units,
+                concurrency=concurrency,
+                in_batches=in_batches,
+                workers=workers,
+                budget=budget,
+                first=first,
+            )
+        case OwnJudge():
+            begun = {} if first is None else first
+            answers = begun.setdefault(judge.key, FirstAnswers(judge))
+            counts = await _by_custom(runtime, judge, judge_id, units, at_once, answers)
+        case DelegatedJudge():
+            counts = await _by_delegation(runtime, judge, judge_id, units, at_once)
+        case _:
+            assert isinstance(judge, ModelJudge)
+            counts = await _by_model(
+                runtime, judge, judge_id, units, concurrency, budget, in_batches=in_batches
+            )
+    return Judged(counts, judge_id, ids)
+
+
+def _checked_budget(
+    runtime: Runtime, judge: ModelJudge, budget: Spender | None, workers: int
+) -> Spender | None:
+    """Return the bound on a judge's spending; raises for a model that cannot be asked under it."""
+    with naming(judge):
+        runtime.providers.check({judge.model})
+    budget = budget or spender_of(judge, workers)
+    check_priced(runtime.providers, budget)
+    return budget
+
+
+async def _by_model(
+    runtime: Runtime,
+    judge: ModelJudge,
+    judge_id: int,
+    units: Sequence[Unit],
+    at_once: int | None,
+    budget: Spender | None,
+    *,
+    in_batches: bool,
+) -> Counter[str]:
     with naming(judge):
         outcomes = await ask_all(
             runtime,
             (_question(runtime.settings, judge, judge_id, unit) for unit in units),
             budget=budget,
-            at_once=concurrency,
+            at_once=at_once,
             in_batches=in_batches,
         )
-    return Judged(outcomes.counts, judge_id, ids)
+    return outcomes.counts
 
 
 @contextmanager

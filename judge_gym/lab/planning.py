@@ -151,12 +151,7 @@ def plan_sweep(
     check_primary_scopes(sweep)
     stored = _stored(session, sweep)
     groups = sweep.alike(_JUDGING_DIMENSIONS, stored)
-    looked_at = {
-        group.experiment.key: group.experiment
-        for some in (groups, *map(sweep.alike, (_SAMPLING_DIMENSIONS, _RUBRIC_DIMENSIONS)))
-        for group in some
-    }
-    experiments = list(looked_at.values())
+    experiments = _looked_at(sweep, groups)
     check_budget(providers, configured, sweep, experiments)
     utility = utility_model(configured, sweep, experiments)
     recipes = recipes_of(configured, sweep, experiments)
@@ -180,6 +175,8 @@ def plan_sweep(
     examples = Examples(session, texts)
     each = _each_call(providers, amounts, examples, past)
     lines = list(_lines(configured, providers, amounts, each))
+    models = models_used(configured, sweep, experiments)
+    windows = [one.window for one in experiments]
     return Plan(
         lines=lines,
         is_bound=bounds.known,
@@ -190,10 +187,10 @@ def plan_sweep(
         changed=change_notes(known.values()),
         warnings=[
             *dropped,
-            *evidence_notes(session, [one.window for one in experiments], configured, previews),
+            *evidence_notes(session, windows, configured, previews),
             *replicate_warnings(sweep),
-            *model_warnings(providers, models_used(configured, sweep, experiments)),
-            *_missing_keys(providers, models_used(configured, sweep, experiments)),
+            *model_warnings(providers, models),
+            *_missing_keys(providers, models),
             *unwritten_rivals(sweep),
             *renamed_windows(session, sweep),
             *_hourly_warnings(session, providers, lines),
@@ -213,6 +210,13 @@ def _waits(sweep: Sweep) -> Iterator[str]:
             "A run waits after w2-rubric until a person has read the rubrics (pause_after): "
             f"judge-gym sweep rubrics {shlex.quote(sweep.name)}."
         )
+
+
+def _looked_at(sweep: Sweep, groups: Iterable[Alike]) -> list[Experiment]:
+    """Return an experiment of each of these groups, and of each that differs before judging."""
+    others = map(sweep.alike, (_SAMPLING_DIMENSIONS, _RUBRIC_DIMENSIONS))
+    looked_at = {one.experiment.key: one.experiment for some in (groups, *others) for one in some}
+    return list(looked_at.values())
 
 
 def _stored(session: Session, sweep: Sweep) -> list[Experiment]:

@@ -101,38 +101,57 @@ def headlines(rows: Rows, *, narrow: bool = False) -> ChartType:
 def _question(
     question: str, rows: Rows, domain: list[float], *, has_axis: bool, narrow: bool
 ) -> ChartType:
-    line = _NARROW_LINE if narrow else _LABEL_LINE
-    extent, wide = (_NARROW_LABELS, _NARROW_WIDE) if narrow else (_LABELS, _HEADLINES_WIDE)
-    longest = 3 * line if narrow else _LONGEST_LABEL
-    short = style.short_names((row["label"] for row in rows), longest=longest)
-    names = {label: fill(name, line) for label, name in short.items()}
+    names = _names_in_lines(rows, narrow=narrow)
     more_lines = max(name.count("\n") for name in names.values())
     drawn = [{**row, "label": names[row["label"]]} for row in rows]
-    base = style.chart(drawn).encode(
-        y=alt.Y("label:N", sort=list(names.values()))
-        .axis(
-            labelExpr=r"split(datum.label, '\n')",
-            ticks=False,
-            domain=False,
-            minExtent=extent,
-            maxExtent=extent,
-        )
-        .title(None)
+    extent, wide = (_NARROW_LABELS, _NARROW_WIDE) if narrow else (_LABELS, _HEADLINES_WIDE)
+    labels = alt.Y("label:N", sort=list(names.values())).axis(
+        labelExpr=r"split(datum.label, '\n')",
+        ticks=False,
+        domain=False,
+        minExtent=extent,
+        maxExtent=extent,
     )
+    base = style.chart(drawn).encode(y=labels.title(None))
+    heading = style.short_names([question], longest=_LONGEST_QUESTION)[question]
+    return alt.layer(
+        *_intervals_and_points(base, domain, has_axis=has_axis, narrow=narrow),
+        *_words_beside(base, wide, narrow=narrow),
+    ).properties(
+        width=wide,
+        # A label's second line is nearer to its first than to the next label.
+        height=(_ROW_HIGH + _LINE_HIGH * more_lines) * len(names),
+        title=alt.Title(
+            fill(heading, _NARROW_HEADING if narrow else _HEADING_LINE).split("\n"),
+            anchor="start",
+            frame="bounds",
+            fontWeight="bold",
+        ),
+    )
+
+
+def _names_in_lines(rows: Rows, *, narrow: bool) -> dict[str, str]:
+    """Return label → its short form, broken into lines."""
+    line = _NARROW_LINE if narrow else _LABEL_LINE
+    longest = 3 * line if narrow else _LONGEST_LABEL
+    short = style.short_names((row["label"] for row in rows), longest=longest)
+    return {label: fill(name, line) for label, name in short.items()}
+
+
+def _intervals_and_points(
+    base: alt.Chart, domain: list[float], *, has_axis: bool, narrow: bool
+) -> tuple[alt.Chart, ...]:
+    """Return the layers of margins, of the line at zero, of intervals and of estimates."""
     scale = alt.Scale(domain=domain, nice=False)
     x = (
         alt.X("estimate:Q", scale=scale)
         .axis(labels=has_axis, ticks=has_axis, tickCount=4 if narrow else alt.Undefined)
         .title(None)
     )
-    heading = style.short_names([question], longest=_LONGEST_QUESTION)[question]
     zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
     intervals = base.transform_filter("isValid(datum.lower)")
     points = base.encode(x=x, href="link:N")
-    said = base.transform_filter("datum.said != ''")
-    beside = said.mark_text(align="left")
-    beside_lower = said.mark_text(align="left", dy=_LINE_HIGH)
-    return alt.layer(
+    return (
         base.mark_bar(color=style.LINE, opacity=1, size=18).encode(
             x=alt.X("near:Q", scale=scale), x2="far:Q"
         ),
@@ -150,21 +169,19 @@ def _question(
                 points.mark_point(size=80, opacity=1, **look),
             )
         ),
+    )
+
+
+def _words_beside(base: alt.Chart, wide: int, *, narrow: bool) -> tuple[alt.Chart, alt.Chart]:
+    """Return the layers of the figure and of the conclusion in words, right of the drawing."""
+    said = base.transform_filter("datum.said != ''")
+    beside = said.mark_text(align="left")
+    # On a phone the conclusion stands below the figure, else beside it.
+    below = said.mark_text(align="left", dy=_LINE_HIGH)
+    place = wide + (8 if narrow else _CONCLUSION_BESIDE)
+    return (
         beside.encode(x=alt.value(wide + 8), text="said:N"),
-        # On a phone the conclusion stands below the figure, else beside it.
-        (beside_lower if narrow else beside).encode(
-            x=alt.value(wide + (8 if narrow else _CONCLUSION_BESIDE)), text="conclusion:N"
-        ),
-    ).properties(
-        width=wide,
-        # A label's second line is nearer to its first than to the next label.
-        height=(_ROW_HIGH + _LINE_HIGH * more_lines) * len(names),
-        title=alt.Title(
-            fill(heading, _NARROW_HEADING if narrow else _HEADING_LINE).split("\n"),
-            anchor="start",
-            frame="bounds",
-            fontWeight="bold",
-        ),
+        (below if narrow else beside).encode(x=alt.value(place), text="conclusion:N"),
     )
 
 
