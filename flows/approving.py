@@ -93,7 +93,7 @@ async def refused(
         get_run_logger().info("Approved by %s. %s", answer.name, plan_sentence(plan))
 
 
-class Reading(RunInput):
+class RubricApproval(RunInput):
     """The form of a run that waits until its rubrics are read."""
 
     name: Annotated[
@@ -127,7 +127,7 @@ async def rubrics_read(runtime: Runtime, sweep: Sweep) -> None:
                 f"Read with `judge-gym sweep rubrics {named}`; decide with `--approve`, `--refuse` "
                 "and `--by NAME`; then rerun the command.",
             )
-        form = Reading.with_initial_data(description=rubrics_markdown(waiting))
+        form = RubricApproval.with_initial_data(description=rubrics_markdown(waiting))
         # A key of its own: `refused` takes answers to the other form.
         answer = await asuspend_flow_run(wait_for_input=form, key=_key(runtime, "rubrics"))
         numbers = {one.number for one in waiting} - set(answer.refuse)

@@ -10,7 +10,7 @@ from deployments.cli.output import console
 from judge_gym.errors import JudgeGymError
 
 if TYPE_CHECKING:
-    from judge_gym.analysis.atlas import Rows, Study
+    from judge_gym.analysis.atlas import ClaimsFolder, Rows
     from judge_gym.report.atlas import StudyShown
 
 Folders = Annotated[
@@ -129,7 +129,7 @@ def shipped_studies() -> list[Path]:
     return sorted(file.parent for file in (DEPLOYMENTS / "studies").glob(f"*/{CLAIMS}"))
 
 
-def _computed(task: tuple["Study", str, Path, Path | None]) -> tuple["Rows", Path | None]:
+def _computed(task: tuple["ClaimsFolder", str, Path, Path | None]) -> tuple["Rows", Path | None]:
     """Return the figures of a reading, and the page of its audit where a folder is given."""
     from judge_gym.analysis.atlas import study_rows
     from judge_gym.report.page import save_report

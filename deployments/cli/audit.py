@@ -25,7 +25,7 @@ from deployments.cli.output import command, console
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from deployments.cli.recorded import Reading
+    from deployments.cli.recorded import MappedFiles
 
 Picture = Annotated[
     Path | None, Option(help="Draw the accuracy of judges of pairs into this SVG file.")
@@ -100,7 +100,7 @@ def audit(
         )
 
 
-def _audit(reading: "Reading", picture: Path | None, everything: bool, as_json: bool) -> str:
+def _audit(reading: "MappedFiles", picture: Path | None, everything: bool, as_json: bool) -> str:
     """Audit one reading; returns which judges have too few readable answers, "" without any."""
     from deployments.cli.results import print_json, show_everything, show_headlines
     from judge_gym.analysis.recorded import audited

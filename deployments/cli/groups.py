@@ -63,7 +63,7 @@ def _sentence(source: Source) -> str:
 def group(commands: Mapping[str, Source], **about: Any) -> typer.Typer:
     """Return a group of these commands; `about` are arguments of `typer.Typer`, such as `help`."""
 
-    class Group(TyperGroup):
+    class LazyCommandGroup(TyperGroup):
         def __init__(self, **given: Any) -> None:
             super().__init__(**{**given, "commands": _Commands(commands)})
 
@@ -73,7 +73,7 @@ def group(commands: Mapping[str, Source], **about: Any) -> typer.Typer:
                 formatter.write_dl([(name, _sentence(one)) for name, one in commands.items()])
 
     made = typer.Typer(
-        cls=Group,
+        cls=LazyCommandGroup,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

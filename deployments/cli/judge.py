@@ -126,7 +126,7 @@ def score(
     results = judged(
         judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
-    scored, stopped = _scored(judge, read, results)
+    scored, stopped = _scored_items(judge, read, results)
     if export is not None:
         put_in_place({export: csv_of(score_rows(judge, results, read.conversations))})
     if as_json:
@@ -159,7 +159,7 @@ def judge_and_items(
 
 
 @dataclass(frozen=True)
-class _Scored:
+class _ScoredItems:
     """Results of a judge, what they cost, and what its labels and its critic say of them."""
 
     judge: "AnyJudge"
@@ -184,9 +184,9 @@ class _Scored:
         return [*ruled, *((result, why, "model") for result, why in read)]
 
 
-def _scored(
+def _scored_items(
     judge: "AnyJudge", read: "ItemFile", results: "Sequence[JudgeResult]"
-) -> tuple[_Scored, JudgeGymError | None]:
+) -> tuple[_ScoredItems, JudgeGymError | None]:
     """Return what there is to show of results, and what stopped the judge's critic."""
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.sessions import session_scores
@@ -195,10 +195,10 @@ def _scored(
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     sessions = session_scores(results, read.conversations.sessions)
-    return _Scored(judge, results, by, cost, labelled, sessions, critic, paid), stopped
+    return _ScoredItems(judge, results, by, cost, labelled, sessions, critic, paid), stopped
 
 
-def _scored_json(scored: _Scored, read: "ItemFile") -> dict[str, Any]:
+def _scored_json(scored: _ScoredItems, read: "ItemFile") -> dict[str, Any]:
     critic = scored.critic
     return {
         "name": scored.judge.name,
@@ -357,7 +357,7 @@ def _show_sessions(sessions: "Sequence[SessionScore]") -> None:
         console.print(f"{STATED}.", markup=False)
 
 
-def _show(scored: _Scored) -> None:
+def _show(scored: _ScoredItems) -> None:
     judge, results, critic = scored.judge, scored.results, scored.critic
     simulated = any(result.simulated for result in results)
     _show_results(marked(f"{judge.name}, {scored.by}", simulated=simulated), judge, results)
@@ -412,7 +412,7 @@ def _show_results(title: str, judge: "AnyJudge", results: "Sequence[JudgeResult]
     show_table(title, columns, rows)
 
 
-def _show_contradictions(scored: _Scored) -> None:
+def _show_contradictions(scored: _ScoredItems) -> None:
     """Print which reasons contradict their score, by what found it."""
     for found_by in ("rule", "model"):
         contradicted = [

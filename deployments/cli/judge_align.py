@@ -116,10 +116,10 @@ def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> 
 
 def _write(report: "AlignmentReport", target: Path, *, always: bool, replace: bool) -> str:
     """Write the new judge if its gain survives or a file is named; returns where it is."""
-    from judge_gym.judges.aligning.running import Outcome
+    from judge_gym.judges.aligning.running import AlignmentOutcome
     from judge_gym.judges.aligning.writing import write_judge
 
-    if report.test is None or not (always or report.outcome is Outcome.SURVIVES):
+    if report.test is None or not (always or report.outcome is AlignmentOutcome.SURVIVES):
         return ""
     write_judge(report, target, replace=replace)
     return str(target)

@@ -131,13 +131,13 @@ def _question(
 ) -> tuple["PowerQuestion", "Setting"]:
     from judge_gym.lab.power.comparisons import level
     from judge_gym.lab.power.study import PowerQuestion, Setting
-    from judge_gym.metrics.margins import Claim, Direction
+    from judge_gym.metrics.margins import Direction, MarginClaim
 
     direction = comparison.hypothesis.direction
     value = comparison.margin + (size if direction is Direction.ABOVE else -size)
     if comparison.hypothesis.metric == "polarization_excess":
         value = max(0.0, value)  # a difference cannot be negative
-    claim = Claim(direction, comparison.margin)
+    claim = MarginClaim(direction, comparison.margin)
     levels = tuple(size for _, size in comparison.facets)
     return (
         PowerQuestion(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Reading:
+class MappedFiles:
     """Files with a mapping of their judgements."""
 
     files: "RecordedFiles"
@@ -34,7 +34,7 @@ class Reading:
 class Readings:
     """Everything that is read of some files."""
 
-    read: tuple[Reading, ...]
+    read: tuple[MappedFiles, ...]
     notes: tuple[str, ...] = ()
     """How the format was read, and what of it is not read."""
 
@@ -71,7 +71,7 @@ def readings(
         _, files = load_files(paths, chosen or recorded.format, recorded.layout)
     if recorded.join:
         files = joined(files, recorded.join)
-    return Readings((Reading(files, recorded, rubric),))
+    return Readings((MappedFiles(files, recorded, rubric),))
 
 
 def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: bool) -> Readings:
@@ -101,7 +101,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
             f"{counted(found.weighted, 'preference')} between 1 and 2, read as the output that it "
             "is nearer to."
         )
-    read = tuple(Reading(files, one, stages_rubric(one)) for one in found.readings)
+    read = tuple(MappedFiles(files, one, stages_rubric(one)) for one in found.readings)
     return Readings(read, tuple(notes))
 
 
@@ -131,7 +131,9 @@ def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Read
             f"Check it, then add --yes, or change it and run: {again}",
         )
     recorded = Recorded.model_validate(proposal.mapping)
-    return Readings((Reading(proposal.files, recorded, stages_rubric(recorded)),), (f"{said}.",))
+    return Readings(
+        (MappedFiles(proposal.files, recorded, stages_rubric(recorded)),), (f"{said}.",)
+    )
 
 
 def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:

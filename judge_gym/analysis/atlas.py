@@ -46,7 +46,7 @@ _PLAINLY = "as mapped"
 _ROUNDING = 1e-9
 
 
-class Standing(StrEnum):
+class ClaimStanding(StrEnum):
     """What became of the published values of a claim."""
 
     TO_ROUNDING = "to rounding"
@@ -60,11 +60,11 @@ class Standing(StrEnum):
     NOT_POSSIBLE = "cannot be recomputed"
 
 
-FAILURES = (Standing.DIFFERS, Standing.AGREES)
+FAILURES = (ClaimStanding.DIFFERS, ClaimStanding.AGREES)
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class ClaimsFolder:
     """The claims of a folder, with the places of their keys."""
 
     folder: Path
@@ -93,7 +93,7 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Value:
+class ClaimedValue:
     """A figure beside its published value, in the units of the published one; None without any."""
 
     about: str
@@ -139,19 +139,19 @@ class Specification:
 
 
 @dataclass(frozen=True)
-class Found:
+class RecomputedClaim:
     """A claim with what the data gives for it; `why` says what is missing, or why values differ."""
 
     study: str
     number: int
     claim: Claim
-    standing: Standing
-    values: tuple[Value, ...] = ()
+    standing: ClaimStanding
+    values: tuple[ClaimedValue, ...] = ()
     specifications: tuple[Specification, ...] = ()
     why: str = ""
 
     @property
-    def largest(self) -> Value | None:
+    def largest(self) -> ClaimedValue | None:
         """The value that differs most from the published one; None where none was published.
 
         One that the data cannot give differs more than any other.
@@ -169,12 +169,12 @@ class Found:
         return bool(self.specifications) and self.holds == len(self.specifications)
 
     @property
-    def published(self) -> list[Value]:
+    def published(self) -> list[ClaimedValue]:
         """The values that were published."""
         return [one for one in self.values if one.published is not None]
 
 
-def load_study(folder: Path) -> Study:
+def load_study(folder: Path) -> ClaimsFolder:
     """Read the claims of a folder; raises `ConfigError` naming file, key, value and what is
     allowed, for an unknown figure too."""
     if not (folder / CLAIMS).is_file():
@@ -182,7 +182,7 @@ def load_study(folder: Path) -> Study:
             f"{folder} has no {CLAIMS}.", f"Name a folder of a study, with {CLAIMS} in it."
         )
     claims, tree = load_claims(folder)
-    study = Study(folder, claims, tree)
+    study = ClaimsFolder(folder, claims, tree)
     for claim, node in zip(claims.claims, tree.items["claims"].entries, strict=True):
         if claim.figures:
             for figure, at in zip(claim.figures, node.items["figures"].entries, strict=True):
@@ -210,7 +210,7 @@ def _entries(node: Node, key: str) -> Sequence[Node]:
 
 
 def study_rows(
-    study: Study, reading: str, beside: Path
+    study: ClaimsFolder, reading: str, beside: Path
 ) -> tuple[Rows, tuple[Audited, Recorded] | None]:
     """Return the figures of a reading of a study, with the audit that they are from, if any.
 
@@ -226,7 +226,7 @@ def study_rows(
     return [_named(row) for row in found.rows], (found, recorded)
 
 
-def _of_annotations(study: Study, data: Path) -> Iterator[ResultRow]:
+def _of_annotations(study: ClaimsFolder, data: Path) -> Iterator[ResultRow]:
     """Yield each judge's figures beside people, the set of labels as its category."""
     mapping = load_mapping(study.folder / study.claims.annotations)
     for given in read_annotations(data, mapping):
@@ -245,49 +245,53 @@ def _named(row: ResultRow) -> ResultRow:
     return replace(row, scope=scope)
 
 
-def found_claims(study: Study, readings: Readings | None, beside: Path) -> list[Found]:
+def found_claims(
+    study: ClaimsFolder, readings: Readings | None, beside: Path
+) -> list[RecomputedClaim]:
     """Return each claim with what the data gives; `readings` is None where the data is absent.
 
     Raises `ConfigError` naming the key of a figure that the data does not have.
     """
     found = []
     for number, claim in enumerate(study.claims.claims, start=1):
-        bare = Found(study.claims.study, number, claim, Standing.NOT_POSSIBLE, why=claim.missing)
+        bare = RecomputedClaim(
+            study.claims.study, number, claim, ClaimStanding.NOT_POSSIBLE, why=claim.missing
+        )
         if claim.missing:
             found.append(bare)
         elif readings is None:
             why = f"{study.data(beside)} is not there, and may not be shipped."
-            found.append(replace(bare, standing=Standing.NO_DATA, why=why))
+            found.append(replace(bare, standing=ClaimStanding.NO_DATA, why=why))
         else:
             found.append(_found(study, number, claim, readings))
     return found
 
 
-def _found(study: Study, number: int, claim: Claim, readings: Readings) -> Found:
+def _found(study: ClaimsFolder, number: int, claim: Claim, readings: Readings) -> RecomputedClaim:
     nodes = study.tree.items["claims"].entries[number - 1].items["figures"].entries
-    values: list[Value] = []
+    values: list[ClaimedValue] = []
     specifications: list[Specification] = []
     for figure, node in zip(claim.figures, nodes, strict=True):
         matched = _Matched(figure, node, readings, 100.0 if claim.percent else 1.0)
         values += matched.values()
         specifications += matched.specifications()
     standing = _standing(claim, values)
-    why = claim.differs if standing in (Standing.EXPLAINED, Standing.AGREES) else ""
-    return Found(
+    why = claim.differs if standing in (ClaimStanding.EXPLAINED, ClaimStanding.AGREES) else ""
+    return RecomputedClaim(
         study.claims.study, number, claim, standing, tuple(values), tuple(specifications), why
     )
 
 
-def _standing(claim: Claim, values: Sequence[Value]) -> Standing:
+def _standing(claim: Claim, values: Sequence[ClaimedValue]) -> ClaimStanding:
     given = [one for one in values if one.published is not None]
     if not given:
-        return Standing.NO_FIGURE
+        return ClaimStanding.NO_FIGURE
     if claim.origin == "elsewhere":
-        return Standing.OTHER_DATA
+        return ClaimStanding.OTHER_DATA
     allowed = 0.5 * 10**-claim.places + _ROUNDING
     if all(one.distance <= allowed for one in given):
-        return Standing.AGREES if claim.differs else Standing.TO_ROUNDING
-    return Standing.EXPLAINED if claim.differs else Standing.DIFFERS
+        return ClaimStanding.AGREES if claim.differs else ClaimStanding.TO_ROUNDING
+    return ClaimStanding.EXPLAINED if claim.differs else ClaimStanding.DIFFERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,22 +303,22 @@ class _Matched:
     readings: Readings
     scale: float
 
-    def values(self) -> Iterator[Value]:
+    def values(self) -> Iterator[ClaimedValue]:
         """Yield what is compared with a published value; one alone, without any to compare with."""
         given = self.figure
         if given.figure.endswith(_LISTED):
             for row in self._all(given.figure, given.of, (*given.over, *_parts_of(self._rows()))):
                 published = None if row.floor is None else row.floor * self.scale
-                yield Value(_about(row.scope), row, published, self.scale)
+                yield ClaimedValue(_about(row.scope), row, published, self.scale)
             return
         if not given.by:
             row = self._one(given.figure, given.of, given.reading)
-            yield Value(_about(given.of), row, given.published, self.scale)
+            yield ClaimedValue(_about(given.of), row, given.published, self.scale)
         # The value that the claim is about comes first.
         for name in sorted(given.values, key=lambda name: name != given.of.get(given.by)):
             scope = {**given.of, given.by: name}
             row = self._one(given.figure, scope, given.reading)
-            yield Value(_about(scope), row, given.values[name], self.scale)
+            yield ClaimedValue(_about(scope), row, given.values[name], self.scale)
 
     def specifications(self) -> Iterator[Specification]:
         """Yield the figure as claimed, then under every other choice, where it is tested."""

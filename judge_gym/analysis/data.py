@@ -67,7 +67,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Judge:
+class SweepJudge:
     """An experiment as the analysis sees it: one judge at one point of the design space."""
 
     experiment: Experiment
@@ -193,7 +193,7 @@ class Origin:
 class SweepData:
     """Everything the figures of a sweep are made of."""
 
-    judges: tuple[Judge, ...]
+    judges: tuple[SweepJudge, ...]
     samples: SampleRows
     probes: ProbeRows
     truth: ItemTruth
@@ -313,7 +313,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         answered_by[one.experiment_id].append(one)
     return SweepData(
         judges=tuple(
-            Judge(
+            SweepJudge(
                 experiment,
                 window,
                 tuple(arms[id_]),

@@ -19,7 +19,7 @@ _MIXED = "_mixed"
 
 
 @dataclass(frozen=True)
-class Value:
+class PeriodValue:
     """A figure in one period."""
 
     point: Point
@@ -39,7 +39,7 @@ class Series:
     metric: str
     scope: Mapping[str, object]
     """What it is about, without the window."""
-    values: tuple[Value, ...]
+    values: tuple[PeriodValue, ...]
     baseline: int
     """How many of the first values the limits are computed from."""
 
@@ -61,12 +61,12 @@ class Series:
         return individuals_limits([value.estimate for value in self.values[: self.baseline]])
 
     @property
-    def later(self) -> tuple[Value, ...]:
+    def later(self) -> tuple[PeriodValue, ...]:
         """The values after the baseline: only those are judged."""
         return self.values[self.baseline :]
 
     @property
-    def outside(self) -> tuple[Value, ...]:
+    def outside(self) -> tuple[PeriodValue, ...]:
         """The later values outside the limits."""
         limits = self.limits
         return tuple(v for v in self.later if limits and not limits.holds(v.estimate))
@@ -98,7 +98,7 @@ class StudyDrift:
 def drift_of(session: Session, study: StudyFile) -> StudyDrift:
     """Return the series of a study from its stored points; reads no template and no answer."""
     points = points_of(session, study.name)
-    values: dict[tuple[str, str], list[Value]] = {}
+    values: dict[tuple[str, str], list[PeriodValue]] = {}
     scopes: dict[tuple[str, str], Mapping[str, object]] = {}
     for point in points:
         for row in load_results(session, point.run_id):
@@ -107,7 +107,7 @@ def drift_of(session: Session, study: StudyFile) -> StudyDrift:
                 continue
             scope = {name: value for name, value in row.scope.items() if name != _OF_PERIOD}
             key = (metric, canonical_json(scope))
-            values.setdefault(key, []).append(Value(point, row))
+            values.setdefault(key, []).append(PeriodValue(point, row))
             scopes[key] = scope
     found = {metric for metric, _ in values}
     return StudyDrift(
@@ -122,6 +122,6 @@ def drift_of(session: Session, study: StudyFile) -> StudyDrift:
     )
 
 
-def _once(values: Sequence[Value]) -> list[Value]:
+def _once(values: Sequence[PeriodValue]) -> list[PeriodValue]:
     """Return one value a period; a scope with several windows in a period has its first one."""
     return list({value.point.first_day: value for value in reversed(values)}.values())[::-1]

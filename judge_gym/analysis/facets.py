@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from judge_gym.analysis import registry
-from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.data import SweepData, SweepJudge
 from judge_gym.analysis.groups import MIXED, Group, Scope, origin_of_rows, result_row, without
 from judge_gym.design.axes import axes, facets_of
 from judge_gym.design.experiment import Experiment
@@ -55,7 +55,7 @@ def pooled(data: SweepData) -> SweepData:
     The same object where no facet varies. Judges of pairs stay as they are: an order of the answers
     is read beside the others of its wording.
     """
-    alike: dict[str, list[Judge]] = defaultdict(list)
+    alike: dict[str, list[SweepJudge]] = defaultdict(list)
     varying = list(facets_of(judge.experiment for judge in data.judges))
     common = {name: Experiment.model_fields[name].default for name in varying}
     for judge in data.judges:
@@ -68,7 +68,7 @@ def pooled(data: SweepData) -> SweepData:
     return replace(data, judges=tuple(map(_as_one, alike.values())))
 
 
-def _as_one(levels: Sequence[Judge]) -> Judge:
+def _as_one(levels: Sequence[SweepJudge]) -> SweepJudge:
     if len(levels) == 1:
         return levels[0]
     return replace(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from judge_gym.analysis.data import Arms, Judge, Origin, SweepData
+from judge_gym.analysis.data import Arms, Origin, SweepData, SweepJudge
 from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
@@ -45,7 +45,7 @@ class Group:
     """
 
     scope: Scope
-    judges: tuple[Judge, ...]
+    judges: tuple[SweepJudge, ...]
     data: SweepData
     measured: list[tuple[ResultRow, ItemValues]] = field(default_factory=list)
     """The rows made so far that are means over items, with the values of these."""
@@ -181,7 +181,7 @@ def generator_of(metric: str, scope: Scope) -> np.random.Generator:
 
 def comparison_groups(data: SweepData) -> list[Group]:
     """Return the groups of a sweep, in the order of their scopes; no two scopes are equal."""
-    members: dict[str, list[Judge]] = defaultdict(list)
+    members: dict[str, list[SweepJudge]] = defaultdict(list)
     for judge in data.judges:
         members[_setting(judge.experiment)].append(judge)
     scopes = _scopes({key: judges[0] for key, judges in members.items()})
@@ -202,7 +202,7 @@ def _setting(experiment: Experiment) -> str:
     return experiment.model_copy(update={"tag": "", "model": "-", "family": "-"}).key
 
 
-def _scopes(first: Mapping[str, Judge]) -> dict[str, Scope]:
+def _scopes(first: Mapping[str, SweepJudge]) -> dict[str, Scope]:
     """Return the scope of each setting, told by one judge of it."""
     experiments = [judge.experiment for judge in first.values()]
     varying = [name for name in ("task_type", *_axes()) if _varies(name, experiments)]

@@ -15,11 +15,11 @@ import numpy as np
 from judge_gym.analysis.data import (
     Arm,
     ItemTruth,
-    Judge,
     PeopleLabels,
     ProbeRows,
     SampleRows,
     SweepData,
+    SweepJudge,
     select,
 )
 from judge_gym.analysis.facets import over_facets
@@ -144,7 +144,7 @@ def recorded_data(
     longest = [items[place][1].longest or 0 for place in order]
     data = SweepData(
         judges=tuple(
-            Judge(experiment, name, (Arm(arm, "own", "", labels, np.nan, _RUBRIC),))
+            SweepJudge(experiment, name, (Arm(arm, "own", "", labels, np.nan, _RUBRIC),))
             for arm, (name, experiment) in sorted(
                 enumerate((name, one) for (name, _), one in experiments.items()),
                 key=lambda numbered: numbered[1][1].key,

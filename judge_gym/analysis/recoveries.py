@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.analysis.data import Arm, SweepData, SweepJudge
 from judge_gym.analysis.facets import pooled
 from judge_gym.analysis.figures.axes import REGROUPED
 from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups, without
@@ -193,7 +193,7 @@ class _Samples:
     items: Mapping[int, Sequence[int]]
 
 
-def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | None:
+def _judge(judge: SweepJudge, samples: _Samples, texts: _Texts) -> PlantedJudge | None:
     """Return the judge with its cases; None when no family answers for it or nothing is planned."""
     experiment = judge.experiment
     name, own = family_named(experiment.model), judge.of_kind("own")

@@ -21,7 +21,7 @@ EXPERIMENT = "an experiment"
 
 
 @dataclass(frozen=True)
-class Question:
+class ReportQuestion:
     """What figures answer: its key, its words, and the claims that are tested on it."""
 
     key: str
@@ -30,22 +30,22 @@ class Question:
 
 
 QUESTIONS = (
-    Question("stand-apart", "Do judges stand apart?", ("H1", "V2", "V5")),
-    Question("scale", "How do judges use their scale?"),
-    Question("rubrics", "Whose rubric is it?", ("H3",)),
-    Question("confidence", "Do judges know how far others agree?", ("H2",)),
-    Question(
+    ReportQuestion("stand-apart", "Do judges stand apart?", ("H1", "V2", "V5")),
+    ReportQuestion("scale", "How do judges use their scale?"),
+    ReportQuestion("rubrics", "Whose rubric is it?", ("H3",)),
+    ReportQuestion("confidence", "Do judges know how far others agree?", ("H2",)),
+    ReportQuestion(
         "forced-choice",
         "Does forced choice drive them apart?",
         ("H4.polarization", "H4.distance"),
     ),
-    Question(
+    ReportQuestion(
         "right",
         "Are judges right?",
         ("V1.polarization", "V1.reference", "V3.chance", "V3.published"),
     ),
-    Question("design", "Which design choice matters?"),
-    Question("went-wrong", "What went wrong?", ("V4.variance", "V4.icc")),
+    ReportQuestion("design", "Which design choice matters?"),
+    ReportQuestion("went-wrong", "What went wrong?", ("V4.variance", "V4.icc")),
 )
 """The questions, in the order of a report."""
 

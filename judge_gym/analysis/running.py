@@ -30,7 +30,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import facets, registry
-from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
+from judge_gym.analysis.data import Origin, SweepData, SweepJudge, load_sweep_data, served_remarks
 from judge_gym.analysis.groups import MIXED, Group, Scope, comparison_groups, result_row
 from judge_gym.analysis.testing import findings
 from judge_gym.design.axes import facets_of
@@ -131,7 +131,7 @@ def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:
             yield result_row(not_estimable(figure.name, because), {}, origin)
 
 
-def cautioned(rows: Iterable[ResultRow], judges: Sequence[Judge]) -> Iterator[ResultRow]:
+def cautioned(rows: Iterable[ResultRow], judges: Sequence[SweepJudge]) -> Iterator[ResultRow]:
     """Yield the rows, each with remarks on the judges behind it.
 
     They name models that did not apply a value of its axes, which contrasts on the axis leave out,
@@ -146,7 +146,7 @@ def cautioned(rows: Iterable[ResultRow], judges: Sequence[Judge]) -> Iterator[Re
         yield replace(row, remarks=(*row.remarks, *known[key])) if known[key] else row
 
 
-def _remarks(row: ResultRow, judges: Iterable[Judge]) -> Iterator[Remark]:
+def _remarks(row: ResultRow, judges: Iterable[SweepJudge]) -> Iterator[Remark]:
     behind = list(_behind(row.scope, judges))
     axes = [axis for axis in sampling.AXES if axis in row.scope or axis in _levels(row.scope)]
     lost = {axis: sorted({one.model for one in behind if not one.applied(axis)}) for axis in axes}
@@ -165,7 +165,7 @@ def _levels(scope: Scope) -> dict[str, list[str]]:
     return {scope["axis"]: levels} if "axis" in scope and levels else {}
 
 
-def _behind(scope: Scope, judges: Iterable[Judge]) -> Iterator[Judge]:
+def _behind(scope: Scope, judges: Iterable[SweepJudge]) -> Iterator[SweepJudge]:
     """Yield the judges that a figure of this scope is about."""
     named = {scope[part] for part in ("judge", "rival") if part in scope}
     if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two

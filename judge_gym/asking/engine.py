@@ -17,7 +17,7 @@ from judge_gym.asking.budgeting import Spender, check_priced, remaining
 from judge_gym.asking.questions import End, Interruption, Outcome, Question, Turn, Turns
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.batches.policy import policy_of, split
-from judge_gym.records.calls import Call, DerivedRow, Failure, Opened
+from judge_gym.records.calls import Call, DerivedRow, Failure, LedgerEntry
 from judge_gym.runtime import Runtime
 from judge_gym.store import batches
 
@@ -126,7 +126,7 @@ class _Conversation(Generic[V]):
 
     def __post_init__(self) -> None:
         self.call = self.question.calls[0]
-        self.opened: dict[str, Opened] = {}
+        self.opened: dict[str, LedgerEntry] = {}
         """Call key → its ledger row."""
 
     @property

@@ -13,7 +13,7 @@ from judge_gym.errors import did_you_mean
 from judge_gym.formats import short
 from judge_gym.metrics.estimate import EPSILON, Estimate, normal_quantile
 from judge_gym.metrics.inference import holm
-from judge_gym.metrics.margins import Claim, Conclusion, conclude
+from judge_gym.metrics.margins import Conclusion, MarginClaim, conclude
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.perturbations import perturbations
 
@@ -164,7 +164,7 @@ _RESULTS = {
 
 
 def claimed(
-    name: str, question: str, estimate: Estimate, claim: Claim, failed: str,
+    name: str, question: str, estimate: Estimate, claim: MarginClaim, failed: str,
     beside: tuple[Estimate, ...] = (), undecided: str = "",
 ) -> Check:  # fmt: skip
     """Return the check that the interval of `estimate` lies where `claim` puts the value.
@@ -198,7 +198,7 @@ def rounded(value: float) -> str:
     return short(0.0 if abs(value) <= EPSILON else value)
 
 
-def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
+def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "items") -> str:
     """Return in words how many items would decide the claim if the estimate stayed where it is."""
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         return f"Use more {noun}, of different quality."
@@ -208,7 +208,7 @@ def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
     return f"Use more {noun}: about {needed:,} would decide it, you have {estimate.n_items}."
 
 
-def items_needed(estimate: Estimate, claim: Claim) -> int | None:
+def items_needed(estimate: Estimate, claim: MarginClaim) -> int | None:
     """Return how many items would decide the claim if the estimate stayed where it is.
 
     A forecast from one estimate, of two digits. None without an interval, and at the margin.

@@ -24,7 +24,7 @@ from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.margins import ALPHA, Claim, Direction, p_at_margin
+from judge_gym.metrics.margins import ALPHA, Direction, MarginClaim, p_at_margin
 from judge_gym.metrics.points import BINS, bin_of
 from judge_gym.metrics.score_agreement import (
     bland_altman,
@@ -66,7 +66,7 @@ def between_checks(
                 f"rank agreement: {pair}",
                 f"{pair} put texts in a like order",
                 rank_agreement(points[both, i], points[both, j], rng),
-                Claim(Direction.ABOVE, margins.rank_agreement),
+                MarginClaim(Direction.ABOVE, margins.rank_agreement),
                 "Read the texts on which they differ most: the rubric may be read in two ways. "
                 "Do not average the two.",
             )
@@ -84,7 +84,7 @@ def _alike(
         "alpha",
         f"the scores of {', '.join(scored) or 'these judges'} can stand in for each other",
         score_alpha(points, rng),
-        Claim(Direction.ABOVE, margins.alpha),
+        MarginClaim(Direction.ABOVE, margins.alpha),
         "Keep one judge throughout: scores of these cannot be compared with each other.",
     )
 
@@ -105,7 +105,7 @@ def _errors(
         f"errors: {pair}",
         f"{pair} err on different texts",
         correlation,
-        Claim(Direction.BELOW, margins.error_correlation),
+        MarginClaim(Direction.BELOW, margins.error_correlation),
         "Ask only one of them: the second repeats the errors of the first.",
     )
 
@@ -154,14 +154,14 @@ def compare_judges(
             "bias",
             f"the mean score moves by less than {plain(margins.replacement_bias)} points",
             bias,
-            Claim(Direction.WITHIN, margins.replacement_bias),
+            MarginClaim(Direction.WITHIN, margins.replacement_bias),
             "Shift thresholds by the bias, or calibrate the new judge on known scores.",
         ),
         claimed(
             "limits",
             f"95% of texts are scored within {plain(most)} points of the old judge",
             _further(lower, upper),
-            Claim(Direction.BELOW, most),
+            MarginClaim(Direction.BELOW, most),
             "Read the texts on which they differ most before anything relies on the new judge.",
         ),
     )
@@ -204,7 +204,7 @@ def compare_verdicts(
         changed_share("changed_verdicts", differ)
         if len(differ)
         else not_estimable("changed_verdicts", "no item has a verdict of both"),
-        Claim(Direction.BELOW, margins.changed_verdicts),
+        MarginClaim(Direction.BELOW, margins.changed_verdicts),
         "Read the texts on which they differ before anything relies on the new judge.",
     )
     figures = [_verdict_kappa(first, second, rng)]
@@ -326,7 +326,7 @@ def changed_check(moved: FloatArray, near: float, most: float) -> Check:
         changed_share("changed_scores", otherwise)
         if len(moved)
         else not_estimable("changed_scores", "no text had a score before"),
-        Claim(Direction.BELOW, most),
+        MarginClaim(Direction.BELOW, most),
         "Read the texts that moved most: another model may answer. Calibrate it before relying on "
         "it.",
     )
@@ -351,7 +351,7 @@ def answers_kept_check(
         ANSWERS_KEPT,
         f"at most {percent(MOST_LOST)} of the answers that came {then} are lost",
         lost,
-        Claim(Direction.BELOW, MOST_LOST),
+        MarginClaim(Direction.BELOW, MOST_LOST),
         answers.remedy,
         undecided=answers.remedy,
     )
@@ -380,10 +380,10 @@ def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) ->
     return Check(DRIFT, question, replace(change, p=p), Result.INCONCLUSIVE, "")
 
 
-def _claim(drift: Drift, margins: Margins) -> Claim:
+def _claim(drift: Drift, margins: Margins) -> MarginClaim:
     if drift.verdicts:
-        return Claim(Direction.BELOW, margins.changed_verdicts)
-    return Claim(Direction.WITHIN, margins.equivalence)
+        return MarginClaim(Direction.BELOW, margins.changed_verdicts)
+    return MarginClaim(Direction.WITHIN, margins.equivalence)
 
 
 def _by_signs(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:

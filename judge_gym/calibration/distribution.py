@@ -12,7 +12,7 @@ from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.points import (
     BINS,
     HIGHEST,
@@ -78,11 +78,14 @@ def distribution_checks(
 
 def _spread(
     scores: Scores, margins: Margins, rng: np.random.Generator, reachable: int
-) -> list[tuple[Check, Claim]]:
+) -> list[tuple[Check, MarginClaim]]:
     bins = min(margins.bins, reachable)
     band, floor = (_allowed(share, reachable) for share in (margins.fullest_band, margins.at_floor))
-    above = (Claim(Direction.ABOVE, bins - _HALF), Claim(Direction.ABOVE, margins.entropy))
-    below = (Claim(Direction.BELOW, band), Claim(Direction.BELOW, floor))
+    above = (
+        MarginClaim(Direction.ABOVE, bins - _HALF),
+        MarginClaim(Direction.ABOVE, margins.entropy),
+    )
+    below = (MarginClaim(Direction.BELOW, band), MarginClaim(Direction.BELOW, floor))
     used = claimed(
         "bins",
         "both verdicts hold 5% of the scores"
@@ -125,7 +128,7 @@ def _allowed(share: float, reachable: int) -> float:
     return 1 / reachable + (share - 1 / BINS) / (1 - 1 / BINS) * (1 - 1 / reachable)
 
 
-def _holds(label: Estimate, claim: Claim) -> bool:
+def _holds(label: Estimate, claim: MarginClaim) -> bool:
     low, high = claim.region
     return label.estimate is None or low < label.estimate < high
 
@@ -169,7 +172,7 @@ def repetition_checks(
         "discrimination",
         f"{percent(margins.discrimination)} of the variance of scores lies between items",
         between,
-        Claim(Direction.ABOVE, margins.discrimination),
+        MarginClaim(Direction.ABOVE, margins.discrimination),
         "Do not use this judge: its scores differ as much between runs as between texts. A scale "
         "with fewer stages, or named verdicts, may be told apart.",
         beside=(reliability_of_mean(between, runs),),
@@ -178,7 +181,7 @@ def repetition_checks(
         SELF_AGREEMENT,
         f"{percent(least)} of pairs of runs lie within {plain(margins.near)} points",
         runs_near(scores, margins.near),
-        Claim(Direction.ABOVE, least),
+        MarginClaim(Direction.ABOVE, least),
         "Use named verdicts or a scale with fewer stages, or another judge.",
     )
     return [telling, gated(agreeing, telling)]

@@ -15,7 +15,7 @@ from judge_gym.formats import percent
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable, wilson
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 
 SHARES = (0.1, 0.25, 0.5)
 """Shares of items, the most doubtful first, of which a stronger judge is asked."""
@@ -139,7 +139,7 @@ def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFi
     if not loss.estimate:
         # No item differs: the end comes nearer as 1/n, as that of a share of 0 does.
         loss = replace(loss, lower=0.0)
-    return first, more_items(loss, Claim(Direction.BELOW, margin))
+    return first, more_items(loss, MarginClaim(Direction.BELOW, margin))
 
 
 def _figures(

@@ -23,7 +23,7 @@ from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.people import BesidePeople, agreement_beside_people
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.planted.editing import Expectation
@@ -245,7 +245,7 @@ def readable_check(readable: IntArray, answered: IntArray, answers: Answers, lea
         READABLE,
         f"{percent(least)} of the answers can be read",
         clustered_share("readable_rate", readable, answered),
-        Claim(Direction.ABOVE, least),
+        MarginClaim(Direction.ABOVE, least),
         action,
         undecided=action,
     )
@@ -289,7 +289,7 @@ def agreement_check(
     hits = np.append(np.abs(labels - judged) <= near, np.zeros(unscored)).astype(np.int64)
     met = clustered_share("labels_met", hits, np.ones(len(hits), dtype=np.int64))
     agreement = label_agreement(labels, judged)
-    claim = Claim(Direction.ABOVE, least)
+    claim = MarginClaim(Direction.ABOVE, least)
     check = claimed(
         AGREEMENT,
         f"scores agree with people's labels by more than {plain(least)}",
@@ -321,7 +321,7 @@ def agreement_check(
 _OTHER_LABELS = "Label more texts, of different quality, drawn at random."
 
 
-def _more_labels(agreement: Estimate, claim: Claim) -> str:
+def _more_labels(agreement: Estimate, claim: MarginClaim) -> str:
     if agreement.n_items < LEAST_LABELS:
         return (
             f"Label more texts, drawn at random: {LEAST_LABELS} labels are the fewest that decide, "
@@ -346,7 +346,7 @@ def beside_people_check(people: FloatArray, judged: FloatArray, below: float) ->
     every, scored = np.ones(len(judged), dtype=np.bool_), ~np.isnan(judged)
     found = beside(scored)
     of_people = found.people if scored.all() else beside(every).people
-    claim = Claim(Direction.ABOVE, -below)
+    claim = MarginClaim(Direction.ABOVE, -below)
     check = claimed(
         BESIDE_PEOPLE,
         f"it agrees with a person at most {plain(below)} less than people do with each other",

@@ -29,7 +29,7 @@ class Budget(Frozen):
     """Failed calls as a share of finished calls; checked from the 20th call on."""
 
 
-class Approval(Frozen):
+class ApprovalBound(Frozen):
     """When a person has to approve the cost of a run before it spends."""
 
     approve_over_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)

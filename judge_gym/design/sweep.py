@@ -25,7 +25,7 @@ from judge_gym.design.config import (
     shown,
 )
 from judge_gym.design.experiment import Experiment, Expertise
-from judge_gym.design.plans import AnalysisPlan, Approval, Budget, SwapPlan, load_plan
+from judge_gym.design.plans import AnalysisPlan, ApprovalBound, Budget, SwapPlan, load_plan
 from judge_gym.design.regions import Regions
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
 from judge_gym.design.sweep_blocks import (
@@ -316,7 +316,7 @@ def read_sweep(tree: Node) -> Sweep:
         plan=plan,
         definition=tree.plain(),
         approve_over_usd=(
-            read_field(Approval, "approve_over_usd", items["approve_over_usd"])
+            read_field(ApprovalBound, "approve_over_usd", items["approve_over_usd"])
             if "approve_over_usd" in items
             else None
         ),

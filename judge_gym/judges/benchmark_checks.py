@@ -11,7 +11,7 @@ from judge_gym.formats import percent, plain
 from judge_gym.judges import Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 
 LEAST_READABLE = 0.8
 """Least share of the answers that can be read."""
@@ -45,7 +45,10 @@ def benchmark_checks(
 
 def _of_pairs(figures: Mapping[str, Estimate]) -> list[Check]:
     accuracy, order = figures["accuracy"], figures["order_inconsistency"]
-    above, below = Claim(Direction.ABOVE, CHANCE), Claim(Direction.BELOW, MOST_REORDERED)
+    above, below = (
+        MarginClaim(Direction.ABOVE, CHANCE),
+        MarginClaim(Direction.BELOW, MOST_REORDERED),
+    )
     return [
         claimed(
             "accuracy",
@@ -74,14 +77,14 @@ def _of_scores(figures: Mapping[str, Estimate], margins: Margins) -> list[Check]
             f"scores agree with the known ones by more than {plain(Decide().agreement)} "
             "(concordance)",
             figures["concordance"],
-            Claim(Direction.ABOVE, Decide().agreement),
+            MarginClaim(Direction.ABOVE, Decide().agreement),
             "Read the items it is furthest off on; then change its rubric, or use another judge.",
         ),
         claimed(
             "bias",
             f"scores are off by less than {plain(margins.replacement_bias)} points on average",
             figures["agreement_bias"],
-            Claim(Direction.WITHIN, margins.replacement_bias),
+            MarginClaim(Direction.WITHIN, margins.replacement_bias),
             "Shift thresholds by the bias.",
         ),
     ]

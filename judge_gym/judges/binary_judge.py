@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from judge_gym.design.fields import Frozen
 from judge_gym.judges.model_judge import ModelJudge, WorkedExample, as_answer, field_of, reason_of
-from judge_gym.records.judgements import Reading, Unfit
+from judge_gym.records.judgements import MalformedAnswer, Reading
 
 _SCORES = (1.0, 0.0)
 
@@ -81,4 +81,4 @@ class BinaryJudge(ModelJudge):
         for verdict, score in self.verdict_scores.items():
             if isinstance(decision, str) and decision.strip().lower() == verdict.lower():
                 return Reading("scored", score, verdict=verdict, reason=reason_of(fields))
-        raise Unfit(f"'decision' is {str(decision)[:60]!r}")
+        raise MalformedAnswer(f"'decision' is {str(decision)[:60]!r}")

@@ -33,7 +33,7 @@ from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered, is_version_of
@@ -103,7 +103,7 @@ def at_least(name: str, estimate: Estimate, least: float, question: str, failed:
 
     See `by_share`.
     """
-    check = claimed(name, question, estimate, Claim(Direction.ABOVE, least), failed)
+    check = claimed(name, question, estimate, MarginClaim(Direction.ABOVE, least), failed)
     return by_share(check, least) if name == READABLE else check
 
 

@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SuiteJudgement:
     """One judgement of the suite; `stages` is a bit set, None when there is no verdict."""
 
     judge: str
@@ -132,13 +132,13 @@ async def product_lifts(
     return [lift(), *_corrected([lift(kind) for kind in kinds if kind])]
 
 
-def outcomes(session: Session, sweep: Sweep) -> list[Outcome]:
+def outcomes(session: Session, sweep: Sweep) -> list[SuiteJudgement]:
     """Return the judgements of the sweep's experiments so far, in a stable order."""
     experiments = {experiment.key: experiment for experiment in sweep.experiments()}
     attacked = sweep.windows[ATTACKED].key
     judgements = judged_documents(session, sweep.name)
     return [
-        Outcome(
+        SuiteJudgement(
             judge=experiments[outcome.experiment_key].model,
             setting=setting_of(experiments[outcome.experiment_key]),
             attacked=experiments[outcome.experiment_key].window.key == attacked,
@@ -156,7 +156,7 @@ def setting_of(experiment: Experiment) -> Setting:
     return tuple(str(getattr(experiment, axis)) for axis in SETTING)
 
 
-def lift_of(outcomes: Sequence[Outcome], scale: int, name: str) -> Estimate:
+def lift_of(outcomes: Sequence[SuiteJudgement], scale: int, name: str) -> Estimate:
     """Return the lift over these outcomes of one judge, in [-1, 1].
 
     Per pair the mean over settings of (attacked - clean), over the settings in which both have a
@@ -187,10 +187,12 @@ def lift_of(outcomes: Sequence[Outcome], scale: int, name: str) -> Estimate:
     return score_shift("injection_lift", before, after, rng)
 
 
-def _of_judge(outcomes: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift]:
+def _of_judge(outcomes: Sequence[SuiteJudgement], judge: str, scale: int) -> Iterable[Lift]:
     own = [outcome for outcome in outcomes if outcome.judge == judge]
 
-    def lift(chosen: Sequence[Outcome], setting: Setting | None = None, attack: str = "") -> Lift:
+    def lift(
+        chosen: Sequence[SuiteJudgement], setting: Setting | None = None, attack: str = ""
+    ) -> Lift:
         return Lift(
             judge=judge,
             setting=setting,
@@ -225,5 +227,5 @@ def _corrected(lifts: Sequence[Lift]) -> Iterable[Lift]:
     )
 
 
-def _distinct(outcomes: Sequence[Outcome], part: Callable[[Outcome], T]) -> list[T]:
+def _distinct(outcomes: Sequence[SuiteJudgement], part: Callable[[SuiteJudgement], T]) -> list[T]:
     return list(dict.fromkeys(map(part, outcomes)))

@@ -17,7 +17,7 @@ from judge_gym.prompts import Message, Prompt, continued, parts, render, templat
 from judge_gym.questions.outcome import UNPRINTED, NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Failure
 from judge_gym.records.items import Item
-from judge_gym.records.judgements import LONGEST_REASON, Reading, Unfit
+from judge_gym.records.judgements import LONGEST_REASON, MalformedAnswer, Reading
 from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.seeds import digest
 
@@ -169,11 +169,11 @@ class ModelJudge(Judge):
             return Reading("unparseable", failure=failure)
         try:
             return self.read_object(fields)
-        except Unfit as unfit:
+        except MalformedAnswer as unfit:
             return Reading("unparseable", failure=unreadable(answer, "out_of_form", str(unfit)))
 
     def read_object(self, fields: dict[str, Any]) -> Reading:
-        """Return what the object of an answer says; raises `Unfit`."""
+        """Return what the object of an answer says; raises `MalformedAnswer`."""
         raise NotImplementedError
 
     def combined(self, readings: tuple[Reading, ...]) -> Reading:
@@ -205,11 +205,14 @@ def as_answer(example: WorkedExample, fields: Mapping[str, Any]) -> str:
 
 
 def field_of(fields: dict[str, Any], name: str) -> Any:
-    """Return a field of an answer, whatever the case of its key; raises `Unfit` without one."""
+    """Return a field of an answer, whatever the case of its key.
+
+    Raises `MalformedAnswer` without one.
+    """
     for key, value in fields.items():
         if key.strip().lower() == name:
             return value
-    raise Unfit(f"the object has no {name!r}")
+    raise MalformedAnswer(f"the object has no {name!r}")
 
 
 def reason_of(fields: dict[str, Any]) -> str:

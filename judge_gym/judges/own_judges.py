@@ -40,7 +40,7 @@ from judge_gym.judges.scale import Scale
 from judge_gym.questions.outcome import LONGEST_REASON as LONGEST_FAILURE
 from judge_gym.questions.outcome import UNPRINTED
 from judge_gym.records.items import Item, Label
-from judge_gym.records.judgements import Reading, Unfit
+from judge_gym.records.judgements import MalformedAnswer, Reading
 from judge_gym.seeds import digest
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class OwnJudge(Judge):
         try:
             async with asyncio.timeout(self.timeout_s):
                 answer = await ask(request)
-        except Unfit as unfit:
+        except MalformedAnswer as unfit:
             return _unparseable(unfit)
         except AskError as error:
             return _failed(error.kind, str(error))
@@ -97,7 +97,7 @@ class OwnJudge(Judge):
             return _failed(type(error).__name__, str(error))
         try:
             return self.read_object(answer if isinstance(answer, dict) else {"score": answer})
-        except Unfit as unfit:
+        except MalformedAnswer as unfit:
             return _unparseable(unfit)
 
     @property
@@ -108,10 +108,12 @@ class OwnJudge(Judge):
         return label_on_scale(self.name, self.scale, label)
 
     def read_object(self, fields: dict[str, Any]) -> Reading:
-        """Return what an answer says; raises `Unfit`."""
+        """Return what an answer says; raises `MalformedAnswer`."""
         given = fields.get("subscores") or {}
         if not isinstance(given, dict) or len(given) > MAX_SUBSCORES:
-            raise Unfit(f"'subscores' is not an object of at most {MAX_SUBSCORES} numbers")
+            raise MalformedAnswer(
+                f"'subscores' is not an object of at most {MAX_SUBSCORES} numbers"
+            )
         score, verdict = self._mark(field_of(fields, "score"), "score"), fields.get("verdict")
         return Reading(
             "scored",
@@ -280,7 +282,7 @@ async def _json(response: "aiohttp.ClientResponse") -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unfit(f"the answer is not JSON: {error}") from None
+        raise MalformedAnswer(f"the answer is not JSON: {error}") from None
 
 
 async def _in_a_thread(function: Callable[[dict[str, Any]], Any], request: dict[str, Any]) -> Any:
@@ -313,7 +315,7 @@ def _failed(kind: str, detail: str) -> Reading:
     return Reading("failed", failure=_line(kind, detail))
 
 
-def _unparseable(unfit: Unfit) -> Reading:
+def _unparseable(unfit: MalformedAnswer) -> Reading:
     return Reading("unparseable", failure=_line("out_of_form", str(unfit)))
 
 

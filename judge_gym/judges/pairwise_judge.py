@@ -15,7 +15,7 @@ from judge_gym.judges.model_judge import (
 )
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
-from judge_gym.records.judgements import Reading, Unfit
+from judge_gym.records.judgements import MalformedAnswer, Reading
 
 ORDERS = ("as_given", "swapped")
 _WINNERS = {"1": 1.0, "2": 0.0, "tie": 0.5}
@@ -95,7 +95,7 @@ class PairwiseJudge(ModelJudge):
         # JSON's true is Python's 1.
         named = "" if isinstance(winner, bool) else str(winner).strip().lower()
         if named not in _WINNERS or (named == "tie" and not self.ties):
-            raise Unfit(f"'winner' is {str(winner)[:60]!r}")
+            raise MalformedAnswer(f"'winner' is {str(winner)[:60]!r}")
         return Reading("scored", _WINNERS[named], reason=reason_of(fields))
 
     def combined(self, readings: tuple[Reading, ...]) -> Reading:

@@ -12,7 +12,7 @@ from judge_gym.judges.model_judge import ModelJudge, WorkedExample, as_answer, f
 from judge_gym.judges.scale import Scale
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item, Label
-from judge_gym.records.judgements import LONGEST_REASON, Reading, Unfit
+from judge_gym.records.judgements import LONGEST_REASON, MalformedAnswer, Reading
 
 
 class Criterion(Frozen):
@@ -77,7 +77,7 @@ class RubricJudge(ModelJudge):
                     continue
                 try:
                     self.scale.mark(mark, name)
-                except Unfit as unfit:
+                except MalformedAnswer as unfit:
                     raise ValueError(f"an example has no mark of the scale: {unfit}") from None
         return self
 
@@ -178,17 +178,17 @@ class RubricJudge(ModelJudge):
     def read_object(self, fields: dict[str, Any]) -> Reading:
         scores = field_of(fields, "scores")
         if not isinstance(scores, dict):
-            raise Unfit("'scores' is not an object")
+            raise MalformedAnswer("'scores' is not an object")
         given: dict[str, Any] = {}
         for key, value in scores.items():
             if _plain(key) in given:
-                raise Unfit(f"'scores' has {key!r} twice")
+                raise MalformedAnswer(f"'scores' has {key!r} twice")
             given[_plain(key)] = value
         names = {_plain(criterion.name): criterion.name for criterion in self.criteria}
         if unknown := sorted(given.keys() - names.keys()):
-            raise Unfit(f"'scores' has {unknown[0][:60]!r}, which is no criterion")
+            raise MalformedAnswer(f"'scores' has {unknown[0][:60]!r}, which is no criterion")
         if missing := [name for plain, name in names.items() if plain not in given]:
-            raise Unfit(f"'scores' lacks {missing[0]!r}")
+            raise MalformedAnswer(f"'scores' lacks {missing[0]!r}")
         subscores = {
             name: self.scale.mark(given[plain], name)
             for plain, name in names.items()

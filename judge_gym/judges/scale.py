@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from judge_gym.design.fields import Frozen
-from judge_gym.records.judgements import Unfit
+from judge_gym.records.judgements import MalformedAnswer
 
 _NUMBER = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?")
 
@@ -68,7 +68,7 @@ class Scale(Frozen):
         return {name: float(step) for step, name in reversed(self.named)} if two else {}
 
     def mark(self, given: Any, of: str) -> float:
-        """Return a mark out of an answer; raises `Unfit` when it is none on this scale.
+        """Return a mark out of an answer; raises `MalformedAnswer` when it is none on this scale.
 
         A number written as text counts, and the name of a step, by `step_named`; `true` and NaN do
         not.
@@ -79,9 +79,9 @@ class Scale(Frozen):
             given = float(given)
         if isinstance(given, bool) or not isinstance(given, int | float):
             named = f", and not one of {', '.join(self.anchors)}" if self.anchors else ""
-            raise Unfit(f"{of}: {str(given)[:60]!r} is not a number{named}")
+            raise MalformedAnswer(f"{of}: {str(given)[:60]!r} is not a number{named}")
         if not (math.isfinite(given) and self.lowest <= given <= self.highest):
-            raise Unfit(f"{of}: {given:g} is not from {self.lowest} to {self.highest}")
+            raise MalformedAnswer(f"{of}: {given:g} is not from {self.lowest} to {self.highest}")
         if self.anchors and given != int(given):
-            raise Unfit(f"{of}: {given:g} is not a whole number")
+            raise MalformedAnswer(f"{of}: {given:g} is not a whole number")
         return float(given)

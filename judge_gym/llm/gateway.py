@@ -57,7 +57,7 @@ from judge_gym.records.calls import (
     DerivedRow,
     Failure,
     FailureKind,
-    Opened,
+    LedgerEntry,
     ProviderError,
     Request,
 )
@@ -131,7 +131,7 @@ class Gateway:
                 await held.enter_async_context(self._gate(provider).chunk())
             yield
 
-    async def open(self, calls: Sequence[Call]) -> list[Opened]:
+    async def open(self, calls: Sequence[Call]) -> list[LedgerEntry]:
         """Write the ledger rows of calls to one provider in one go, ahead of `ask`.
 
         Raises `ContextError` when no prompt for a model can be answered, `ModelStoppedError` when
@@ -145,7 +145,7 @@ class Gateway:
         return await self._ledger.open(calls, provider, self._fitted)
 
     async def ask(
-        self, call: Call, derive: Derive, opened: Opened | None = None
+        self, call: Call, derive: Derive, opened: LedgerEntry | None = None
     ) -> tuple[int, Answer | Failure]:
         """Ask, and commit the outcome with the rows `derive` makes of it.
 
@@ -229,7 +229,7 @@ class Gateway:
         await self._ledger.write(Closed(call_id, outcome, errors, rows, now()))
         log_end(call, call_id, outcome, len(errors))
 
-    async def _in_time(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
+    async def _in_time(self, call: Call, row: LedgerEntry, errors: list[AttemptError]) -> Answer:
         try:
             async with asyncio.timeout(call.within_s):
                 return await self._attempt(call, row, errors)
@@ -240,7 +240,7 @@ class Gateway:
             errors.append(attempt_error("timeout", late) | bound)
             raise ProviderError("timeout", late) from None
 
-    async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
+    async def _attempt(self, call: Call, row: LedgerEntry, errors: list[AttemptError]) -> Answer:
         """Return an answer; one that is empty or cut is asked for once more, and paid for.
 
         Not so where the output limit left no word of it: the same limit would again.

@@ -13,9 +13,9 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import benjamini_hochberg, holm
 from judge_gym.metrics.margins import (
     ALPHA,
-    Claim,
     Conclusion,
     Direction,
+    MarginClaim,
     conclude,
     difference,
     p_at_margin,
@@ -218,7 +218,7 @@ class Finding:
 
     hypothesis: Hypothesis
     scope: Mapping[str, str]
-    claim: Claim
+    claim: MarginClaim
     estimate: Estimate | None
     conclusion: Conclusion
     reason: str
@@ -252,7 +252,7 @@ def examine(
 
 def without_figure(hypothesis: Hypothesis, margin: float, scope: Mapping[str, str]) -> Finding:
     """Return the finding of a claim that no figure is about: not testable."""
-    claim, because = Claim(hypothesis.direction, margin), f"it needs {hypothesis.needs}"
+    claim, because = MarginClaim(hypothesis.direction, margin), f"it needs {hypothesis.needs}"
     return Finding(hypothesis, scope, claim, None, Conclusion.NOT_TESTABLE, because)
 
 
@@ -335,7 +335,7 @@ def dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[Te
 
 
 def _finding(hypothesis: Hypothesis, margin: float, figure: TestedFigure) -> Finding:
-    claim = Claim(hypothesis.direction, margin, figure.reference)
+    claim = MarginClaim(hypothesis.direction, margin, figure.reference)
     estimate = figure.estimate
     conclusion = conclude(estimate, claim)
     return Finding(
@@ -349,7 +349,7 @@ def _finding(hypothesis: Hypothesis, margin: float, figure: TestedFigure) -> Fin
     )
 
 
-def _reason(estimate: Estimate, claim: Claim, conclusion: Conclusion) -> str:
+def _reason(estimate: Estimate, claim: MarginClaim, conclusion: Conclusion) -> str:
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         return estimate.because if conclusion is Conclusion.NOT_TESTABLE else estimate.reason
     low, high = claim.region

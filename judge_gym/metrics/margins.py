@@ -36,7 +36,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class MarginClaim:
     """`direction` and `margin` in the estimate's unit, around `reference`; above 0 for within."""
 
     direction: Direction
@@ -59,7 +59,7 @@ class Claim:
         return self.reference - self.margin, edge
 
 
-def conclude(estimate: Estimate, claim: Claim) -> Conclusion:
+def conclude(estimate: Estimate, claim: MarginClaim) -> Conclusion:
     """Return supported when the interval lies in the claim's region, refuted when outside it."""
     if estimate.estimate is None:
         return Conclusion.NOT_TESTABLE
@@ -73,7 +73,7 @@ def conclude(estimate: Estimate, claim: Claim) -> Conclusion:
     return Conclusion.INCONCLUSIVE
 
 
-def p_at_margin(estimate: Estimate, claim: Claim) -> float | None:
+def p_at_margin(estimate: Estimate, claim: MarginClaim) -> float | None:
     """Return the two-sided p of the value being at the margin nearest to it; None without interval.
 
     Below 0.05 exactly when `conclude` does not say inconclusive. From the interval's own width

@@ -12,7 +12,7 @@ from judge_gym.panel.panel import Example, Panel, Rater
 from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, nonce, render
 from judge_gym.questions.outcome import UNPRINTED
-from judge_gym.records.judgements import LONGEST_REASON, Unfit
+from judge_gym.records.judgements import LONGEST_REASON, MalformedAnswer
 
 REVIEW_FORM = (
     '{"items": [{"id": "<item>", "score": <score>, "comment": "<one or two sentences>"}], '
@@ -87,26 +87,26 @@ def verdict_schema() -> dict[str, Any]:
 
 
 def read_review(fields: dict[str, Any], scale: Scale, ids: Sequence[str]) -> Review:
-    """Return the review that an object says, in the order of `ids`; raises `Unfit`.
+    """Return the review that an object says, in the order of `ids`; raises `MalformedAnswer`.
 
     Every item is to be there once, with a score of the scale and a comment.
     """
     entries = field_of(fields, "items")
     if not isinstance(entries, list):
-        raise Unfit("'items' is not a list")
+        raise MalformedAnswer("'items' is not a list")
     by_id: dict[str, ItemReview] = {}
     for entry in entries:
         if not isinstance(entry, dict):
-            raise Unfit("'items' has an entry that is not an object")
+            raise MalformedAnswer("'items' has an entry that is not an object")
         name = str(field_of(entry, "id")).strip()
         if name not in ids:
-            raise Unfit(f"'items' has {name[:60]!r}, which is no item of the document")
+            raise MalformedAnswer(f"'items' has {name[:60]!r}, which is no item of the document")
         if name in by_id:
-            raise Unfit(f"'items' has {name!r} twice")
+            raise MalformedAnswer(f"'items' has {name!r} twice")
         score = int(scale.mark(field_of(entry, "score"), name))
         by_id[name] = ItemReview(id=name, score=score, comment=_text(entry, "comment", name))
     if missing := [name for name in ids if name not in by_id]:
-        raise Unfit(f"'items' lacks {', '.join(map(repr, missing))[:200]}")
+        raise MalformedAnswer(f"'items' lacks {', '.join(map(repr, missing))[:200]}")
     return Review(
         items=tuple(by_id[name] for name in ids),
         overall_score=int(scale.mark(field_of(fields, "overall_score"), "overall_score")),
@@ -115,10 +115,13 @@ def read_review(fields: dict[str, Any], scale: Scale, ids: Sequence[str]) -> Rev
 
 
 def read_verdict(fields: dict[str, Any], scores: Sequence[int]) -> ArbiterVerdict:
-    """Return what the arbiter says, its score held within the raters' `scores`; raises `Unfit`."""
+    """Return what the arbiter says, its score held within the raters' `scores`.
+
+    Raises `MalformedAnswer`.
+    """
     raw = _FURTHEST.mark(field_of(fields, "final_score"), "final_score")
     if raw != int(raw):
-        raise Unfit(f"final_score: {raw:g} is not a whole number")
+        raise MalformedAnswer(f"final_score: {raw:g} is not a whole number")
     rationale = _text(fields, "rationale", "the whole")
     return ArbiterVerdict(
         final_score=clamped(int(raw), scores), raw_score=int(raw), rationale=rationale
@@ -147,9 +150,9 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(fields: dict[str, Any], name: str, of: str) -> str:
-    """Return words of an answer in one line; raises `Unfit` when there are none."""
+    """Return words of an answer in one line; raises `MalformedAnswer` when there are none."""
     value = field_of(fields, name)
     text = " ".join(UNPRINTED.sub(" ", value).split()) if isinstance(value, str) else ""
     if not text:
-        raise Unfit(f"{of}: {name!r} is not a text")
+        raise MalformedAnswer(f"{of}: {name!r} is not a text")
     return text[:LONGEST_REASON]

@@ -32,7 +32,7 @@ from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, continued, render
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Parameters
-from judge_gym.records.judgements import Unfit
+from judge_gym.records.judgements import MalformedAnswer
 from judge_gym.records.panels import StoredConsensus, StoredReview, Tier
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -73,22 +73,25 @@ class _Form(Generic[V]):
     shape: str
     """The answer's form, as the prompt shows it."""
     read: Callable[[dict[str, Any]], V]
-    """The object of an answer → its value; raises `Unfit`."""
+    """The object of an answer → its value; raises `MalformedAnswer`."""
     shown: Sequence[str]
     """Texts in the prompt whose objects are not the model's own."""
 
     def value(self, outcome: Outcome) -> V:
-        """Return what an outcome says; raises `Unfit` with the reason when it cannot be used."""
+        """Return what an outcome says.
+
+        Raises `MalformedAnswer` with the reason when it cannot be used.
+        """
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
-            raise Unfit(answer.failure)
+            raise MalformedAnswer(answer.failure)
         fields = own_object(answer.text, self.shown)
         if isinstance(fields, ParseFailure):
-            raise Unfit(unreadable(answer, fields.reason, fields.detail))
+            raise MalformedAnswer(unreadable(answer, fields.reason, fields.detail))
         try:
             return self.read(fields)
-        except Unfit as unfit:
-            raise Unfit(unreadable(answer, "out_of_form", str(unfit))) from None
+        except MalformedAnswer as unfit:
+            raise MalformedAnswer(unreadable(answer, "out_of_form", str(unfit))) from None
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,7 @@ class _PanelConversation(Generic[V]):
         last = turns[-1]
         try:
             value = self.form.value(last.outcome)
-        except Unfit as unfit:
+        except MalformedAnswer as unfit:
             reason = str(unfit)
         else:
             return self._end(turns, "done", value=value, tier=_tier(last.call))

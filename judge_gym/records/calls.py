@@ -208,7 +208,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Opened:
+class LedgerEntry:
     """A call's row before it is sent, with the answer when the ledger already has one."""
 
     id: int

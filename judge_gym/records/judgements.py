@@ -24,7 +24,7 @@ class ScoreCritic:
     """Hash of the template; marks by another template are other marks."""
 
 
-class Unfit(Exception):
+class MalformedAnswer(Exception):
     """An answer's object does not have the required form; the message says why."""
 
 

@@ -10,8 +10,8 @@ from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, dollars, percent, plain, short
 from judge_gym.judges.aligning.loading import LoadedAlignment, too_few
-from judge_gym.judges.aligning.running import AlignmentReport, Outcome, SideBySide
-from judge_gym.judges.aligning.splitting import Part
+from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, SideBySide
+from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, figures_of, put_in_place
@@ -19,14 +19,14 @@ from judge_gym.report.table import Row, Table, marks_of
 from judge_gym.report.trust import Tile
 
 _VERDICTS = {
-    Outcome.SURVIVES: "The gain survives",
-    Outcome.WORSE: "The gain did not survive",
-    Outcome.NOT_SHOWN: "Cannot tell",
-    Outcome.LOOKED_AT: "Cannot tell",
-    Outcome.UNREADABLE: "Cannot tell",
-    Outcome.NO_GAIN: "No gain",
-    Outcome.TOO_FEW: "Too few labels",
-    Outcome.USED_UP: "The test set is used up",
+    AlignmentOutcome.SURVIVES: "The gain survives",
+    AlignmentOutcome.WORSE: "The gain did not survive",
+    AlignmentOutcome.NOT_SHOWN: "Cannot tell",
+    AlignmentOutcome.LOOKED_AT: "Cannot tell",
+    AlignmentOutcome.UNREADABLE: "Cannot tell",
+    AlignmentOutcome.NO_GAIN: "No gain",
+    AlignmentOutcome.TOO_FEW: "Too few labels",
+    AlignmentOutcome.USED_UP: "The test set is used up",
 }
 _DAY = "%Y-%m-%d %H:%M UTC"
 
@@ -128,22 +128,23 @@ def _too_few(report: AlignmentReport) -> str:
 
 
 def _used_up(report: AlignmentReport) -> str:
+    texts = counted(report.loaded.parts.count(LabelUse.TEST), "text")
     return (
-        f"The test set is used up: of its {counted(report.loaded.parts.count(Part.TEST), 'text')}, "
+        f"The test set is used up: of its {texts}, "
         f"{report.fresh} were never looked at, and {LEAST_LABELS} are needed. Label new texts. "
         "With --look-again it is looked at once more; that is counted, and shows no gain."
     )
 
 
 _SENTENCES = {
-    Outcome.SURVIVES: _survives,
-    Outcome.WORSE: _worse,
-    Outcome.NOT_SHOWN: _not_shown,
-    Outcome.LOOKED_AT: _looked_at,
-    Outcome.UNREADABLE: _unreadable,
-    Outcome.NO_GAIN: _no_gain,
-    Outcome.TOO_FEW: _too_few,
-    Outcome.USED_UP: _used_up,
+    AlignmentOutcome.SURVIVES: _survives,
+    AlignmentOutcome.WORSE: _worse,
+    AlignmentOutcome.NOT_SHOWN: _not_shown,
+    AlignmentOutcome.LOOKED_AT: _looked_at,
+    AlignmentOutcome.UNREADABLE: _unreadable,
+    AlignmentOutcome.NO_GAIN: _no_gain,
+    AlignmentOutcome.TOO_FEW: _too_few,
+    AlignmentOutcome.USED_UP: _used_up,
 }
 
 
@@ -163,7 +164,7 @@ def seal(report: AlignmentReport) -> str:
     """Return when the test set was opened and for whom, or that it is sealed."""
     parts = report.loaded.parts
     if report.look is None:
-        return f"Test set: {counted(parts.count(Part.TEST), 'labelled text')}, sealed."
+        return f"Test set: {counted(parts.count(LabelUse.TEST), 'labelled text')}, sealed."
     look = report.look
     spared = (
         f" {counted(look.spared, 'text')} of the test part left out, as looked at before."
@@ -188,11 +189,11 @@ def left_out(loaded: LoadedAlignment) -> str:
 
 def split_table(loaded: LoadedAlignment) -> Table:
     """Return how many labelled texts each part has, by label."""
-    by_part = {part: loaded.parts.labels(part, loaded.judge) for part in Part}
+    by_part = {part: loaded.parts.labels(part, loaded.judge) for part in LabelUse}
     grades = sorted({grade for of in by_part.values() for grade in of}, key=_by_number)
     rows = tuple(
         Row((part.value, str(loaded.parts.count(part)), *(str(by_part[part][g]) for g in grades)))
-        for part in Part
+        for part in LabelUse
     )
     about = "By the digest of the text alone, so that a new label moves none."
     return Table("Labelled texts", about, ("part", "texts", *grades), rows)
@@ -344,7 +345,7 @@ def alignment_json(report: AlignmentReport, written_to: str, page: Path) -> dict
         "outcome": report.outcome.value,
         "sentence": sentence(report),
         "judge": {"name": loaded.judge.name, "key": loaded.judge.key},
-        "texts": {part.value: loaded.parts.count(part) for part in Part},
+        "texts": {part.value: loaded.parts.count(part) for part in LabelUse},
         "candidates": [
             {
                 "name": one.candidate.name,

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from judge_gym.analysis.atlas import AS_CLAIMED, FAILURES, Found, Specification, Standing, Value
+from judge_gym.analysis.atlas import (
+    AS_CLAIMED,
+    FAILURES,
+    ClaimedValue,
+    ClaimStanding,
+    RecomputedClaim,
+    Specification,
+)
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, number, ranged
 from judge_gym.recorded.claims import StudyClaims
@@ -18,7 +25,12 @@ from judge_gym.report.plots.svg import draw, picture
 from judge_gym.report.table import Row, Table
 
 PAGE, PICTURE = "atlas.html", "atlas.svg"
-_RECOMPUTED = (Standing.TO_ROUNDING, Standing.EXPLAINED, Standing.DIFFERS, Standing.AGREES)
+_RECOMPUTED = (
+    ClaimStanding.TO_ROUNDING,
+    ClaimStanding.EXPLAINED,
+    ClaimStanding.DIFFERS,
+    ClaimStanding.AGREES,
+)
 _MOST_PLACES = 3
 _MOST_NAMED = 3
 _SPECIFICATIONS = ("choice", "figure", "value", "compared with", "holds", "how")
@@ -29,7 +41,7 @@ class StudyShown:
     """A study of the atlas: its claims, and the page of its audit, if any."""
 
     claims: StudyClaims
-    found: Sequence[Found]
+    found: Sequence[RecomputedClaim]
     page: Path | None = None
 
     @property
@@ -38,7 +50,7 @@ class StudyShown:
         return f"{self.claims.study}: {self.claims.about}"
 
 
-def every_claim(studies: Sequence[StudyShown]) -> list[Found]:
+def every_claim(studies: Sequence[StudyShown]) -> list[RecomputedClaim]:
     """Return the claims of all studies, in order."""
     return [one for study in studies for one in study.found]
 
@@ -50,20 +62,23 @@ def opening(studies: Sequence[StudyShown]) -> str:
     tested = [one for one in found if one.specifications]
     everywhere = sum(one.holds_everywhere for one in found)
     nowhere = sum(one.holds == 0 for one in tested)
-    values = sum(len(one.published) for one in found if one.standing == Standing.TO_ROUNDING)
+    values = sum(len(one.published) for one in found if one.standing == ClaimStanding.TO_ROUNDING)
     parts = [
         f"{count} {singular if count == 1 else plural}"
         for one, singular, plural in (
-            (Standing.TO_ROUNDING, *_verbs(f"recomputed to rounding ({counted(values, 'value')})")),
-            (Standing.EXPLAINED, "differs for a stated reason", "differ for a stated reason"),
-            (Standing.DIFFERS, "differs", "differ"),
-            (Standing.AGREES, *_verbs("said to differ and agree")),
-            (Standing.OTHER_DATA, *_verbs("published of other data")),
-            (Standing.NO_FIGURE, *_verbs("stated without a figure")),
-            (Standing.NOT_POSSIBLE, "cannot be recomputed", "cannot be recomputed"),
-            (Standing.NO_DATA, "has no data here", "have no data here"),
+            (
+                ClaimStanding.TO_ROUNDING,
+                *_verbs(f"recomputed to rounding ({counted(values, 'value')})"),
+            ),
+            (ClaimStanding.EXPLAINED, "differs for a stated reason", "differ for a stated reason"),
+            (ClaimStanding.DIFFERS, "differs", "differ"),
+            (ClaimStanding.AGREES, *_verbs("said to differ and agree")),
+            (ClaimStanding.OTHER_DATA, *_verbs("published of other data")),
+            (ClaimStanding.NO_FIGURE, *_verbs("stated without a figure")),
+            (ClaimStanding.NOT_POSSIBLE, "cannot be recomputed", "cannot be recomputed"),
+            (ClaimStanding.NO_DATA, "has no data here", "have no data here"),
         )
-        if (count := standing.count(one)) or one == Standing.TO_ROUNDING
+        if (count := standing.count(one)) or one == ClaimStanding.TO_ROUNDING
     ]
     hold = "holds" if everywhere == 1 else "hold"
     return (
@@ -86,8 +101,8 @@ def failures(studies: Sequence[StudyShown]) -> list[str]:
     ]
 
 
-def _failure(found: Found) -> str:
-    if found.standing == Standing.AGREES:
+def _failure(found: RecomputedClaim) -> str:
+    if found.standing == ClaimStanding.AGREES:
         return "every value agrees, though `differs` says why one does not"
     value = found.largest
     assert value is not None  # it differs from one that was published
@@ -148,24 +163,24 @@ def whole_table(studies: Sequence[StudyShown], links: bool = True) -> Table:
     return Table("Claims", "", columns, tuple(rows), words=len(columns), imported=True)
 
 
-def anchor(found: Found) -> str:
+def anchor(found: RecomputedClaim) -> str:
     """Return where on the page the specifications of a claim are."""
     study = "".join(letter if letter.isalnum() else "-" for letter in found.study.lower())
     return f"claim-{study}-{found.number}"
 
 
-def _published(found: Found) -> str:
-    if found.standing in (Standing.NOT_POSSIBLE, Standing.NO_DATA):
+def _published(found: RecomputedClaim) -> str:
+    if found.standing in (ClaimStanding.NOT_POSSIBLE, ClaimStanding.NO_DATA):
         return ABSENT
     if not found.published:
-        return Standing.NO_FIGURE
+        return ClaimStanding.NO_FIGURE
     others = len(found.published) - 1
     more = f" and {others:,} more" if others else ""
     origin = " (reference)" if found.claim.origin == "reference" else ""
     return f"{_short_published(found)}{more}{origin}"
 
 
-def _recomputed(found: Found) -> str:
+def _recomputed(found: RecomputedClaim) -> str:
     if not found.values:
         return found.standing
     at, lower, upper = found.values[0].recomputed
@@ -176,7 +191,7 @@ def _recomputed(found: Found) -> str:
     return text.replace(" [", f"{unit} [", 1) if lower is not None else text + unit
 
 
-def _as_published(value: Value, found: Found) -> str:
+def _as_published(value: ClaimedValue, found: RecomputedClaim) -> str:
     """Return a published value with the places it was published with, at most those shown."""
     places = min(found.claim.places, _digits(found))
     if found.claim.origin == "reference":
@@ -184,14 +199,14 @@ def _as_published(value: Value, found: Found) -> str:
     return number(value.published, places) + _unit(found)
 
 
-def _in_short(value: float | None, found: Found) -> str:
+def _in_short(value: float | None, found: RecomputedClaim) -> str:
     """Return a value with the decimals that its claim is shown with; a count without any."""
     if value is not None and float(value).is_integer() and not found.claim.percent:
         return number(value, 0)
     return number(value, _digits(found))
 
 
-def _digits(found: Found) -> int:
+def _digits(found: RecomputedClaim) -> int:
     """Return the decimals of a recomputed value: one more than a published whole number has."""
     if found.claim.percent:
         return min(found.claim.places + (not found.claim.places), 2)
@@ -200,25 +215,25 @@ def _digits(found: Found) -> int:
     return 2
 
 
-def _unit(found: Found) -> str:
+def _unit(found: RecomputedClaim) -> str:
     return "%" if found.claim.percent else ""
 
 
-def _difference(found: Found) -> str:
+def _difference(found: RecomputedClaim) -> str:
     """Return the largest difference; none where it is below what the published places can show."""
     if found.largest is None:
         return ABSENT
-    if found.standing == Standing.TO_ROUNDING and found.claim.places > 1:
+    if found.standing == ClaimStanding.TO_ROUNDING and found.claim.places > 1:
         return "none"
     return _apart(found.largest, max(found.claim.places, 2))
 
 
-def _held(found: Found) -> str:
+def _held(found: RecomputedClaim) -> str:
     count = len(found.specifications)
     return f"{found.holds} of {count}" if count else ABSENT
 
 
-def where_it_holds(found: Found) -> str:
+def where_it_holds(found: RecomputedClaim) -> str:
     """Return in how many specifications a claim holds, and which are against it."""
     count = len(found.specifications)
     if not count:
@@ -236,7 +251,7 @@ def _named(one: Specification) -> str:
     return ", ".join(map(str, one.row.scope.values())) or one.row.metric
 
 
-def specification_table(found: Found) -> Table:
+def specification_table(found: RecomputedClaim) -> Table:
     """Return every specification of a claim with its figure and whether the claim holds."""
     rows = [
         Row(
@@ -253,7 +268,7 @@ def specification_table(found: Found) -> Table:
     return Table("", "", _SPECIFICATIONS, tuple(rows), words=6, imported=True)
 
 
-def value_table(found: Found) -> Table:
+def value_table(found: RecomputedClaim) -> Table:
     """Return every value of a claim beside what was published."""
     places = max(found.claim.places, 2)
     rows = [
@@ -269,7 +284,7 @@ def value_table(found: Found) -> Table:
     return Table("", "", columns, tuple(rows), words=2, imported=True)
 
 
-def _apart(value: Value, places: int) -> str:
+def _apart(value: ClaimedValue, places: int) -> str:
     return ABSENT if value.difference is None else f"{value.difference:+.{places}f}"
 
 
@@ -295,13 +310,13 @@ def chart_rows(studies: Sequence[StudyShown]) -> Rows:
     return rows
 
 
-def _short_published(found: Found) -> str:
+def _short_published(found: RecomputedClaim) -> str:
     return _as_published(found.published[0], found) if found.published else ABSENT
 
 
-def _short_recomputed(found: Found) -> str:
+def _short_recomputed(found: RecomputedClaim) -> str:
     if not found.values:
-        return "no data" if found.standing == Standing.NO_DATA else ABSENT
+        return "no data" if found.standing == ClaimStanding.NO_DATA else ABSENT
     value, _, _ = found.values[0].recomputed
     return ABSENT if value is None else _in_short(value, found) + _unit(found)
 

@@ -19,7 +19,7 @@ from judge_gym.report.audit_findings import (
     sentences,
     shared_by_judges,
 )
-from judge_gym.report.plots.plot import Panel, Plot
+from judge_gym.report.plots.plot import Plot, PlotPanel
 from judge_gym.report.scopes import behind, evidence_link
 from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.results import ResultRow
@@ -243,7 +243,7 @@ def _plot(judges: Sequence[_Judge], table: Table, chance: float | None) -> Plot:
         )
     ]
     first = [_mark(judge, row, 0.5) for judge in judges for row in judge.first]
-    panels = (Panel("Accuracy", right), Panel("First shown", first))
+    panels = (PlotPanel("Accuracy", right), PlotPanel("First shown", first))
     return Plot(
         "strips",
         "Judges over wordings",

@@ -18,7 +18,7 @@ from judge_gym.report.audit_findings import (
     sentences,
     wordings_of,
 )
-from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow
 
@@ -288,7 +288,7 @@ def _plot(ordered: Mapping[str, BySystem], ranked: Mapping[str, Ranked]) -> Plot
         "systems at once; the circle is the judge's own mean. Systems are in people's order.",
         RANKING,
         panels=tuple(
-            Panel(name, list(_marks(ordered[name])), says=ranks(ranked[name])) for name in drawn
+            PlotPanel(name, list(_marks(ordered[name])), says=ranks(ranked[name])) for name in drawn
         ),
         notes=(f"{counted(left, 'more judge')} in the tables.",) if left else (),
         imported=True,

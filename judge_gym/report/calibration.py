@@ -12,7 +12,7 @@ from judge_gym.calibration.escalating import sufficient, undecided
 from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, percent, plain, short
-from judge_gym.judges.calibrating.assessing import Assessment, Case
+from judge_gym.judges.calibrating.assessing import Assessment, SurprisingScore
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place, unwritable
@@ -366,7 +366,7 @@ def change_table(findings: CalibrationFindings) -> Table:
     )
 
 
-def before(case: Case) -> list[Piece]:
+def before(case: SurprisingScore) -> list[Piece]:
     """Return the original with what was changed in it."""
     pieces, at, original = [], 0, case.original.text
     for edit in case.changed.edits:
@@ -378,7 +378,7 @@ def before(case: Case) -> list[Piece]:
     return _cut([*pieces, Piece(original[at:], False)])
 
 
-def after(case: Case) -> list[Piece]:
+def after(case: SurprisingScore) -> list[Piece]:
     """Return the variant with what is new in it."""
     pieces, at, original = [], 0, case.original.text
     for edit in case.changed.edits:

@@ -13,7 +13,7 @@ from itertools import product
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.cases import MovedItem, changed_sentences, moved_items
-from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.data import SweepData, SweepJudge
 from judge_gym.analysis.plotted import ConflictingCell, conflicting_cells
 from judge_gym.records.shown import stages_of
 from judge_gym.report.evidence import (
@@ -48,7 +48,7 @@ Cell = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseToRead:
     """One item to read: its text, the verdicts side by side, and the sentence that changed."""
 
     title: ItemTitle
@@ -68,8 +68,8 @@ class Case:
 class Cases:
     """The cases; `flagged` counts the cells that contradict themselves, `repeated` all with two."""
 
-    moved: tuple[Case, ...] = ()
-    divided: tuple[Case, ...] = ()
+    moved: tuple[CaseToRead, ...] = ()
+    divided: tuple[CaseToRead, ...] = ()
     flagged: int = 0
     repeated: int = 0
 
@@ -123,9 +123,9 @@ class _Reading:
     documents: Mapping[int, Sequence[StoredDocument]]
     stored: Mapping[Cell, Sequence[JudgementText]]
     shown: Mapping[Cell, Sequence[ShownJudgement]]
-    judges: Mapping[int, Judge]
+    judges: Mapping[int, SweepJudge]
 
-    def moved(self, found: MovedItem, item: int, arms: Sequence[int]) -> Case:
+    def moved(self, found: MovedItem, item: int, arms: Sequence[int]) -> CaseToRead:
         """Return the case of an item that a setting moves."""
         pair = found.pair
         sides = [
@@ -137,7 +137,7 @@ class _Reading:
             for side in sides
         ]
         every = [answer for arm in arms for answer in self.shown.get((arm, item), ())]
-        return Case(
+        return CaseToRead(
             title=self.titles[item],
             judge=pair.before.model,
             what=changes([pair.scope])[0],
@@ -148,11 +148,11 @@ class _Reading:
             answers=(*answers[0], *answers[1]),
         )
 
-    def divided(self, found: ConflictingCell) -> Case:
+    def divided(self, found: ConflictingCell) -> CaseToRead:
         """Return the case of a cell whose verdicts exclude each other."""
         cell = (found.arm_id, found.item_id)
         answers = self.shown[cell]
-        return Case(
+        return CaseToRead(
             title=self.titles[found.item_id],
             judge=answers[0].judge,
             what=answers[0].under,
@@ -163,7 +163,7 @@ class _Reading:
             answers=tuple(answers[:MAX_ANSWERS]),
         )
 
-    def _texts(self, item: int, judges: Sequence[Judge]) -> tuple[ShownView, ...]:
+    def _texts(self, item: int, judges: Sequence[SweepJudge]) -> tuple[ShownView, ...]:
         """Return the text of the item in each view that these judges read."""
         views = dict.fromkeys(judge.experiment.evidence_view for judge in judges)
         return tuple(_view(view, self.documents[item]) for view in views)

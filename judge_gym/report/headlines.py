@@ -25,7 +25,7 @@ from judge_gym.report.moves import (
 )
 from judge_gym.report.multiverse import rule_cautions, sign_change_cautions
 from judge_gym.report.planted import Planted
-from judge_gym.report.plots.plot import Panel, Plot
+from judge_gym.report.plots.plot import Plot, PlotPanel
 from judge_gym.report.remarks import remark_text
 from judge_gym.report.scale_use import NO_USE, ScaleUse, scale_use
 from judge_gym.report.scopes import behind, evidence_link
@@ -366,7 +366,7 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         return plot
     return replace(
         plot,
-        panels=(Panel("", drawn),),
+        panels=(PlotPanel("", drawn),),
         simulated=any(finding.simulated for row in claims for finding in row.findings),
         imported=any(finding.imported for row in claims for finding in row.findings),
         missing="",

@@ -10,7 +10,7 @@ from judge_gym.analysis.groups import MIXED
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
 from judge_gym.report.findings import stands
-from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
 from judge_gym.report.scopes import behind, changes, evidence_link
 from judge_gym.report.table import Table, plain_table
 from judge_gym.seeds import canonical_json
@@ -124,7 +124,7 @@ def specification_plot(rows: Sequence[ResultRow]) -> Plot:
     if not curves:
         return _PLOT
     shown = least_settled(curves)[:MAX_CURVES]
-    panels = tuple(Panel(curve.label, _drawn(curve), _in_short(curve)) for curve in shown)
+    panels = tuple(PlotPanel(curve.label, _drawn(curve), _in_short(curve)) for curve in shown)
     notes = []
     if len(curves) > len(shown):
         which = f"the {len(shown)} of {len(curves)} claims that depend most on the choices"

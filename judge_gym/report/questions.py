@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge_gym.analysis import registry
-from judge_gym.analysis.registry import QUESTIONS, Question
+from judge_gym.analysis.registry import QUESTIONS, ReportQuestion
 from judge_gym.report.headlines import Headline, QuestionSummary, answers
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
@@ -18,7 +18,7 @@ UNTABLED = {"went-wrong": ("Other figures", "Not estimable")}
 class Section:
     """One question as a page shows it: its answers, a picture, a table, and the rest."""
 
-    question: Question
+    question: ReportQuestion
     answers: Sequence[QuestionSummary]
     plot: Plot | None
     table: Table | None
@@ -57,7 +57,7 @@ def sections(
     return found
 
 
-def titles_of(question: Question) -> list[str]:
+def titles_of(question: ReportQuestion) -> list[str]:
     """Return the titles of the tables of a question, the main one first."""
     own = (table.title for table in registry.tables() if table.question == question.key)
     return [*own, *UNTABLED.get(question.key, ())]

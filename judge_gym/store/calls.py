@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.counting import cost_in_words, counted
 from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME
-from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
+from judge_gym.records.calls import SHARED, Answer, Call, Failure, LedgerEntry, TokenChance
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, inserting, packed
 
@@ -50,9 +50,9 @@ def other_requests(session: Session, calls: Iterable[Call]) -> set[str]:
     }
 
 
-def opened_as(row: Any) -> Opened:
+def opened_as(row: Any) -> LedgerEntry:
     """Return the record of a ledger row with `waiting`."""
-    return Opened(
+    return LedgerEntry(
         row.id,
         stored_answer(row),
         waiting=bool(row.waiting),

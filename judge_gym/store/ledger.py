@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import tenacity
 
 from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME, AttemptError
-from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Opened, Request
+from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, LedgerEntry, Request
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
 from judge_gym.store.engine import PATIENCE_S, database_failure
@@ -101,7 +101,7 @@ class Ledger:
 
     async def open(
         self, calls: Sequence[Call], provider: str, fit: Fit = _unfitted
-    ) -> list[Opened]:
+    ) -> list[LedgerEntry]:
         """Write the rows of calls about to be made; each key has one row, ever."""
         return await asyncio.to_thread(self._open, calls, provider, fit)
 
@@ -132,7 +132,7 @@ class Ledger:
                     future.set_exception(error)
 
     @_patiently
-    def _open(self, calls: Sequence[Call], provider: str, fit: Fit) -> list[Opened]:
+    def _open(self, calls: Sequence[Call], provider: str, fit: Fit) -> list[LedgerEntry]:
         # In one order everywhere, so that two processes that plan the same work cannot deadlock.
         by_key = dict(
             sorted((call.key, self._planned(call, provider, fit(call))) for call in calls)

@@ -16,8 +16,8 @@ from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.aligning.loading import load
-from judge_gym.judges.aligning.running import AlignmentReport, Outcome, align
-from judge_gym.judges.aligning.splitting import Part, part_of
+from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, align
+from judge_gym.judges.aligning.splitting import LabelUse, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
 from judge_gym.judges.gate_texts import load_gate
 from judge_gym.report.alignment import alignment_json, alignment_page, seal, sentence
@@ -112,9 +112,9 @@ def learns(prompt: str, number: int) -> str:
 def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_path: Path) -> None:
     file = place(tmp_path, EXAMPLES, judge=f"{JUDGE}gate: {{items: items.jsonl}}\n")
     (first, again), requests = aligned(database, answering(learns), file, file)
-    assert first.outcome is Outcome.SURVIVES
+    assert first.outcome is AlignmentOutcome.SURVIVES
     parts = first.loaded.parts
-    training, development, test = (parts.count(part) for part in Part)
+    training, development, test = (parts.count(part) for part in LabelUse)
     assert training + development + test == 120
     # The judge before judges every text, the candidate development and test.
     assert requests[0] == 120 + development + test
@@ -125,7 +125,7 @@ def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_pat
     # A judge that finds everything good has κ = 0; one that is always right has 1.
     assert first.test.before.estimate == pytest.approx(0)
     assert first.test.after.estimate == pytest.approx(1)
-    bad = sum(right(int(item.id)) == "bad" for item in parts.texts[Part.TEST])
+    bad = sum(right(int(item.id)) == "bad" for item in parts.texts[LabelUse.TEST])
     assert first.test.apart == (pytest.approx(100 * bad / test), 0)
     assert count(sa.create_engine(database), t.AlignmentLook) == 1
 
@@ -150,8 +150,8 @@ def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_pat
     assert gate.aligned_on == 120 - 4 - test
     shown = {example["text"] for example in json.loads(judge.model_dump_json())["examples"]}
     assert len(shown) == 4
-    assert shown <= {item.text for item in parts.texts[Part.TRAINING]}
-    assert not any(item.text in written for item in parts.texts[Part.TEST])
+    assert shown <= {item.text for item in parts.texts[LabelUse.TRAINING]}
+    assert not any(item.text in written for item in parts.texts[LabelUse.TEST])
     target.write_text(JUDGE)
     with pytest.raises(ConfigError, match="exists"):
         check_writable(target, file.with_name("judge.yaml"), replace=False)
@@ -164,13 +164,13 @@ def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_pat
 def test_luck_on_development_does_not_survive(database: str, tmp_path: Path) -> None:
     def lucky(prompt: str, number: int) -> str:
         item = Item(id="1", text=f"Summary of ticket {number}.")
-        if "EXAMPLES" in prompt and part_of(item, AlignmentSplit()) is Part.DEVELOPMENT:
+        if "EXAMPLES" in prompt and part_of(item, AlignmentSplit()) is LabelUse.DEVELOPMENT:
             return right(number)
         return "bad" if number % 7 < 3 else "good"
 
     file = place(tmp_path, EXAMPLES)
     (report,), _ = aligned(database, answering(lucky), file)
-    assert report.outcome is Outcome.NOT_SHOWN
+    assert report.outcome is AlignmentOutcome.NOT_SHOWN
     assert report.test is not None
     assert report.test.gain.estimate == 0
     assert "did not survive the test set" in sentence(report)
@@ -181,23 +181,23 @@ def test_luck_on_development_does_not_survive(database: str, tmp_path: Path) -> 
 def test_a_candidate_that_is_worse_on_the_test_set_fails(database: str, tmp_path: Path) -> None:
     def trap(prompt: str, number: int) -> str:
         item = Item(id="1", text=f"Summary of ticket {number}.")
-        known = part_of(item, AlignmentSplit()) is Part.DEVELOPMENT
+        known = part_of(item, AlignmentSplit()) is LabelUse.DEVELOPMENT
         own = right(number) if number % 4 else "good"
         return own if "EXAMPLES" not in prompt else right(number) if known else "good"
 
     (report,), _ = aligned(database, answering(trap), place(tmp_path, EXAMPLES))
-    assert report.outcome is Outcome.WORSE
+    assert report.outcome is AlignmentOutcome.WORSE
     assert "is worse" in sentence(report)
 
 
 def test_without_a_gain_the_test_set_stays_sealed(database: str, tmp_path: Path) -> None:
     file = place(tmp_path, EXAMPLES)
     (report,), (requests,) = aligned(database, answering(lambda *_: "good"), file)
-    assert report.outcome is Outcome.NO_GAIN
+    assert report.outcome is AlignmentOutcome.NO_GAIN
     assert report.look is None
     assert count(sa.create_engine(database), t.AlignmentLook) == 0
     parts = report.loaded.parts
-    assert requests == parts.count(Part.TRAINING) + 2 * parts.count(Part.DEVELOPMENT)
+    assert requests == parts.count(LabelUse.TRAINING) + 2 * parts.count(LabelUse.DEVELOPMENT)
 
 
 def test_proposals_are_tried_and_bad_ones_are_failures(database: str, tmp_path: Path) -> None:
@@ -216,11 +216,13 @@ def test_proposals_are_tried_and_bad_ones_are_failures(database: str, tmp_path: 
     (report, again), (requests, still) = aligned(
         database, answering(verdict, proposals), file, file
     )
-    assert report.outcome is Outcome.SURVIVES
+    assert report.outcome is AlignmentOutcome.SURVIVES
     failed = [one for one in report.tried if one.candidate.judge is None]
     assert [one.candidate.failure for one in failed] == ["it has task, not task, verdicts"]
     assert still == requests
-    test, development = (report.loaded.parts.count(p) for p in (Part.TEST, Part.DEVELOPMENT))
+    test, development = (
+        report.loaded.parts.count(p) for p in (LabelUse.TEST, LabelUse.DEVELOPMENT)
+    )
     assert report.calls == requests == 120 + 2 + development + test
     told = alignment_json(report, "", tmp_path)
     assert told["result"] == "passes"
@@ -235,35 +237,35 @@ def test_texts_that_were_looked_at_are_used_up(database: str, tmp_path: Path) ->
     other.write_text(file.read_text().replace("examples: 4", "examples: 2"))
     (refused,), _ = aligned(database, step, other)
     # The test part is the same, but another candidate is chosen.
-    assert refused.outcome is Outcome.USED_UP
+    assert refused.outcome is AlignmentOutcome.USED_UP
     assert "used up" in sentence(refused)
     assert refused.look is None
     (again,), _ = aligned(database, step, other, look_again=True)
-    assert again.outcome is Outcome.LOOKED_AT
+    assert again.outcome is AlignmentOutcome.LOOKED_AT
     assert "looked at 2 times" in sentence(again)
     assert again.look is not None
     assert first.look is not None
     assert again.look.earlier == (first.look.at,)
     (same,), (more,) = aligned(database, step, other)
-    assert (same.outcome, more) == (Outcome.LOOKED_AT, 0)
+    assert (same.outcome, more) == (AlignmentOutcome.LOOKED_AT, 0)
 
     # New labels move no text, and make a fresh test set.
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items(0, 240))))
     (fresh,), _ = aligned(database, step, other)
-    assert fresh.outcome is Outcome.SURVIVES
+    assert fresh.outcome is AlignmentOutcome.SURVIVES
     assert fresh.look is not None
-    for part in Part:
+    for part in LabelUse:
         before, after = (
             {item.key for item in report.loaded.parts.texts[part]} for report in (first, fresh)
         )
         assert before < after
-    assert fresh.look.spared == first.loaded.parts.count(Part.TEST)
+    assert fresh.look.spared == first.loaded.parts.count(LabelUse.TEST)
     assert not {item.key for item in fresh.look.items} & {item.key for item in first.look.items}
 
 
 def test_too_few_labels_are_no_success(database: str, tmp_path: Path) -> None:
     (report,), (requests,) = aligned(database, answering(learns), place(tmp_path, EXAMPLES, 20))
-    assert (report.outcome, requests) == (Outcome.TOO_FEW, 0)
+    assert (report.outcome, requests) == (AlignmentOutcome.TOO_FEW, 0)
     assert sentence(report).startswith("Too few labels: development has ")
 
 
@@ -273,7 +275,7 @@ def test_a_budget_stops_the_candidates(database: str, tmp_path: Path) -> None:
         aligned(database, answering(learns), file)
     file.write_text(file.read_text().replace("max_calls: 5", "max_calls: 500"))
     (report,), _ = aligned(database, answering(learns), file)
-    assert report.outcome is Outcome.SURVIVES
+    assert report.outcome is AlignmentOutcome.SURVIVES
 
 
 def test_a_candidate_that_leaves_texts_out_is_not_chosen(database: str, tmp_path: Path) -> None:
@@ -282,7 +284,7 @@ def test_a_candidate_that_leaves_texts_out_is_not_chosen(database: str, tmp_path
 
     file = place(tmp_path, EXAMPLES)
     (report,), _ = aligned(database, answering(picky), file)
-    assert report.outcome is Outcome.NO_GAIN
+    assert report.outcome is AlignmentOutcome.NO_GAIN
     [tried] = report.tried
     assert tried.development is not None
     assert tried.development.covered < 0.8
@@ -293,12 +295,12 @@ def test_a_candidate_that_leaves_texts_of_the_test_out_is_not_used(
 ) -> None:
     def silent(prompt: str, number: int) -> str:
         item = Item(id="1", text=f"Summary of ticket {number}.")
-        if "EXAMPLES" in prompt and part_of(item, AlignmentSplit()) is Part.TEST:
+        if "EXAMPLES" in prompt and part_of(item, AlignmentSplit()) is LabelUse.TEST:
             return right(number) if number % 2 else "perhaps"
         return learns(prompt, number)
 
     (report,), _ = aligned(database, answering(silent), place(tmp_path, EXAMPLES))
-    assert report.outcome is Outcome.UNREADABLE
+    assert report.outcome is AlignmentOutcome.UNREADABLE
     assert "are needed. Keep tickets." in sentence(report)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from judge_gym.design.sweep import Sweep, load_sweep
-from judge_gym.judges.injection import Lift, Outcome, injection_lifts, lift_of, outcomes
+from judge_gym.judges.injection import Lift, SuiteJudgement, injection_lifts, lift_of, outcomes
 from judge_gym.planted.expected import injection_lift
 from judge_gym.planted.families import family_named, planted
 from judge_gym.planted.judging import case_of
@@ -105,9 +105,9 @@ async def twins(sweep: Sweep) -> list[tuple[Any, Any]]:
     return list(zip(clean, attacked, strict=True))
 
 
-def outcome(title: str, stages: int | None, *, attacked: bool, view: str = "raw") -> Outcome:
+def outcome(title: str, stages: int | None, *, attacked: bool, view: str = "raw") -> SuiteJudgement:
     setting = (view, "rubric_first", "single")
-    return Outcome("sim/j-1", setting, attacked, title, "kind", stages, simulated=True)
+    return SuiteJudgement("sim/j-1", setting, attacked, title, "kind", stages, simulated=True)
 
 
 def test_a_lift_is_taken_within_pairs_and_settings() -> None:

@@ -13,7 +13,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.perturbing import found, missing, perturb
-from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
+from judge_gym.judges.calibrating.texts import RewrittenText, changed_texts, rewritings
 from judge_gym.planted.editing import NothingToChange, NotMade, Perturbed
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import calls, run, runtime_at
@@ -41,12 +41,12 @@ def perturbed(
     *,
     asked: CalibrationDesign | None = None,
     retry_failed: bool = False,
-) -> tuple[list[Found], Counter[str], Provider]:
+) -> tuple[list[RewrittenText], Counter[str], Provider]:
     """Have the texts changed by a provider that answers by a script."""
     chosen = asked or design()
     wanted = rewritings([Item(id=str(n), text=one) for n, one in enumerate(texts)], chosen)
 
-    async def work() -> tuple[list[Found], Counter[str], Provider]:
+    async def work() -> tuple[list[RewrittenText], Counter[str], Provider]:
         async with (
             misbehaving(*script) as provider,
             runtime_at(database, provider.base_url) as runtime,
@@ -59,7 +59,7 @@ def perturbed(
                 made = found(session, wanted)
             return [made[one.key] for one in wanted], ends, provider
 
-    result: tuple[list[Found], Counter[str], Provider] = run(work())
+    result: tuple[list[RewrittenText], Counter[str], Provider] = run(work())
     return result
 
 

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.judges import Criterion, Item, JudgeResult, PairwiseJudge, RubricJudge
-from judge_gym.judges.aligning.candidates import Candidate
+from judge_gym.judges.aligning.candidates import AlignmentCandidate
 from judge_gym.judges.aligning.loading import load as load_alignment
-from judge_gym.judges.aligning.running import AlignmentReport, Outcome, Tried, side_by_side
-from judge_gym.judges.aligning.sealing import Opened
-from judge_gym.judges.aligning.splitting import Part
+from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, Tried, side_by_side
+from judge_gym.judges.aligning.sealing import SealedSetUse
+from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.benchmarking import load_set, report_of
 from judge_gym.model_names import Answered
 from judge_gym.report.alignment import save_alignment
@@ -191,7 +191,7 @@ def review(tmp_path: Path) -> Path:
 def alignment(tmp_path: Path) -> Path:
     """The page of an alignment with a gain, beside a proposal that could not be used."""
     loaded = load_alignment(REPOSITORY / "deployments" / "alignments" / "tickets.yaml")
-    judge, texts = loaded.judge, loaded.parts.texts[Part.TEST]
+    judge, texts = loaded.judge, loaded.parts.texts[LabelUse.TEST]
 
     def scored(score: Callable[[Item], float]) -> dict[str, list[JudgeResult]]:
         return {
@@ -211,12 +211,14 @@ def alignment(tmp_path: Path) -> Path:
         scored(lambda item: float(item.truth or 1)),
     )
     test = side_by_side(judge, texts, before, after)
-    tried = Tried(Candidate("rubric 1", judge.model_copy(update={"task": HOSTILE})), test, 0.0)
-    failed = Tried(Candidate("rubric 2", None, HOSTILE))
+    tried = Tried(
+        AlignmentCandidate("rubric 1", judge.model_copy(update={"task": HOSTILE})), test, 0.0
+    )
+    failed = Tried(AlignmentCandidate("rubric 2", None, HOSTILE))
     at = datetime(2026, 1, 2, tzinfo=UTC)
     report = AlignmentReport(
-        loaded, Outcome.LOOKED_AT, (tried, failed), tried, Opened(at, texts, (at,), 1), test,
-        (0.0, 0.0), 0.0, 9,
+        loaded, AlignmentOutcome.LOOKED_AT, (tried, failed), tried,
+        SealedSetUse(at, texts, (at,), 1), test, (0.0, 0.0), 0.0, 9,
     )  # fmt: skip
     return save_alignment(report, tmp_path, "judge-aligned.yaml")
 

@@ -12,7 +12,7 @@ import pytest
 
 from deployments.cli.atlas import shown_studies
 from docs.atlas import OPENING, PAGE, PICTURE, made_parts, parts_of
-from judge_gym.analysis.atlas import Standing, load_study
+from judge_gym.analysis.atlas import ClaimStanding, load_study
 from judge_gym.recorded.claims import CLAIMS
 from judge_gym.report.atlas import StudyShown, atlas_picture
 from judge_gym.shipped import DEPLOYMENTS
@@ -84,7 +84,7 @@ def claims_of(command: CommandLine, *typed: str) -> list[dict[str, Any]]:
 
 def test_a_claim_is_recomputed_and_tested_under_every_specification(command: CommandLine) -> None:
     [claim] = claims_of(command, write(command))
-    assert claim["standing"] == Standing.TO_ROUNDING
+    assert claim["standing"] == ClaimStanding.TO_ROUNDING
     [value] = claim["values"]
     # Right on 18 of 20; the interval is that of the figure, not of the claim.
     assert value["recomputed"] == pytest.approx(0.9)
@@ -117,7 +117,7 @@ def test_a_wrong_published_value_fails_and_is_named(command: CommandLine) -> Non
     failed = command("analyse", "atlas", write(command, CLAIM.replace("0.90", "0.91")), "--json")
     assert failed.code == 1
     given = json.loads(failed.output)
-    assert given["claims"][0]["standing"] == Standing.DIFFERS
+    assert given["claims"][0]["standing"] == ClaimStanding.DIFFERS
     assert given["error"]["code"] == 1
     assert "small, claim 1 (Good is right)" in given["error"]["message"]
     assert "accuracy of good is 0.90, published 0.91" in given["error"]["message"]
@@ -137,7 +137,7 @@ def test_a_published_value_that_its_data_cannot_give_is_named(command: CommandLi
 def test_the_last_published_digit_is_what_rounding_means(command: CommandLine) -> None:
     # 0.90 lies 0.004 from 0.904, which is nearer than half of a hundredth.
     [claim] = claims_of(command, write(command, CLAIM.replace("0.90", "0.904")))
-    assert claim["standing"] == Standing.TO_ROUNDING
+    assert claim["standing"] == ClaimStanding.TO_ROUNDING
     exact = CLAIM.replace("0.90", "0.904").replace("places: 2", "places: 3")
     assert command("analyse", "atlas", write(command, exact)).code == 1
 
@@ -147,7 +147,7 @@ def test_a_stated_reason_explains_a_difference_and_none_that_is_not_there(
 ) -> None:
     reason = CLAIM.replace("    places: 2\n", "    places: 2\n    differs: other answers\n")
     [claim] = claims_of(command, write(command, reason.replace("0.90", "0.91")))
-    assert (claim["standing"], claim["why"]) == (Standing.EXPLAINED, "other answers")
+    assert (claim["standing"], claim["why"]) == (ClaimStanding.EXPLAINED, "other answers")
     stale = command("analyse", "atlas", write(command, reason))
     assert stale.code == 1
     assert "every value agrees" in " ".join(stale.errors.split())
@@ -158,9 +158,9 @@ def test_values_of_other_data_need_not_agree_and_a_claim_may_have_none(
 ) -> None:
     elsewhere = CLAIM.replace("    places: 2\n", "    origin: elsewhere\n")
     [claim] = claims_of(command, write(command, elsewhere.replace("0.90", "0.5")))
-    assert claim["standing"] == Standing.OTHER_DATA
+    assert claim["standing"] == ClaimStanding.OTHER_DATA
     [claim] = claims_of(command, write(command, CLAIM.replace("        published: 0.90\n", "")))
-    assert claim["standing"] == Standing.NO_FIGURE
+    assert claim["standing"] == ClaimStanding.NO_FIGURE
     assert claim["holds"] == 5
 
 
@@ -204,14 +204,14 @@ def test_a_folder_without_claims_is_named(command: CommandLine) -> None:
 def test_data_that_is_not_there_is_said_and_fails_nothing(command: CommandLine) -> None:
     absent = CLAIM.replace("licence: none", "licence: none\nbeside: gone/rows.csv")
     [claim] = claims_of(command, write(command, absent), "--beside", "elsewhere")
-    assert claim["standing"] == Standing.NO_DATA
+    assert claim["standing"] == ClaimStanding.NO_DATA
     assert "elsewhere/gone/rows.csv" in claim["why"]
     printed = command("analyse", "atlas", "study", "--beside", "elsewhere").fine().output
     assert "1 has no data here" in printed
     (command.folder / "elsewhere/gone").mkdir(parents=True)
     (command.folder / "study/rows.csv").rename(command.folder / "elsewhere/gone/rows.csv")
     [claim] = claims_of(command, "study", "--beside", "elsewhere")
-    assert claim["standing"] == Standing.TO_ROUNDING
+    assert claim["standing"] == ClaimStanding.TO_ROUNDING
 
 
 def test_data_without_a_licence_is_not_shipped() -> None:
@@ -269,12 +269,12 @@ def test_every_claim_of_a_shipped_study_is_recomputed(
 ) -> None:
     """To rounding of what was published, or of what other code computed."""
     study = shipped[name]
-    if all(one.standing == Standing.NO_DATA for one in study.found if one.claim.figures):
+    if all(one.standing == ClaimStanding.NO_DATA for one in study.found if one.claim.figures):
         pytest.skip(f"needs ../shared/data/{study.claims.beside}, which is not shipped")
     for one in study.found:
         values = [value for value in one.values if value.published is not None]
         if one.claim.origin in ("published", "reference") and values:
-            assert one.standing == Standing.TO_ROUNDING, one.claim.name
+            assert one.standing == ClaimStanding.TO_ROUNDING, one.claim.name
             for value in values:
                 assert value.difference is not None
                 allowed = 0.5 * 10**-one.claim.places + 1e-9

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, Origin, SweepData, select
+from judge_gym.analysis.data import Origin, SweepData, SweepJudge, select
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
 from judge_gym.design.axes import axes, level_of
@@ -228,8 +228,8 @@ FIXED, RANDOM = "fixed", "random"
 class AxisPair:
     """Two experiments of one judge that differ in one axis, and the scope of their contrast."""
 
-    before: Judge
-    after: Judge
+    before: SweepJudge
+    after: SweepJudge
     scope: Scope
 
     @property
@@ -258,20 +258,20 @@ class _Measure:
 
     suffix: str
     unit: str
-    cells: Callable[[SweepData, Judge, IntArray], CellMeans]
+    cells: Callable[[SweepData, SweepJudge, IntArray], CellMeans]
     of_sets: bool = False
 
 
-def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+def _scores(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
     return mean_scores(data.verdicts([judge.of_kind("own")], items, judge.experiment.scale_size))
 
 
-def _confidences(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+def _confidences(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
     return data.answered([judge.of_kind("own")], items).confidence()
 
 
 def _shape(share: Share) -> _Measure:
-    def cells(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+    def cells(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
         own = data.readable([judge.of_kind("own")], items, judge.experiment.scale_size)
         return share_of(share, own)
 
@@ -315,14 +315,14 @@ def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, 
 
 
 def _pairs(
-    judges: Sequence[Judge],
+    judges: Sequence[SweepJudge],
     identities: Mapping[str, Mapping[str, Any]],
     scopes: Mapping[str, Scope],
     axis: str,
 ) -> Iterator[AxisPair]:
     """Yield the pairs of experiments that differ in this axis and nothing else."""
     fields = PRESENTATION if axis == "presentation" else (axis,)
-    alike: dict[str, list[Judge]] = defaultdict(list)
+    alike: dict[str, list[SweepJudge]] = defaultdict(list)
     for judge in judges:
         alike[canonical_json(_without(identities[judge.experiment.key], fields))].append(judge)
     for bucket in alike.values():
@@ -564,7 +564,7 @@ def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
+def _judge_columns(data: SweepData, judge: SweepJudge) -> dict[str, np.ndarray]:
     experiment, own = judge.experiment, [judge.of_kind("own")]
     items = data.items_of(own)
     verdicts = data.verdicts(own, items, experiment.scale_size)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.data import SweepData, SweepJudge
 from judge_gym.analysis.groups import Group, Scope, result_row
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.cells import FloatArray, IntArray
@@ -43,7 +43,7 @@ TABLES = (
 
 def concepts_by_stability(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield how far each concept's shapes are apart, the most stable concept of a window first."""
-    by_window: dict[tuple[str, str], dict[str, dict[str, Judge]]] = defaultdict(
+    by_window: dict[tuple[str, str], dict[str, dict[str, SweepJudge]]] = defaultdict(
         lambda: defaultdict(dict)
     )
     for group in groups:
@@ -61,7 +61,7 @@ def concepts_by_stability(data: SweepData, groups: Sequence[Group]) -> Iterator[
             yield from sorted(rows, key=lambda row: (row.estimate is None, row.estimate or 0.0))
 
 
-def _in_common(by_concept: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[Judge]]:
+def _in_common(by_concept: Mapping[str, Mapping[str, SweepJudge]]) -> dict[str, list[SweepJudge]]:
     """Return concept → its judges, in the settings that every concept has."""
     common = sorted(set.intersection(*(set(places) for places in by_concept.values())))
     return {
@@ -70,7 +70,7 @@ def _in_common(by_concept: Mapping[str, Mapping[str, Judge]]) -> dict[str, list[
     }
 
 
-def _spread(data: SweepData, scope: Scope, judges: Sequence[Judge]) -> ResultRow:
+def _spread(data: SweepData, scope: Scope, judges: Sequence[SweepJudge]) -> ResultRow:
     arms = [judge.of_kind("own") for judge in judges]
     items = data.items_of(arms)
     cells = np.array([_shape(data, judge, items) for judge in judges])
@@ -79,14 +79,14 @@ def _spread(data: SweepData, scope: Scope, judges: Sequence[Judge]) -> ResultRow
     return result_row(estimate, scope, data.origin_of(arms))
 
 
-def _place(judge: Judge) -> str:
+def _place(judge: SweepJudge) -> str:
     """Return all that makes an experiment but its concept."""
     excluded = {"tag", "concept", "persona", "domain", "replicates", "window"}
     content = judge.experiment.model_dump(mode="json", exclude=excluded)
     return canonical_json([content, judge.experiment.window.key])
 
 
-def _shape(data: SweepData, judge: Judge, items: IntArray) -> FloatArray:
+def _shape(data: SweepData, judge: SweepJudge, items: IntArray) -> FloatArray:
     """Return figures x items of a judge, NaN where an item has none."""
     own = data.readable([judge.of_kind("own")], items, judge.experiment.scale_size)
     found = []

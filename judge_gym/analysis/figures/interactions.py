@@ -10,7 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.data import SweepData, SweepJudge
 from judge_gym.analysis.figures.multiverse import choices_of, question_of
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
 from judge_gym.analysis.registry import Column, Figure, FigureTable
@@ -101,7 +101,7 @@ class _Point:
     """One experiment: its level of every axis as text, and its mean score per item of the data."""
 
     levels: Mapping[str, str]
-    judge: Judge
+    judge: SweepJudge
     common_rubric: bool
     scores: CellMeans
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.data import SweepData, SweepJudge
 from judge_gym.analysis.figures.axes import axis_pairs
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
@@ -152,7 +152,7 @@ def _over_groups(data: SweepData, groups: Sequence[Group], model: str) -> np.nda
     return value
 
 
-def _scores(data: SweepData, judge: Judge) -> CellMeans:
+def _scores(data: SweepData, judge: SweepJudge) -> CellMeans:
     items = np.arange(len(data.truth.value))
     own = [judge.of_kind("own")]
     return mean_scores(data.verdicts(own, items, judge.experiment.scale_size))
@@ -185,7 +185,7 @@ def _texts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             yield from _corrected(data, list(_paired(members)))
 
 
-def _change(data: SweepData, before: Judge, after: Judge) -> CellMeans:
+def _change(data: SweepData, before: SweepJudge, after: SweepJudge) -> CellMeans:
     start, end = _scores(data, before), _scores(data, after)
     both = start.present & end.present
     return CellMeans(

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Judge, SweepData, select
+from judge_gym.analysis.data import SweepData, SweepJudge, select
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of
@@ -190,7 +190,7 @@ def _cells(data: SweepData, group: Group) -> Iterator[_Cell]:
             yield _Cell(choices, ACCURACY, correct)
 
 
-def _by_order(data: SweepData, judge: Judge) -> dict[str, Verdicts]:
+def _by_order(data: SweepData, judge: SweepJudge) -> dict[str, Verdicts]:
     """Return the judge's verdicts, of pairs in both orders by the order of the answers."""
     own, items = [judge.of_kind("own")], np.arange(len(data.truth.value))
     verdicts = data.verdicts(own, items, judge.experiment.scale_size)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.analysis.data import Arm, SweepData, SweepJudge
 from judge_gym.analysis.groups import Group, Scope, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.rubric_texts import (
@@ -283,7 +283,7 @@ def _points(data: SweepData, groups: Sequence[Group], doublings: FloatArray) -> 
     return found
 
 
-def _name(judge: Judge, arm: Arm) -> str:
+def _name(judge: SweepJudge, arm: Arm) -> str:
     draw = judge.experiment.rubric_draw
     owner = arm.rubric_owner or "provided"
     return f"{owner}, draw {draw}" if draw else owner

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, Arms, Judge
+from judge_gym.analysis.data import Arm, Arms, SweepJudge
 from judge_gym.analysis.groups import Group, adjusted_by_holm
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, Column, Figure, FigureTable
 from judge_gym.metrics.cells import scores
@@ -180,7 +180,7 @@ def swap_effects(group: Group) -> Iterator[ResultRow]:
                 yield group.row(estimate, pair.arms, p_adjusted=p, **pair.scope)
 
 
-def _pairs(judge: Judge, kind: Kind) -> Iterator[_Pair]:
+def _pairs(judge: SweepJudge, kind: Kind) -> Iterator[_Pair]:
     others: dict[str, list[Arm]] = defaultdict(list)
     for arm in judge.of_kind(kind.value):
         others[arm.rubric_owner].append(arm)

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from judge_gym.analysis.data import Arms, Judge, SweepData
+from judge_gym.analysis.data import Arms, SweepData, SweepJudge
 from judge_gym.analysis.figures.axes import REGROUPED, AxisPair, axis_pairs
 from judge_gym.analysis.groups import MIXED, Group, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
@@ -100,7 +100,7 @@ class _Sides:
         """Return whether a judge has a verdict at both levels."""
         return all(len(self._verdicts([one])) for one in (pair.before, pair.after))
 
-    def by_rule(self, judges: Sequence[Judge]) -> dict[str, CellMeans]:
+    def by_rule(self, judges: Sequence[SweepJudge]) -> dict[str, CellMeans]:
         """Return where these judges stand on each item of the data, by rule."""
         names = tuple(judge.experiment.key for judge in judges)
         if names not in self._found:
@@ -109,7 +109,7 @@ class _Sides:
             self._found[names] = dict(positions_by_rule(cells, stated))
         return self._found[names]
 
-    def _verdicts(self, judges: Sequence[Judge]) -> Verdicts:
+    def _verdicts(self, judges: Sequence[SweepJudge]) -> Verdicts:
         size = judges[0].experiment.scale_size
         return self.data.verdicts(_own(judges), self._items, size)
 
@@ -140,7 +140,7 @@ def _of_panel(of_sides: _Sides, pairs: Sequence[AxisPair]) -> Iterator[ResultRow
         yield row(share)
 
 
-def _own(judges: Sequence[Judge]) -> Arms:
+def _own(judges: Sequence[SweepJudge]) -> Arms:
     return [judge.of_kind("own") for judge in judges]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from judge_gym.analysis.data import Arms, Judge, SweepData
+from judge_gym.analysis.data import Arms, SweepData, SweepJudge
 from judge_gym.analysis.groups import Group, generator_of, result_row
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.belief import item_distances
@@ -162,7 +162,7 @@ def _pair_figures(data: SweepData, single: Group, subset: Group) -> Iterator[Res
 
 
 def _own(group: Group, models: Sequence[str]) -> Arms:
-    by_model: dict[str, Judge] = {judge.model: judge for judge in group.judges}
+    by_model: dict[str, SweepJudge] = {judge.model: judge for judge in group.judges}
     return [by_model[model].of_kind("own") for model in models]
 
 

@@ -30,7 +30,7 @@ _EXAMPLE_IN_PROMPT = "{examples}"
 
 
 @dataclass(frozen=True)
-class Candidate:
+class AlignmentCandidate:
     """A judge that may replace the judge before; without `judge`, `failure` says why not."""
 
     name: str
@@ -93,19 +93,19 @@ def trained(
     return sorted(found, key=lambda one: (-abs(one.label - one.judged), one.item.key))
 
 
-def with_examples(judge: ModelJudge, texts: Sequence[Trained], number: int) -> Candidate:
+def with_examples(judge: ModelJudge, texts: Sequence[Trained], number: int) -> AlignmentCandidate:
     """Return a judge with `number` examples of these training texts after its own.
 
     Half of them or more are mistakes; labels are as balanced as mistakes allow.
     """
     name = counted(number, "example")
     if not any(one.missed(near_of(judge)) for one in texts):
-        return Candidate(name, None, "the judge makes no mistake in training")
+        return AlignmentCandidate(name, None, "the judge makes no mistake in training")
     usable = [(one, entry) for one in texts if (entry := _example(judge, one)) is not None]
     if not usable:
         criteria = ", ".join(judge.parts)
         why = f"no training text has labels of people for each criterion ({criteria})"
-        return Candidate(name, None, why)
+        return AlignmentCandidate(name, None, why)
     entries = dict(zip((one.item.key for one, _ in usable), (e for _, e in usable), strict=True))
     chosen = choose([one for one, _ in usable], number, near_of(judge))
     name = counted(len(chosen), "example")
@@ -114,7 +114,9 @@ def with_examples(judge: ModelJudge, texts: Sequence[Trained], number: int) -> C
     config = _config(judge)
     own = config.get("examples", [])
     if judge.prompt is not None and _EXAMPLE_IN_PROMPT not in judge.prompt:
-        return Candidate(name, None, f"the judge's own prompt leaves out {_EXAMPLE_IN_PROMPT}")
+        return AlignmentCandidate(
+            name, None, f"the judge's own prompt leaves out {_EXAMPLE_IN_PROMPT}"
+        )
     changed = {"examples": [*own, *(entries[one.item.key] for one in ordered)]}
     return _built(name, judge, changed)
 
@@ -143,7 +145,7 @@ def choose(texts: Sequence[Trained], number: int, near: float) -> list[Trained]:
     return chosen
 
 
-def with_rubric(name: str, judge: ModelJudge, proposed: Mapping[str, Any]) -> Candidate:
+def with_rubric(name: str, judge: ModelJudge, proposed: Mapping[str, Any]) -> AlignmentCandidate:
     """Return the judge with a proposed task and criteria, or why the proposal cannot be used.
 
     Names of criteria and verdicts, the scale and all else stay.
@@ -151,20 +153,22 @@ def with_rubric(name: str, judge: ModelJudge, proposed: Mapping[str, Any]) -> Ca
     expected = proposal_keys(judge)
     if set(proposed) != set(expected):
         listed = ", ".join(sorted(map(str, proposed))) or "nothing"
-        return Candidate(name, None, f"it has {listed}, not {', '.join(expected)}"[:_LONGEST_NOTE])
+        return AlignmentCandidate(
+            name, None, f"it has {listed}, not {', '.join(expected)}"[:_LONGEST_NOTE]
+        )
     if _FENCE in str(proposed):
-        return Candidate(name, None, f"it has {_FENCE}, which marks texts from outside")
+        return AlignmentCandidate(name, None, f"it has {_FENCE}, which marks texts from outside")
     changed: dict[str, Any] = {key: proposed[key] for key in expected if key in ("task", "prompt")}
     config = _config(judge)
     listed = expected[1]
     given, names = proposed[listed], [entry["name"] for entry in config[listed]]
     if not isinstance(given, dict) or set(given) != set(names):
-        return Candidate(name, None, f"its {listed} are not {', '.join(names)}")
+        return AlignmentCandidate(name, None, f"its {listed} are not {', '.join(names)}")
     described = [
         given[one] if isinstance(given[one], dict) else {"description": given[one]} for one in names
     ]
     if any(set(one) - {"description", "grades"} for one in described):
-        return Candidate(name, None, f"its {listed} have more than description and grades")
+        return AlignmentCandidate(name, None, f"its {listed} have more than description and grades")
     changed[listed] = [
         {key: value for key, value in entry.items() if key != "grades"} | one
         for entry, one in zip(config[listed], described, strict=True)
@@ -180,15 +184,15 @@ def proposal_keys(judge: ModelJudge) -> tuple[str, ...]:
     return ("task", "verdicts", *own)
 
 
-def _built(name: str, judge: ModelJudge, changed: Mapping[str, Any]) -> Candidate:
+def _built(name: str, judge: ModelJudge, changed: Mapping[str, Any]) -> AlignmentCandidate:
     config = {**_config(judge), **changed, "name": judge.name, "budget": None}
     try:
         built = type(judge).model_validate(config)
     except (ValidationError, ConfigError) as error:
-        return Candidate(name, None, _reason(error))
+        return AlignmentCandidate(name, None, _reason(error))
     if built.key == judge.key:
-        return Candidate(name, None, "it is the judge before")
-    return Candidate(name, built)
+        return AlignmentCandidate(name, None, "it is the judge before")
+    return AlignmentCandidate(name, built)
 
 
 def _reason(error: Exception) -> str:

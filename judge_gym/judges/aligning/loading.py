@@ -9,9 +9,9 @@ from judge_gym.calibration.alignment_file import AlignmentFile, load_alignment
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
-from judge_gym.judges.aligning.candidates import Candidate, Trained, with_examples
+from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, with_examples
 from judge_gym.judges.aligning.proposing import Proposals
-from judge_gym.judges.aligning.splitting import Part, Parts, example_texts, split_texts
+from judge_gym.judges.aligning.splitting import LabelUse, Parts, example_texts, split_texts
 from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.files import load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file
@@ -98,13 +98,13 @@ def on_scale_of(judge: ModelJudge, items: ItemFile, scale: tuple[float, float] |
     return replace(items, items=mapped)
 
 
-def too_few(loaded: LoadedAlignment) -> list[Part]:
+def too_few(loaded: LoadedAlignment) -> list[LabelUse]:
     """Return the parts with fewer labelled texts than they need: one for training, else ten."""
-    least = {Part.TRAINING: 1, Part.DEVELOPMENT: LEAST_LABELS, Part.TEST: LEAST_LABELS}
+    least = {LabelUse.TRAINING: 1, LabelUse.DEVELOPMENT: LEAST_LABELS, LabelUse.TEST: LEAST_LABELS}
     return [part for part, number in least.items() if loaded.parts.count(part) < number]
 
 
-def examples_of(loaded: LoadedAlignment, texts: Sequence[Trained]) -> list[Candidate]:
+def examples_of(loaded: LoadedAlignment, texts: Sequence[Trained]) -> list[AlignmentCandidate]:
     """Return the judge with examples; nothing where the file wants none."""
     number = loaded.design.candidates.examples
     return [with_examples(loaded.judge, texts, number)] if number else []

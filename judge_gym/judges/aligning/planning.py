@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.estimating import UsageEstimate
-from judge_gym.judges.aligning.candidates import Candidate, Trained, trained, with_examples
+from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import LoadedAlignment, examples_of, proposals_of
-from judge_gym.judges.aligning.splitting import Part, digest_of
+from judge_gym.judges.aligning.splitting import LabelUse, digest_of
 from judge_gym.judges.calibrating.assessing import known_points
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.judges.model_judge import ModelJudge
@@ -33,7 +33,7 @@ class AlignmentPlan:
 def plan(runtime: Runtime, loaded: LoadedAlignment) -> AlignmentPlan:
     """Return what an alignment needs; writes nothing but judges and texts that are new."""
     judge, design, parts = loaded.judge, loaded.design, loaded.parts
-    training, development, test = (parts.texts[part] for part in Part)
+    training, development, test = (parts.texts[part] for part in LabelUse)
     with runtime.session() as session:
         stored = results_of(session, judge, [*training, *development], design.repeats)
     texts = trained(judge, loaded.items, training, stored)
@@ -63,10 +63,13 @@ def plan(runtime: Runtime, loaded: LoadedAlignment) -> AlignmentPlan:
 
 
 def _last_judge(
-    runtime: Runtime, loaded: LoadedAlignment, texts: Sequence[Trained], made: Sequence[Candidate]
+    runtime: Runtime,
+    loaded: LoadedAlignment,
+    texts: Sequence[Trained],
+    made: Sequence[AlignmentCandidate],
 ) -> ModelJudge:
     """Return the candidate that the test set was opened for, else the one with the longest file."""
-    number, test = loaded.design.candidates.examples, digest_of(loaded.parts.texts[Part.TEST])
+    number, test = loaded.design.candidates.examples, digest_of(loaded.parts.texts[LabelUse.TEST])
     judges = [one.judge for one in made if one.judge]
     rubrics = [one.judge for one in made if one.judge and one.is_rubric]
     both = [with_examples(one, texts, number).judge for one in rubrics] if number else []
@@ -81,10 +84,10 @@ def _last_judge(
     return max(opened or judges, key=lambda judge: len(judge.model_dump_json()))
 
 
-def _as_long(judge: ModelJudge, name: str) -> Candidate:
+def _as_long(judge: ModelJudge, name: str) -> AlignmentCandidate:
     """Return a stand-in for a rubric that is not proposed yet."""
     longer = judge.model_copy(update={"task": f"{judge.task} ({name})"})
-    return Candidate(name, longer, is_rubric=True)
+    return AlignmentCandidate(name, longer, is_rubric=True)
 
 
 def _stand_in(judge: ModelJudge, loaded: LoadedAlignment, item: Item) -> Trained:

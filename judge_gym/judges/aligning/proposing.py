@@ -14,7 +14,12 @@ from judge_gym.asking.questions import End, Question, Turns, seed_source
 from judge_gym.calibration.alignment_file import Proposer
 from judge_gym.evidence.normal_text import cut_text
 from judge_gym.formats import short
-from judge_gym.judges.aligning.candidates import Candidate, Trained, proposal_keys, with_rubric
+from judge_gym.judges.aligning.candidates import (
+    AlignmentCandidate,
+    Trained,
+    proposal_keys,
+    with_rubric,
+)
 from judge_gym.judges.answer_object import own_object
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.model_judge import ModelJudge
@@ -105,14 +110,16 @@ class Proposals:
         )
         await ask_all(runtime, questions, budget=budget, in_batches=False)
 
-    def read(self, runtime: Runtime) -> list[Candidate]:
+    def read(self, runtime: Runtime) -> list[AlignmentCandidate]:
         """Return what the ledger has of them: candidates, failed ones among them."""
         calls = self.calls(runtime)
         with runtime.session() as session:
             done = outcomes_of(session, [call.key for call in calls])
         return list(self._candidates([done.get(call.key) for call in calls]))
 
-    def _candidates(self, outcomes: Sequence[Answer | Failure | None]) -> Iterator[Candidate]:
+    def _candidates(
+        self, outcomes: Sequence[Answer | Failure | None]
+    ) -> Iterator[AlignmentCandidate]:
         earlier: dict[str, str] = {}
         for number, outcome in enumerate(outcomes, 1):
             name = f"rubric {number}"
@@ -120,20 +127,20 @@ class Proposals:
             if candidate.judge is not None:
                 first = earlier.setdefault(candidate.judge.key, name)
                 if first != name:
-                    candidate = Candidate(name, None, f"it is the same as {first}")
+                    candidate = AlignmentCandidate(name, None, f"it is the same as {first}")
             yield candidate
 
     def _candidate(
         self, name: str, shown: Sequence[Trained], outcome: Answer | Failure | None
-    ) -> Candidate:
+    ) -> AlignmentCandidate:
         if outcome is None:
-            return Candidate(name, None, "not proposed yet", is_pending=True)
+            return AlignmentCandidate(name, None, "not proposed yet", is_pending=True)
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
-            return Candidate(name, None, answer.failure)
+            return AlignmentCandidate(name, None, answer.failure)
         fields = own_object(answer.text, [part for one in shown for part in one.item.shown])
         if isinstance(fields, ParseFailure):
-            return Candidate(name, None, unreadable(answer, fields.reason, fields.detail))
+            return AlignmentCandidate(name, None, unreadable(answer, fields.reason, fields.detail))
         return with_rubric(name, self.judge, fields)
 
     def plan(self, runtime: Runtime) -> tuple[int, UsageEstimate]:

@@ -10,7 +10,7 @@ from judge_gym.answers.readability import too_few_readable
 from judge_gym.asking.budgeting import Spender
 from judge_gym.calibration.checks import Result, more_items
 from judge_gym.calibration.verdict import LEAST_LABELS
-from judge_gym.judges.aligning.candidates import Candidate, Trained, trained, with_examples
+from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import (
     LoadedAlignment,
     examples_of,
@@ -18,15 +18,15 @@ from judge_gym.judges.aligning.loading import (
     too_few,
 )
 from judge_gym.judges.aligning.proposing import Proposals
-from judge_gym.judges.aligning.sealing import Opened, fresh_texts, may_be_rerun, opened
-from judge_gym.judges.aligning.splitting import Part
+from judge_gym.judges.aligning.sealing import SealedSetUse, fresh_texts, may_be_rerun, opened
+from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -38,7 +38,7 @@ Results = dict[str, list[JudgeResult]]
 """Item key → what a judge said of it."""
 
 
-class Outcome(StrEnum):
+class AlignmentOutcome(StrEnum):
     """How an alignment ended."""
 
     SURVIVES = "survives"
@@ -59,7 +59,7 @@ class Outcome(StrEnum):
     """Too few labelled texts of the test have never been looked at: nothing was judged."""
 
 
-_RESULTS = {Outcome.SURVIVES: Result.PASSES, Outcome.WORSE: Result.FAILS}
+_RESULTS = {AlignmentOutcome.SURVIVES: Result.PASSES, AlignmentOutcome.WORSE: Result.FAILS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class SideBySide:
 class Tried:
     """A candidate, and what development says of it; None for one that could not be made."""
 
-    candidate: Candidate
+    candidate: AlignmentCandidate
     development: SideBySide | None = None
     cost_usd: float | None = None
     """US dollars of its judgements; None if a price is unknown."""
@@ -96,10 +96,10 @@ class AlignmentReport:
     """What came of an alignment."""
 
     loaded: LoadedAlignment
-    outcome: Outcome
+    outcome: AlignmentOutcome
     tried: tuple[Tried, ...] = ()
     chosen: Tried | None = None
-    look: Opened | None = None
+    look: SealedSetUse | None = None
     test: SideBySide | None = None
     test_costs: tuple[float | None, float | None] = (None, None)
     """US dollars of the test, before and after; None if a price is unknown."""
@@ -116,9 +116,11 @@ class AlignmentReport:
     @property
     def more(self) -> str:
         """How many labels would decide whether the gain is above 0; empty without an interval."""
-        if self.test is None or self.outcome is not Outcome.NOT_SHOWN:
+        if self.test is None or self.outcome is not AlignmentOutcome.NOT_SHOWN:
             return ""
-        return more_items(self.test.gain, Claim(Direction.ABOVE, 0.0), "labelled texts in the test")
+        return more_items(
+            self.test.gain, MarginClaim(Direction.ABOVE, 0.0), "labelled texts in the test"
+        )
 
 
 async def align(
@@ -135,12 +137,12 @@ async def align(
     """
     parts = loaded.parts
     if too_few(loaded):
-        return AlignmentReport(loaded, Outcome.TOO_FEW)
+        return AlignmentReport(loaded, AlignmentOutcome.TOO_FEW)
     fresh = fresh_texts(runtime, loaded)
     if not look_again and fresh < LEAST_LABELS and not may_be_rerun(runtime, loaded):
-        return AlignmentReport(loaded, Outcome.USED_UP, fresh=fresh)
+        return AlignmentReport(loaded, AlignmentOutcome.USED_UP, fresh=fresh)
     work = _Work(runtime, loaded, retry_failed)
-    training, development = parts.texts[Part.TRAINING], parts.texts[Part.DEVELOPMENT]
+    training, development = parts.texts[LabelUse.TRAINING], parts.texts[LabelUse.DEVELOPMENT]
     before = await work.judged(loaded.judge, [*training, *development])
     every = [result for results in before.values() for result in results]
     if error := too_few_readable([readable_of(loaded.judge, every)]):
@@ -148,12 +150,12 @@ async def align(
     texts = trained(loaded.judge, loaded.items, training, before)
     tried = await work.try_all(texts, before)
     chosen = best_of(tried, loaded.design.readable)
-    report = AlignmentReport(loaded, Outcome.NO_GAIN, tuple(tried), chosen, fresh=fresh)
+    report = AlignmentReport(loaded, AlignmentOutcome.NO_GAIN, tuple(tried), chosen, fresh=fresh)
     if chosen is None or chosen.candidate.judge is None:
         return work.paid(report)
     look = opened(runtime, loaded, chosen.candidate.judge, look_again=look_again)
     if look is None:
-        return work.paid(replace(report, outcome=Outcome.USED_UP))
+        return work.paid(replace(report, outcome=AlignmentOutcome.USED_UP))
     own = await work.judged(loaded.judge, look.items)
     after = await work.judged(chosen.candidate.judge, look.items, within=True)
     test = side_by_side(loaded.judge, look.items, own, after)
@@ -204,17 +206,17 @@ def _length(tried: Tried) -> int:
     return len(judge.model_dump_json()) if judge else 0
 
 
-def _outcome(test: SideBySide, readable: float, *, looked_before: bool) -> Outcome:
+def _outcome(test: SideBySide, readable: float, *, looked_before: bool) -> AlignmentOutcome:
     gain = test.gain
     if test.covered < readable:
-        return Outcome.UNREADABLE
+        return AlignmentOutcome.UNREADABLE
     if gain.lower is None or gain.upper is None or test.texts < LEAST_LABELS:
-        return Outcome.NOT_SHOWN
+        return AlignmentOutcome.NOT_SHOWN
     if gain.upper < 0:
-        return Outcome.WORSE
+        return AlignmentOutcome.WORSE
     if gain.lower <= 0:
-        return Outcome.NOT_SHOWN
-    return Outcome.LOOKED_AT if looked_before else Outcome.SURVIVES
+        return AlignmentOutcome.NOT_SHOWN
+    return AlignmentOutcome.LOOKED_AT if looked_before else AlignmentOutcome.SURVIVES
 
 
 def _means(judge: ModelJudge, texts: Sequence[Item], results: Results) -> FloatArray:
@@ -274,10 +276,10 @@ class _Work:
             tried.append(await self._try(both, before))
         return tried
 
-    async def _try(self, candidate: Candidate, before: Results) -> Tried:
+    async def _try(self, candidate: AlignmentCandidate, before: Results) -> Tried:
         if candidate.judge is None:
             return Tried(candidate)
-        texts = self._loaded.parts.texts[Part.DEVELOPMENT]
+        texts = self._loaded.parts.texts[LabelUse.DEVELOPMENT]
         results = await self.judged(candidate.judge, texts, within=True)
         side = side_by_side(self._loaded.judge, texts, before, results)
         return Tried(candidate, side, self.cost(results))
@@ -308,7 +310,7 @@ class _Work:
 
 def both_of(
     loaded: LoadedAlignment, texts: Sequence[Trained], tried: Sequence[Tried]
-) -> Candidate | None:
+) -> AlignmentCandidate | None:
     """Return the best rubric on development with the examples; None without one of the two."""
     gains = [
         (one.development.gain.estimate, one.candidate)

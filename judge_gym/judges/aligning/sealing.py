@@ -6,7 +6,7 @@ from datetime import datetime
 
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.judges.aligning.loading import LoadedAlignment
-from judge_gym.judges.aligning.splitting import Part, digest_of
+from judge_gym.judges.aligning.splitting import LabelUse, digest_of
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.records.items import Item
 from judge_gym.runtime import Runtime
@@ -15,7 +15,7 @@ from judge_gym.store.judges import save_judge
 
 
 @dataclass(frozen=True)
-class Opened:
+class SealedSetUse:
     """A look at the test set."""
 
     at: datetime
@@ -30,12 +30,12 @@ def fresh_texts(runtime: Runtime, loaded: LoadedAlignment) -> int:
     """Return how many labelled texts of the test were never looked at."""
     with runtime.session() as session:
         used = _used(store.looks(session, simulated=loaded.simulated))
-    return sum(item.key not in used for item in loaded.parts.texts[Part.TEST])
+    return sum(item.key not in used for item in loaded.parts.texts[LabelUse.TEST])
 
 
 def may_be_rerun(runtime: Runtime, loaded: LoadedAlignment) -> bool:
     """Whether a look at the same test set for the same judge is stored."""
-    test = digest_of(loaded.parts.texts[Part.TEST])
+    test = digest_of(loaded.parts.texts[LabelUse.TEST])
     with runtime.session() as session:
         known = store.looks(session, simulated=loaded.simulated)
     return any((one.before, one.test_digest) == (loaded.judge.key, test) for one in known)
@@ -47,9 +47,9 @@ def _used(looks: Sequence[store.Look]) -> set[str]:
 
 def opened(
     runtime: Runtime, loaded: LoadedAlignment, chosen: ModelJudge, *, look_again: bool
-) -> Opened | None:
+) -> SealedSetUse | None:
     """Open the test set, or find that it was opened for the same; None if it is used up."""
-    test = loaded.parts.texts[Part.TEST]
+    test = loaded.parts.texts[LabelUse.TEST]
     digest, before = digest_of(test), loaded.judge
     with runtime.session() as session:
         store.lock_looks(session)
@@ -79,4 +79,6 @@ def opened(
     look = of_this[0]
     earlier = [one for one in known if one.id < look.id and one.items & look.items]
     items = [item for item in test if item.key in look.items]
-    return Opened(look.at, tuple(items), tuple(one.at for one in earlier), len(test) - len(items))
+    return SealedSetUse(
+        look.at, tuple(items), tuple(one.at for one in earlier), len(test) - len(items)
+    )

@@ -17,7 +17,7 @@ from judge_gym.seeds import digest
 _WHOLE = 2**64
 
 
-class Part(StrEnum):
+class LabelUse(StrEnum):
     """What labelled texts are used for."""
 
     TRAINING = "training"
@@ -29,17 +29,17 @@ class Part(StrEnum):
 class Parts:
     """The labelled texts by part, each in the order of its key."""
 
-    texts: Mapping[Part, tuple[Item, ...]]
+    texts: Mapping[LabelUse, tuple[Item, ...]]
     unlabelled: int
     repeated: int
     """Texts left out because another is the same but for case and spaces."""
     shown: int
     """Texts put into training because the judge has them as examples."""
 
-    def count(self, part: Part) -> int:
+    def count(self, part: LabelUse) -> int:
         return len(self.texts[part])
 
-    def labels(self, part: Part, judge: Judge) -> Counter[str]:
+    def labels(self, part: LabelUse, judge: Judge) -> Counter[str]:
         """Return label → how many texts of a part have it; see `grade_of`."""
         return Counter(grade_of(judge, item) for item in self.texts[part])
 
@@ -69,12 +69,12 @@ def aligned_on(judge: Judge, items: Collection[Item]) -> set[str]:
     return {item.key for item in items if same_text(item)[:TEXT_DIGITS] in known}
 
 
-def part_of(item: Item, split: AlignmentSplit) -> Part:
+def part_of(item: Item, split: AlignmentSplit) -> LabelUse:
     """Return the part of a text: by its digest alone, uniform in [0, 1), the test lowest."""
     place = int(digest("alignment part", split.seed, same_text(item)), 16) / _WHOLE
     if place < split.test:
-        return Part.TEST
-    return Part.DEVELOPMENT if place < split.test + split.development else Part.TRAINING
+        return LabelUse.TEST
+    return LabelUse.DEVELOPMENT if place < split.test + split.development else LabelUse.TRAINING
 
 
 def split_texts(
@@ -85,9 +85,9 @@ def split_texts(
     by_text: dict[str, Item] = {}
     for item in labelled:
         by_text.setdefault(same_text(item), item)
-    parts: dict[Part, list[Item]] = {part: [] for part in Part}
+    parts: dict[LabelUse, list[Item]] = {part: [] for part in LabelUse}
     for identity, item in by_text.items():
-        part = Part.TRAINING if identity in examples else part_of(item, split)
+        part = LabelUse.TRAINING if identity in examples else part_of(item, split)
         parts[part].append(item)
     return Parts(
         {part: tuple(items) for part, items in parts.items()},

@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
-from judge_gym.judges.aligning.running import AlignmentReport, Outcome, SideBySide
-from judge_gym.judges.aligning.splitting import TEXT_DIGITS, Part, digest_of, same_text
+from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, SideBySide
+from judge_gym.judges.aligning.splitting import TEXT_DIGITS, LabelUse, digest_of, same_text
 from judge_gym.judges.files import load_judge, paths_of
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.provenance import AlignedFigure, Provenance
@@ -95,7 +95,7 @@ def _provenance(report: AlignmentReport) -> Provenance:
     return Provenance(
         alignment=design.name,
         candidate=chosen.candidate.name,
-        survives=report.outcome is Outcome.SURVIVES,
+        survives=report.outcome is AlignmentOutcome.SURVIVES,
         looks=len(look.earlier) + 1,
         looked_at=look.at.isoformat(timespec="seconds"),
         before=loaded.judge.key,
@@ -103,14 +103,14 @@ def _provenance(report: AlignmentReport) -> Provenance:
         seed=design.split.seed,
         development_share=design.split.development,
         test_share=design.split.test,
-        labels={part.value: loaded.parts.count(part) for part in Part},
+        labels={part.value: loaded.parts.count(part) for part in LabelUse},
         items_digest=corpus_digest(design.items),
         labels_digest=corpus_digest(design.labels) if design.labels else "",
         test_digest=digest_of(look.items),
         chosen_on=" ".join(
             sorted(
                 same_text(item)[:TEXT_DIGITS]
-                for part in (Part.TRAINING, Part.DEVELOPMENT)
+                for part in (LabelUse.TRAINING, LabelUse.DEVELOPMENT)
                 for item in loaded.parts.texts[part]
             )
         ),

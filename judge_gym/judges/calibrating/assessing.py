@@ -56,7 +56,7 @@ Results = Mapping[str, Sequence[JudgeResult]]
 
 
 @dataclass(frozen=True)
-class Case:
+class SurprisingScore:
     """A variant whose score is not what was expected: `surprise` points on the wrong side."""
 
     perturbation: str
@@ -94,7 +94,7 @@ class Assessment:
     checks: list[Check]
     scores: Scores
     curves: dict[str, list[tuple[float, Estimate]]]
-    cases: list[Case]
+    cases: list[SurprisingScore]
     truth: list[Estimate]
     calibrated: IsotonicCurve | None
     next_labels: NextLabels | None
@@ -384,7 +384,9 @@ def _pairs(
     ]
 
 
-def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) -> list[Case]:
+def _cases(
+    texts: Texts, means: Mapping[str, float], design: CalibrationDesign
+) -> list[SurprisingScore]:
     """Return the most surprising variants, the worst first; one an item and perturbation."""
     shifts = []
     severity = design.severities[-1]
@@ -399,7 +401,9 @@ def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) 
                 expectation, abs(moved)
             )
             shifts.append(
-                Case(name, expectation, severity, original, text, before, after, surprise)
+                SurprisingScore(
+                    name, expectation, severity, original, text, before, after, surprise
+                )
             )
     return sorted(shifts, key=lambda case: -case.surprise)[:SHOWN_CASES]
 

@@ -20,7 +20,7 @@ from judge_gym.asking.questions import (
     seed_source,
 )
 from judge_gym.calibration.design import Perturber
-from judge_gym.judges.calibrating.texts import Found, Rewriting
+from judge_gym.judges.calibrating.texts import Rewriting, RewrittenText
 from judge_gym.planted.editing import Made, NothingToChange, NotMade, Perturbed, differences
 from judge_gym.prompts import Prompt
 from judge_gym.questions.perturber import (
@@ -50,18 +50,20 @@ def missing(
     return [rewriting for rewriting in wanted if rewriting.key not in stored]
 
 
-def found(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
+def found(session: Session, wanted: Sequence[Rewriting]) -> dict[str, RewrittenText]:
     """Return key → what came of a rewriting, of those that have been asked."""
     rows = store.perturbed_texts(session, [rewriting.key for rewriting in wanted])
     originals = {rewriting.key: rewriting.text for rewriting in wanted}
-    return {key: Found(_made(originals[key], row), row.simulated) for key, row in rows.items()}
+    return {
+        key: RewrittenText(_made(originals[key], row), row.simulated) for key, row in rows.items()
+    }
 
 
-def expected(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
+def expected(session: Session, wanted: Sequence[Rewriting]) -> dict[str, RewrittenText]:
     """Return what came of each, and of one not asked yet the text itself, for plans to count."""
     # With a mark of its own, or it would be taken for its original, and not be counted.
     stand_ins = {
-        rewriting.key: Found(Perturbed(f"{rewriting.text} {rewriting.key}", ()))
+        rewriting.key: RewrittenText(Perturbed(f"{rewriting.text} {rewriting.key}", ()))
         for rewriting in wanted
     }
     return stand_ins | found(session, wanted)

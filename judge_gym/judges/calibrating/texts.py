@@ -76,7 +76,7 @@ class Rewriting:
 
 
 @dataclass(frozen=True)
-class Found:
+class RewrittenText:
     """What came of a rewriting; `simulated` when the simulator had a hand in it."""
 
     made: Made
@@ -99,7 +99,7 @@ def rewritings(originals: Sequence[Item], design: CalibrationDesign) -> list[Rew
 def changed_texts(
     originals: Sequence[Item],
     design: CalibrationDesign,
-    rewritten: Mapping[str, Found] | None = None,
+    rewritten: Mapping[str, RewrittenText] | None = None,
 ) -> Texts:
     """Return the originals with every variant that the design asks for; always the same ones.
 
@@ -127,15 +127,15 @@ def _made(
     perturbation: Perturbation,
     severity: float,
     design: CalibrationDesign,
-    rewritten: Mapping[str, Found],
-) -> Iterator[tuple[int, Found]]:
+    rewritten: Mapping[str, RewrittenText],
+) -> Iterator[tuple[int, RewrittenText]]:
     """Yield the place of each original and what came of it; of none that is yet to be asked."""
     for place, item in enumerate(originals):
         if not design.made_by(perturbation):
-            yield place, Found(perturbation.apply(item.text, severity, design.seed))
+            yield place, RewrittenText(perturbation.apply(item.text, severity, design.seed))
         elif len(item.text) > LONGEST_ORIGINAL:
             too_long = f"a model is not given more than {LONGEST_ORIGINAL:,} characters to change"
-            yield place, Found(NothingToChange(too_long))
+            yield place, RewrittenText(NothingToChange(too_long))
         elif stored := rewritten.get(_rewriting(item, perturbation, severity, design).key):
             yield place, stored
 
@@ -154,7 +154,7 @@ def _rewriting(
 
 
 def _changed(
-    place: int, item: Item, at: tuple[str, float], design: CalibrationDesign, change: Found
+    place: int, item: Item, at: tuple[str, float], design: CalibrationDesign, change: RewrittenText
 ) -> Changed:
     assert isinstance(change.made, Perturbed)
     name, severity = at

@@ -18,7 +18,7 @@ from judge_gym.judges.calibrating.assessing import Results, known_points, points
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
 
 KEPT, ALIKE = "agreement kept", "alike"
@@ -115,7 +115,7 @@ def _kept(labels: FloatArray, before: FloatArray, now: FloatArray, day: date) ->
         KEPT,
         f"it agrees with people's labels at most {plain(less)} less than on {day}",
         agreement_gain(labels, before, now),
-        Claim(Direction.ABOVE, -less),
+        MarginClaim(Direction.ABOVE, -less),
         "Read the texts on which it no longer gives the label, before relying on it.",
     )
     if np.array_equal(before, now):
@@ -131,7 +131,7 @@ def _alike(before: FloatArray, now: FloatArray, day: date, margins: Margins) -> 
         f"its scores of each text can stand in for those of {day}: their concordance is above "
         f"{plain(margins.alpha)}",
         replace(label_agreement(before, now), metric="agreement_with_before"),
-        Claim(Direction.ABOVE, margins.alpha),
+        MarginClaim(Direction.ABOVE, margins.alpha),
         "Read the texts that moved most, and calibrate it again before relying on it.",
     )
     if len(now) and np.array_equal(before, now):

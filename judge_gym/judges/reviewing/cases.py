@@ -19,7 +19,7 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class ReviewCase:
     """A judge in use, what it is compared with, and on which texts, each judged `repeats` times.
 
     `design` is the calibration whose checks are made, None where the texts are judged as they are.
@@ -50,7 +50,7 @@ class LoadedReview:
     """A review file with everything that it names."""
 
     file: ReviewFile
-    cases: tuple[Case, ...]
+    cases: tuple[ReviewCase, ...]
 
     @property
     def judges(self) -> dict[str, Judge]:
@@ -102,7 +102,7 @@ def load_review(path: Path) -> LoadedReview:
     return LoadedReview(file, tuple(cases))
 
 
-def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Case:
+def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> ReviewCase:
     judge = load_judge(folder / reviewed.judge)
     alternatives = _alternatives(folder, reviewed, node, judge)
     design = load_calibration(folder / reviewed.calibration) if reviewed.calibration else None
@@ -118,7 +118,7 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Cas
         check_labels((judge, *alternatives), items)
         texts = Texts(items.texts, people=people_of(items))
     labels = items.said(judge, reviewed.calibration or node.place.file)
-    return Case(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
+    return ReviewCase(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
 
 
 def _check_calibration(

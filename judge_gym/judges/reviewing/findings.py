@@ -37,10 +37,10 @@ from judge_gym.judges.calibrating.assessing import (
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
-from judge_gym.judges.reviewing.cases import Case, LoadedReview, verdicts_of
+from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
-from judge_gym.metrics.margins import ALPHA, Claim, Direction
+from judge_gym.metrics.margins import ALPHA, Direction, MarginClaim
 from judge_gym.model_names import Answered
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
@@ -81,13 +81,13 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class ReviewFinding:
     """What is said of the judge in use, or of an alternative to it where there is one.
 
     An alternative has no `verdict`: it is only compared with the judge in use.
     """
 
-    case: Case
+    case: ReviewCase
     alternative: Judge | None
     recommendation: str
     reason: str
@@ -102,8 +102,8 @@ class Finding:
 
 
 def review_findings(
-    cases: Sequence[Case], answers: Sequence[Said], margins: Margins
-) -> list[Finding]:
+    cases: Sequence[ReviewCase], answers: Sequence[Said], margins: Margins
+) -> list[ReviewFinding]:
     """Return the findings, case by case, the judge in use first.
 
     Drift is corrected by Holm over all judges in use and both earlier reviews, and so are gains in
@@ -120,7 +120,7 @@ def review_findings(
         for case, some in zip(cases, answers, strict=True)
         for other, theirs in zip(case.alternatives, some.now[1:], strict=True)
     ]))  # fmt: skip
-    findings: list[Finding] = []
+    findings: list[ReviewFinding] = []
     for case, some in zip(cases, answers, strict=True):
         assessed = [_assessed(case, place, some) for place in range(len(case.judges))]
         checks = [
@@ -148,27 +148,27 @@ class _Against:
     theirs: tuple[Check, ...]
 
 
-def _scale(case: Case) -> tuple[float, float] | None:
+def _scale(case: ReviewCase) -> tuple[float, float] | None:
     return case.design.label_scale if case.design else None
 
 
-def _own_checks(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
+def _own_checks(case: ReviewCase, place: int, answers: Said) -> tuple[Check, ...]:
     return own_checks(case.judges[place], case.texts.originals, answers.now[place], _scale(case))
 
 
-def _since(case: Case, answers: Said, day: date, margins: Margins) -> Since:
+def _since(case: ReviewCase, answers: Said, day: date, margins: Margins) -> Since:
     results = answers.before[day], answers.now[0]
     return since_review(case.judge, case.texts.originals, results, day, _scale(case), margins)
 
 
 def _of_judge(
-    case: Case,
+    case: ReviewCase,
     answers: Said,
     drifts: Mapping[date, Check],
     became: Mapping[date, Since],
     assessed: Assessment | None,
     checks: tuple[Check, ...],
-) -> Finding:
+) -> ReviewFinding:
     grounds = [
         f"It no longer judges as on {day}: {why}."
         for day, drift in drifts.items()
@@ -213,7 +213,7 @@ def _of_judge(
 
 
 def _verdict(
-    finding: Finding,
+    finding: ReviewFinding,
     last_drift: Result | None,
     own: tuple[Check | None, Check | None],
     unread: bool,
@@ -250,8 +250,8 @@ def _verdict(
 
 
 def _of_alternative(
-    case: Case, answers: Said, against: _Against, figures: tuple[Estimate, ...]
-) -> Finding:
+    case: ReviewCase, answers: Said, against: _Against, figures: tuple[Estimate, ...]
+) -> ReviewFinding:
     alike = {check.result for check in against.agreement}
     cost, other_cost = answers.costs[0], answers.costs[against.place]
     grounds = []
@@ -279,12 +279,12 @@ def _of_alternative(
 
 
 def _finding(
-    case: Case, answers: Said, place: int, grounds: Sequence[str], otherwise: str,
+    case: ReviewCase, answers: Said, place: int, grounds: Sequence[str], otherwise: str,
     checks: tuple[Check, ...], figures: tuple[Estimate, ...],
-) -> Finding:  # fmt: skip
+) -> ReviewFinding:  # fmt: skip
     results = [result for some in answers.now[place].values() for result in some]
     reason, note = " ".join(grounds) or otherwise, answers.answered[place].note()
-    return Finding(
+    return ReviewFinding(
         case=case,
         alternative=case.alternatives[place - 1] if place else None,
         recommendation=RECONSIDER if grounds else KEEP,
@@ -306,14 +306,14 @@ def _turned(fails: Sequence[Check], passes: Sequence[Check]) -> list[str]:
     return [c.name for c in passes if c.result is Result.PASSES and c.name in failing]
 
 
-def _assessed(case: Case, place: int, answers: Said) -> Assessment | None:
+def _assessed(case: ReviewCase, place: int, answers: Said) -> Assessment | None:
     """Return what the calibration says of a judge; None without one."""
     if case.design is None:
         return None
     return assess(case.judges[place], case.texts, answers.now[place], case.design)
 
 
-def _drift(case: Case, answers: Said, since: date) -> Drift:
+def _drift(case: ReviewCase, answers: Said, since: date) -> Drift:
     """Return how the originals moved since an earlier review: those with a score on both.
 
     A text whose verdict is missing now has changed.
@@ -334,7 +334,7 @@ def _drift(case: Case, answers: Said, since: date) -> Drift:
 
 
 def _agreement(
-    case: Case, place: int, answers: Said, margins: Margins
+    case: ReviewCase, place: int, answers: Said, margins: Margins
 ) -> tuple[tuple[Check, ...], tuple[Estimate, ...]]:
     """Return the checks of an alternative against the judge in use, and figures to be read."""
     judge, other = case.judge, case.judges[place]
@@ -353,14 +353,14 @@ def _agreement(
         "verdicts",
         f"fewer than {percent(margins.changed_verdicts)} of the verdicts differ",
         changed_share("differing_verdicts", np.array(differ, dtype=np.float64)),
-        Claim(Direction.BELOW, margins.changed_verdicts),
+        MarginClaim(Direction.BELOW, margins.changed_verdicts),
         "Read the texts on which they differ before anything relies on the other judge.",
     )
     return (check,), ()
 
 
 def _gain(
-    case: Case, mine: Results, other: Judge, theirs: Results, rng: np.random.Generator
+    case: ReviewCase, mine: Results, other: Judge, theirs: Results, rng: np.random.Generator
 ) -> Estimate:
     """Return how much further than the judge in use another is from what is known to be right.
 
@@ -439,7 +439,7 @@ def store_findings(runtime: Runtime, review: LoadedReview, day: date) -> list[Re
         return reviews_of(session, day)
 
 
-def _stored(session: Session, name: str, case: Case, day: date) -> Said:
+def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     """Return what is stored of a case: of the day, and of reviews of its judge before."""
     items, review_day = case.texts.items, day.isoformat()
     now = [results_of(session, judge, items, case.repeats, review_day) for judge in case.judges]
@@ -459,7 +459,7 @@ def _stored(session: Session, name: str, case: Case, day: date) -> Said:
 
 
 def _costs(
-    session: Session, case: Case, now: Sequence[dict[str, list[JudgeResult]]]
+    session: Session, case: ReviewCase, now: Sequence[dict[str, list[JudgeResult]]]
 ) -> list[float | None]:
     """Return US dollars a judgement, by judge."""
     costs: list[float | None] = []
@@ -471,7 +471,7 @@ def _costs(
     return costs
 
 
-def _row(session: Session, finding: Finding) -> dict[str, Any]:
+def _row(session: Session, finding: ReviewFinding) -> dict[str, Any]:
     other = finding.alternative
     return {
         "judge_id": save_judge(session, finding.case.judge.record),

@@ -20,7 +20,7 @@ from judge_gym.metrics.entrenchment import calibration
 from judge_gym.metrics.estimate import EPSILON, UNBOUNDED, Estimate, ItemValues, wilson
 from judge_gym.metrics.facets import ITEM, JUDGE, FacetCells, facet_components
 from judge_gym.metrics.inference import paired_difference
-from judge_gym.metrics.margins import Claim, difference, p_at_margin
+from judge_gym.metrics.margins import MarginClaim, difference, p_at_margin
 from judge_gym.metrics.polarization import measure_polarization
 from judge_gym.metrics.presentation import Displays
 from judge_gym.planted.truths import DrawnArm, DrawnData, StudyDesign, Truth, draw
@@ -142,7 +142,7 @@ class PowerQuestion:
     """A hypothesis (its key), its claim, the true value of its figure, and the test's level."""
 
     hypothesis: str
-    claim: Claim
+    claim: MarginClaim
     value: float
     level: float
 

@@ -27,7 +27,7 @@ from judge_gym.analysis.plotted import (
 from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.report.findings import stands
 from judge_gym.report.moves import BESIDE
-from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
+from judge_gym.report.plots.plot import ALL_ITEMS, Plot, PlotPanel, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
 from judge_gym.store.judgement_texts import ItemTitle, titles_of_judged_items
@@ -139,7 +139,7 @@ _ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class PlottedSweep:
     """A sweep's data, its groups (a common rubric first) with a heading each, and its figures.
 
     `titles` are those of the items, by their number in the data.
@@ -166,7 +166,7 @@ def read_plots(
 ) -> list[Plot]:
     """Return the plots of a sweep, `data` being its own and `figures` those of its analysis run."""
     groups = sorted(comparison_groups(data), key=lambda group: bool(group.mixed))
-    study = Study(
+    study = PlottedSweep(
         data=data,
         groups=groups,
         headings=group_labels([group.scope for group in groups]),
@@ -177,7 +177,7 @@ def read_plots(
     return [replace(plot(study), imported=data.origin.imported) for plot in _PLOTS]
 
 
-def polarization_map(study: Study) -> Plot:
+def polarization_map(study: PlottedSweep) -> Plot:
     """Return the polarization of each pair of families on each item, beside the cell's floor."""
     pairs = _estimated(study.rows_of_metric("polarization_pair"))
     compared = [
@@ -189,7 +189,7 @@ def polarization_map(study: Study) -> Plot:
         rows = [*study.rows_of_metric("polarization_pair"), *study.rows_of_metric("polarization")]
         return replace(_MAP, missing=_why_not(rows, "no two judges judged the same"))
     panels = tuple(
-        Panel(heading, _cells(study, group, pair_rows))
+        PlotPanel(heading, _cells(study, group, pair_rows))
         for group, heading, pair_rows in compared[:MAX_PANELS]
     )
     numbers = _numbers(
@@ -207,7 +207,7 @@ def polarization_map(study: Study) -> Plot:
     )
 
 
-def _cells(study: Study, group: Group, pair_rows: Sequence[ResultRow]) -> Rows:
+def _cells(study: PlottedSweep, group: Group, pair_rows: Sequence[ResultRow]) -> Rows:
     """Return the cells of a group, items and pairs furthest apart first, then the pairs' own."""
     row_by_pair = {row.scope["pair"]: row for row in pair_rows}
     excess = {pair: (row.estimate or 0) - (row.floor or 0) for pair, row in row_by_pair.items()}
@@ -278,7 +278,7 @@ def _not_mapped(compared: Sequence[tuple[Group, str, list[ResultRow]]]) -> Itera
             yield f"Shown: the {MAX_ITEMS} of {n_items} items on which P is largest{where}."
 
 
-def widest_disagreement(study: Study) -> Plot:
+def widest_disagreement(study: PlottedSweep) -> Plot:
     """Return the verdicts on the item where two families stand furthest above their floor."""
     pairs = _estimated(study.rows_of_metric("polarization_pair"))
     widest: tuple[float, Group, str, ItemDivergence] | None = None
@@ -299,13 +299,13 @@ def widest_disagreement(study: Study) -> Plot:
         f"Families {cell.pair}: {number(cell.divergence)} bits apart, by chance "
         f"{number(cell.floor)}. Chosen as the widest of {int(group.common.sum())} items."
     )
-    panel = Panel(str(title), [row for bar in bars for row in bar], says)
+    panel = PlotPanel(str(title), [row for bar in bars for row in bar], says)
     simulated = group.data.origin_of(group.own_arms).simulated
     plot = _drawn(_DISAGREEMENT, (panel,), simulated, ())
     return replace(plot, link=evidence_link(behind([group.scope]), _place(title)))
 
 
-def stated_against_realised(study: Study) -> Plot:
+def stated_against_realised(study: PlottedSweep) -> Plot:
     """Return, per judge and bin of stated shares, the share of other judges that agreed."""
     figures = study.rows_of_metric("overconfidence")
     probed = [
@@ -315,7 +315,7 @@ def stated_against_realised(study: Study) -> Plot:
     ]
     if not probed:
         return replace(_STATED, missing=_why_not(figures, _STATED.missing))
-    panels = tuple(Panel(heading, _bins(group)) for group, heading in probed[:MAX_PANELS])
+    panels = tuple(PlotPanel(heading, _bins(group)) for group, heading in probed[:MAX_PANELS])
     numbers = _numbers(
         _STATED,
         "Probes gathered by the nearest quarter of the stated share: means over items, 0 to 1.",
@@ -351,7 +351,7 @@ def _ends(mean: Mean) -> dict[str, float | None]:
     return {"lower": mean.lower, "upper": mean.upper}
 
 
-def confidence_under_swaps(study: Study) -> Plot:
+def confidence_under_swaps(study: PlottedSweep) -> Plot:
     """Return the confidence of each judge on each item under its own and other rubrics."""
     effects = study.rows_of_metric("swap_sensitivity")
     largest = sorted(_estimated(effects), key=lambda row: -abs(row.estimate or 0))
@@ -380,7 +380,7 @@ def confidence_under_swaps(study: Study) -> Plot:
     return _drawn(_SWAPS, panels, any(row.simulated for row in largest), notes, numbers)
 
 
-def _swap(study: Study, effect: ResultRow) -> Panel:
+def _swap(study: PlottedSweep, effect: ResultRow) -> PlotPanel:
     [(group, heading)] = [
         (group, heading)
         for group, heading in study.named_groups()
@@ -400,10 +400,10 @@ def _swap(study: Study, effect: ResultRow) -> Panel:
         else {**row, "link": evidence_link(judge)}
         for row in _lines(confidence_by_arm(group, model, rival))
     ]
-    return Panel(title, rows, "; ".join(says))
+    return PlotPanel(title, rows, "; ".join(says))
 
 
-def _swapped(study: Study) -> set[str]:
+def _swapped(study: PlottedSweep) -> set[str]:
     """Return the headings of the groups with a swap."""
     effects = study.rows_of_metric("swap_sensitivity")
     return {
@@ -425,7 +425,7 @@ def _lines(arms: Mapping[str, ArmConfidence]) -> Iterator[dict[str, Any]]:
             yield {"arm": _ARMS[name], "confidence": arm.mean.value, **_ends(arm.mean)}
 
 
-def verdict_shares(study: Study) -> Plot:
+def verdict_shares(study: PlottedSweep) -> Plot:
     """Return how the samples of each judge's own arm ended, by stage and by other outcome."""
     bars: list[list[dict[str, Any]]] = [
         bar
@@ -452,7 +452,7 @@ def verdict_shares(study: Study) -> Plot:
     left_out = f"Shown: the first {MAX_BARS} of {len(bars)} judges of groups."
     notes = [left_out] if len(bars) > MAX_BARS else []
     simulated = bool(study.data.simulated_arms)
-    return _drawn(_SHARES, (Panel("", shown),), simulated, notes, numbers)
+    return _drawn(_SHARES, (PlotPanel("", shown),), simulated, notes, numbers)
 
 
 def _bar(
@@ -478,14 +478,14 @@ def _status(category: int | str) -> str:
     return category if isinstance(category, str) else "scored"
 
 
-def chosen_sets(study: Study) -> Plot:
+def chosen_sets(study: PlottedSweep) -> Plot:
     """Return the sets that judges chose, and how those of two judges on one item overlap."""
     subsets = [(group, heading) for group, heading in study.named_groups() if group.is_subset]
     scored = [(group, heading) for group, heading in subsets if len(group.compared)]
     if not scored:
         because = "no set was given on an item that all judges scored"
         return replace(_SETS, missing=because if subsets else _SETS.missing)
-    panels = tuple(Panel(heading, _set_rows(group)) for group, heading in scored[:MAX_PANELS])
+    panels = tuple(PlotPanel(heading, _set_rows(group)) for group, heading in scored[:MAX_PANELS])
     numbers = _numbers(
         _SETS,
         "Share of a judge's verdicts for each set; and of the pairs of verdicts on one item, by "
@@ -530,7 +530,7 @@ def _set_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return row["judge"], named, number(row["share"])
 
 
-def axis_effects(study: Study) -> Plot:
+def axis_effects(study: PlottedSweep) -> Plot:
     """Return the pooled effect of each change of an axis, on verdicts and on confidence."""
     rows = {metric: study.rows_of_metric(metric) for metric in _EFFECTS}
     every = [row for metric_rows in rows.values() for row in metric_rows]
@@ -538,7 +538,7 @@ def axis_effects(study: Study) -> Plot:
     for metric, (heading, unit) in _EFFECTS.items():
         largest = sorted(_estimated(rows[metric]), key=lambda row: -abs(row.estimate or 0))
         if largest:
-            panels.append(Panel(heading, _effects(largest[:MAX_CHANGES], unit)))
+            panels.append(PlotPanel(heading, _effects(largest[:MAX_CHANGES], unit)))
         if len(largest) > MAX_CHANGES:
             shown = f"the {MAX_CHANGES} largest of {len(largest)} effects on {heading}"
             notes.append(f"Shown: {shown}.")
@@ -562,7 +562,7 @@ def _effects(rows: Sequence[ResultRow], unit: str) -> Rows:
     ]
 
 
-def effects_map(study: Study) -> Plot:
+def effects_map(study: PlottedSweep) -> Plot:
     """Return the effect of each change of an axis on verdicts, their shape and confidence."""
     every = [row for metric in _MOVED for row in study.rows_of_metric(metric)]
     by_change: dict[str, list[ResultRow]] = defaultdict(list)
@@ -588,7 +588,7 @@ def effects_map(study: Study) -> Plot:
     notes = []
     if len(ordered) > MAX_CHANGES:
         notes.append(f"Shown: the {MAX_CHANGES} changes of {len(ordered)} with the largest effect.")
-    return _drawn(_MOVES, (Panel("", cells),), any(row.simulated for row in every), notes)
+    return _drawn(_MOVES, (PlotPanel("", cells),), any(row.simulated for row in every), notes)
 
 
 _PLOTS = (
@@ -606,7 +606,7 @@ _PLOTS = (
 
 def _drawn(
     plot: Plot,
-    panels: tuple[Panel, ...],
+    panels: tuple[PlotPanel, ...],
     simulated: bool,
     notes: Sequence[str],
     numbers: Table | None = None,
@@ -625,7 +625,7 @@ def _numbers(
     plot: Plot,
     explanation: str,
     columns: tuple[str, ...],
-    panels: Sequence[Panel],
+    panels: Sequence[PlotPanel],
     cells: Callable[[Mapping[str, Any]], tuple[str, ...]],
     words: int = 2,
 ) -> Table:

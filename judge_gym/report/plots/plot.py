@@ -25,7 +25,7 @@ ALL_ITEMS = "all items"
 
 
 @dataclass(frozen=True)
-class Panel:
+class PlotPanel:
     """One drawing of a plot.
 
     `heading` tells it from the others and may be empty; `says` is a figure to read beside it.
@@ -48,7 +48,7 @@ class Plot:
     title: str
     how_to_read: str
     beside: str
-    panels: tuple[Panel, ...] = ()
+    panels: tuple[PlotPanel, ...] = ()
     notes: tuple[str, ...] = ()
     numbers: Table | None = None
     simulated: bool = False

@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 
 from judge_gym.formats import number
 from judge_gym.report.plots import style
-from judge_gym.report.plots.plot import Kind, Panel, Plot, Rows
+from judge_gym.report.plots.plot import Kind, Plot, PlotPanel, Rows
 from judge_gym.seeds import sha256
 
 _VARIABLES = {
@@ -101,7 +101,7 @@ def draw(kind: Kind, rows: Rows, name: str, label: str) -> str:
     return inline_svg(chart, name, label)
 
 
-def _drawn(plot: Plot, panel: Panel, place: int | str, older: Mapping[str, str]) -> str:
+def _drawn(plot: Plot, panel: PlotPanel, place: int | str, older: Mapping[str, str]) -> str:
     name = f"{_NOT_IN_NAMES.sub('-', plot.title.lower()).strip('-')}-plot-{place}"
     mark = "".join(f"{word}. " for word in plot.marks)
     label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))

@@ -7,7 +7,7 @@ from judge_gym.calibration.checks import Margins, Result, more_items
 from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.distribution import distribution_checks, repetition_checks
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.points import Scores
 
 MARGINS = Margins()
@@ -85,9 +85,9 @@ def test_few_items_are_inconclusive_and_say_how_many_it_takes(rng):
     assert results(distribution_checks(few, MARGINS, rng))["bins"] is Result.INCONCLUSIVE
     # the half 0.2 has to shrink to 0.1: four times the items
     near = Estimate("share", 0.7, 0.5, 0.9, 10, 10)
-    told = more_items(near, Claim(Direction.ABOVE, 0.6))
+    told = more_items(near, MarginClaim(Direction.ABOVE, 0.6))
     assert told == "Use more items: about 40 would decide it, you have 10."
-    assert "at the margin" in more_items(near, Claim(Direction.ABOVE, 0.7))
+    assert "at the margin" in more_items(near, MarginClaim(Direction.ABOVE, 0.7))
 
 
 def test_two_judges_of_one_thing(quality, rng):

@@ -11,7 +11,7 @@ from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
-from judge_gym.judges.reviewing.cases import Case, load_review
+from judge_gym.judges.reviewing.cases import ReviewCase, load_review
 from judge_gym.judges.reviewing.findings import Said, review_findings
 from judge_gym.model_names import Answered
 from judge_gym.report.judge_review import judge_review_page
@@ -59,7 +59,7 @@ def results(judge, some, given):
 
 def found(judges, some, now, *, before=None, costs=None):
     """The findings of one case; `now` and `before` are what was given, by judge."""
-    case = Case(judges[0], tuple(judges[1:]), "It was chosen.", Texts(some), 1, None)
+    case = ReviewCase(judges[0], tuple(judges[1:]), "It was chosen.", Texts(some), 1, None)
     said = Said(
         now=[results(judge, some, given) for judge, given in zip(judges, now, strict=True)],
         before={day: results(judges[0], some, given) for day, given in (before or {}).items()},
@@ -301,7 +301,7 @@ def test_what_two_cases_share_is_asked_once():
     (case,) = review.cases
     assert [judge.name for judge in case.judges] == ["good", "good, other model", "clustering"]
     assert len(review.asked) == 3
-    turned = Case(case.alternatives[0], (case.judge,), "x", case.texts, 2, None)
+    turned = ReviewCase(case.alternatives[0], (case.judge,), "x", case.texts, 2, None)
     both = type(review)(review.file, (case, turned))
     assert sorted((one.judge.name, len(one.items), one.repeats) for one in both.asked) == [
         ("clustering", 22, 1), ("good", 22, 2), ("good, other model", 22, 2)
@@ -318,7 +318,7 @@ def test_a_check_that_one_fails_and_the_other_passes_counts():
         for n in range(12)
     ]
     both = changed_texts(originals, design)
-    case = Case(FIRST, (SECOND,), "It was chosen.", both, 1, design)
+    case = ReviewCase(FIRST, (SECOND,), "It was chosen.", both, 1, design)
     blind, seeing = [*SCORES, *SCORES], [*SCORES, *near([score - 15 for score in SCORES])]
     said = Said(
         now=[results(FIRST, both.items, blind), results(SECOND, both.items, seeing)],

@@ -11,7 +11,7 @@ from judge_gym.calibration.design import CalibrationDesign, Perturber
 from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
 from judge_gym.judges.calibrating.assessing import assess
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
-from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
+from judge_gym.judges.calibrating.texts import RewrittenText, changed_texts, rewritings
 from judge_gym.planted.editing import (
     NothingToChange,
     NotMade,
@@ -29,17 +29,17 @@ DESIGN = CalibrationDesign(
 ITEMS = [Item(id=str(n), text=f"Site {n} gave {n + 11} tonnes. It rained.") for n in range(4)]
 
 
-def rewritten() -> dict[str, Found]:
+def rewritten() -> dict[str, RewrittenText]:
     """What a model made: of the first text nothing, of the second an error, of the third a text."""
     half, whole = (
         [one for one in rewritings(ITEMS, DESIGN) if one.severity == severity]
         for severity in (0.5, 1.0)
     )
-    found = {one.key: Found(made(one.text)) for one in half}
+    found = {one.key: RewrittenText(made(one.text)) for one in half}
     return found | {
-        whole[0].key: Found(NothingToChange("same: the text is not changed at all")),
-        whole[1].key: Found(NotMade("timeout: late")),
-        whole[2].key: Found(made(whole[2].text), simulated=True),
+        whole[0].key: RewrittenText(NothingToChange("same: the text is not changed at all")),
+        whole[1].key: RewrittenText(NotMade("timeout: late")),
+        whole[2].key: RewrittenText(made(whole[2].text), simulated=True),
     }
 
 

@@ -23,7 +23,7 @@ from judge_gym.judges import (
     read_labels,
 )
 from judge_gym.judges.aligning.candidates import (
-    Candidate,
+    AlignmentCandidate,
     Trained,
     choose,
     trained,
@@ -32,7 +32,7 @@ from judge_gym.judges.aligning.candidates import (
 )
 from judge_gym.judges.aligning.loading import on_scale_of
 from judge_gym.judges.aligning.running import SideBySide, Tried, best_of
-from judge_gym.judges.aligning.splitting import Part, digest_of, part_of, same_text, split_texts
+from judge_gym.judges.aligning.splitting import LabelUse, digest_of, part_of, same_text, split_texts
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.score_agreement import agreement_gain
@@ -74,7 +74,7 @@ def test_a_new_text_moves_none(texts: list[str], seed: int) -> None:
     split = AlignmentSplit(seed=seed % 2**63)
     items = [item(text) for text in texts]
     of_some, of_all = split_texts(items[::2], split), split_texts(items, split)
-    for part in Part:
+    for part in LabelUse:
         kept = {same_text(one) for one in of_all.texts[part]}
         assert {same_text(one) for one in of_some.texts[part]} <= kept
         assert all(part_of(one, split) is part for one in of_all.texts[part])
@@ -84,8 +84,8 @@ def test_parts_have_their_shares_and_repeats_are_one_text() -> None:
     split = AlignmentSplit(development=0.25, test=0.5, seed=3)
     parts = split_texts([item(f"text {n}") for n in range(4000)], split)
     # Binomial: within four standard errors of 2000 and 1000.
-    assert abs(parts.count(Part.TEST) - 2000) < 4 * 1000**0.5
-    assert abs(parts.count(Part.DEVELOPMENT) - 1000) < 4 * 750**0.5
+    assert abs(parts.count(LabelUse.TEST) - 2000) < 4 * 1000**0.5
+    assert abs(parts.count(LabelUse.DEVELOPMENT) - 1000) < 4 * 750**0.5
     repeats = [item("A  Text"), item("a text"), item("a\ntext"), item("other"), item("x", None)]
     parts = split_texts(repeats, split)
     assert sum(map(len, parts.texts.values())) == 2
@@ -97,7 +97,7 @@ def test_texts_of_the_judges_examples_are_for_training() -> None:
     texts = [item(f"text {n}") for n in range(50)]
     shown = {same_text(one) for one in texts}
     parts = split_texts(texts, AlignmentSplit(), shown)
-    assert (parts.count(Part.TRAINING), parts.shown) == (50, 50)
+    assert (parts.count(LabelUse.TRAINING), parts.shown) == (50, 50)
 
 
 def test_the_digest_of_a_part_follows_its_labels_and_not_its_order() -> None:
@@ -140,7 +140,7 @@ def test_examples_of_each_kind_of_judge() -> None:
     assert "{examples}" in with_examples(own, [a_text("t", 0, 100, grade="bad")], 1).failure
 
 
-def built(candidate: Candidate) -> Any:
+def built(candidate: AlignmentCandidate) -> Any:
     assert candidate.judge is not None, candidate.failure
     return candidate.judge
 
@@ -196,7 +196,9 @@ def test_a_proposal_that_breaks_the_judge_is_a_failure(
 def tried(name: str, gain: float | None, task: str = "", covered: float = 1.0) -> Tried:
     of = Estimate("agreement_gain", gain, None, None, 20, 20, because="x")
     side = SideBySide(of, of, of, (0, 0), covered)
-    return Tried(Candidate(name, BINARY.model_copy(update={"task": f"Decide {task}"})), side)
+    return Tried(
+        AlignmentCandidate(name, BINARY.model_copy(update={"task": f"Decide {task}"})), side
+    )
 
 
 def test_ties_go_to_the_judge_before_and_to_the_shorter_one() -> None:

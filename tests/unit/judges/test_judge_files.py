@@ -14,7 +14,7 @@ from judge_gym.judges import (
     load_judge,
     read_items,
 )
-from judge_gym.records.judgements import Unfit
+from judge_gym.records.judgements import MalformedAnswer
 
 JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
 RUBRIC = """\
@@ -54,7 +54,7 @@ def test_a_function_with_verdicts_is_told_how_to_name_them(tmp_path: Path) -> No
     )
     assert isinstance(mended, CallableJudge)
     assert [mended.scale.mark(name, "score") for name in ("fail", " pass ")] == [0, 1]
-    with pytest.raises(Unfit, match="not one of fail, pass"):
+    with pytest.raises(MalformedAnswer, match="not one of fail, pass"):
         mended.scale.mark("maybe", "score")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from judge_gym.judges import CallableJudge, Scale
 from judge_gym.judges.judging import FIRST_ANSWERS, FirstAnswers, UnreadableError
-from judge_gym.records.judgements import Reading, Unfit
+from judge_gym.records.judgements import MalformedAnswer, Reading
 
 DECIDES = Scale(lowest=0, highest=1, anchors=("fail", "pass"))
 
@@ -20,7 +20,7 @@ def test_names_that_differ_in_their_case_alone_are_told_apart_by_it():
     scale = Scale(lowest=1, highest=3, anchors=("a", "A", "b"))
     assert [scale.mark(given, "score") for given in ("a", "A ", "B")] == [1, 2, 3]
     both = Scale(lowest=1, highest=2, anchors=("ok", "Ok"))
-    with pytest.raises(Unfit, match="not one of ok, Ok"):
+    with pytest.raises(MalformedAnswer, match="not one of ok, Ok"):
         both.mark("OK", "score")
 
 

@@ -23,7 +23,7 @@ from judge_gym.lab.power.study import (
 )
 from judge_gym.metrics.estimate import mean_over_items, not_estimable
 from judge_gym.metrics.facets import FacetTable, total_error
-from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import StudyDesign, draw
 
@@ -32,7 +32,7 @@ SEEDS = range(30)
 
 
 def overconfident(value, level=0.05):
-    return PowerQuestion("H2", Claim(Direction.ABOVE, 0.1), value, level)
+    return PowerQuestion("H2", MarginClaim(Direction.ABOVE, 0.1), value, level)
 
 
 def test_the_judges_have_the_value():

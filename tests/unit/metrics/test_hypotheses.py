@@ -20,9 +20,9 @@ from judge_gym.metrics.hypotheses import (
     overall,
 )
 from judge_gym.metrics.margins import (
-    Claim,
     Conclusion,
     Direction,
+    MarginClaim,
     conclude,
     difference,
     p_at_margin,
@@ -60,13 +60,13 @@ def figure(metric, low, high, task="ecc", *, items=30, reference=0.0, **scope):
 )
 def test_the_interval_decides(direction, margin, low, high, said):
     estimate = figure("m", low, high).estimate
-    assert conclude(estimate, Claim(direction, margin)) is said
+    assert conclude(estimate, MarginClaim(direction, margin)) is said
     shifted = figure("m", low + 0.5, high + 0.5).estimate
-    assert conclude(shifted, Claim(direction, margin, reference=0.5)) is said
+    assert conclude(shifted, MarginClaim(direction, margin, reference=0.5)) is said
 
 
 def test_without_an_interval_nothing_is_decided():
-    claim = Claim(ABOVE, 0.1)
+    claim = MarginClaim(ABOVE, 0.1)
     assert conclude(not_estimable("m", "there is one judge"), claim) is NONE
     steady = mean_over_items("m", np.full(9, 0.9), n=9, unit="")
     assert conclude(steady, claim) is OPEN
@@ -75,13 +75,13 @@ def test_without_an_interval_nothing_is_decided():
 
 def test_equivalence_needs_room():
     with pytest.raises(ValueError, match="above 0"):
-        Claim(WITHIN, 0.0)
+        MarginClaim(WITHIN, 0.0)
 
 
 @given(st.floats(-1, 1), st.floats(0.01, 1), st.sampled_from(list(Direction)), st.integers(2, 60))
 def test_p_and_interval_never_disagree(middle, half, direction, items):
     estimate = figure("m", middle - half, middle + half, items=items).estimate
-    claim = Claim(direction, 0.3)
+    claim = MarginClaim(direction, 0.3)
     p = p_at_margin(estimate, claim)
     if abs(p - 0.05) > 1e-9:
         assert (p < 0.05) is (conclude(estimate, claim) is not OPEN)
@@ -94,13 +94,13 @@ def test_equivalence_of_sleep_drugs():
     given_ = case["input"]
     differences = np.subtract(given_["a"], given_["b"])
     estimate = mean_over_items("d", differences, n=20, unit="hours")
-    claim = Claim(WITHIN, given_["upp"])
+    claim = MarginClaim(WITHIN, given_["upp"])
     # the reference is one-sided, ours twice that
     assert p_at_margin(estimate, claim) / 2 == pytest.approx(
         case["expected"]["p"], abs=case["tolerance"]
     )
     assert conclude(estimate, claim) is YES
-    assert conclude(estimate, Claim(WITHIN, 2.0)) is OPEN
+    assert conclude(estimate, MarginClaim(WITHIN, 2.0)) is OPEN
 
 
 def test_difference_adds_errors():
@@ -211,4 +211,4 @@ def test_every_hypothesis_says_what_it_is_about():
     }  # fmt: skip
     for one in every:
         assert one.statement.endswith(".")
-        assert Claim(one.direction, one.margin)
+        assert MarginClaim(one.direction, one.margin)

@@ -17,7 +17,7 @@ from judge_gym.panel.prompting import (
 )
 from judge_gym.panel.running import first_state
 from judge_gym.panel.state import PanelState, RaterState
-from judge_gym.records.judgements import Unfit
+from judge_gym.records.judgements import MalformedAnswer
 from judge_gym.report.markdown import panel_markdown
 from judge_gym.simulator.prompts import fenced_entries, outside_fences
 from support.panels import ITEMS, SECRET, a_document, a_panel, review_said, reviewed, verdict_said
@@ -63,7 +63,7 @@ def test_a_review_is_in_the_order_of_the_document() -> None:
     ],
 )
 def test_what_does_not_say_what_was_asked_is_no_review(said: str, reason: str) -> None:
-    with pytest.raises(Unfit, match=reason):
+    with pytest.raises(MalformedAnswer, match=reason):
         read(said)
 
 
@@ -75,7 +75,7 @@ def test_the_final_score_is_held_within_the_raters(said: Any, held: int) -> None
 
 @pytest.mark.parametrize("said", ["high", 2.5, None, True, 1e300])
 def test_a_verdict_without_a_whole_number_is_none(said: Any) -> None:
-    with pytest.raises(Unfit, match="final_score"):
+    with pytest.raises(MalformedAnswer, match="final_score"):
         read_verdict(json.loads(verdict_said(said)), (2, 4))
 
 

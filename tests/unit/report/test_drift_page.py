@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.analysis.drift import Series, StudyDrift, Value
+from judge_gym.analysis.drift import PeriodValue, Series, StudyDrift
 from judge_gym.design.study_file import StudyFile
 from judge_gym.metrics.control_chart import false_alarm_share
 from judge_gym.report.drift import conclusion, drift_page, state_of
@@ -31,7 +31,9 @@ def row(value: float) -> ResultRow:
 def drift(values: Sequence[float]) -> StudyDrift:
     days = [date(2026, 1, 5) + timedelta(weeks=place) for place in range(len(values))]
     points = [Point(day, day + timedelta(days=6), f"weekly-{day}", 1, True) for day in days]
-    pairs = tuple(Value(point, row(value)) for point, value in zip(points, values, strict=True))
+    pairs = tuple(
+        PeriodValue(point, row(value)) for point, value in zip(points, values, strict=True)
+    )
     series = Series("flow", {"judge": "acme/<b>"}, pairs, STUDY.baseline)
     return StudyDrift(
         STUDY, tuple(points), (series,), ("absent",), false_alarm_share(STUDY.baseline)

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from judge_gym.analysis.plotted import Overlap
-from judge_gym.report.plots.plot import ALL_ITEMS, Kind, Panel, Plot, Rows
+from judge_gym.report.plots.plot import ALL_ITEMS, Kind, Plot, PlotPanel, Rows
 from judge_gym.report.plots.style import LONGEST_NAME, short_names
 from judge_gym.report.plots.svg import draw, drawings, drawn_before, on_page
 
@@ -309,7 +309,7 @@ def test_short_names_stay_apart() -> None:
 def plot(rows: Rows, *, simulated: bool = False) -> Plot:
     return Plot(
         *("forest", "Effects", "How to read it.", "Axes"),
-        panels=(Panel("verdict", rows),),
+        panels=(PlotPanel("verdict", rows),),
         simulated=simulated,
     )
 
