@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,10 @@ class Deployed(Block):
     _block_type_name = "judge-gym deployed"
     _block_type_slug = "judge-gym-deployed"
     digests: dict[str, dict[str, str]] = Field(default_factory=dict)
+    made_of: str = ""
+    """The digest of what was deployed: the file with the edits, the code, Prefect's version."""
+    left: dict[str, str] = Field(default_factory=dict)
+    """Deployment → the digest of what it was on the server then."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +102,23 @@ async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[Bootst
 
     With `image`, flows run in its containers: one with a tag is used as it is, one without is
     built in the current folder and pushed first. Edits on the server since the last deployment are
-    kept and listed, unless `overwrite`. Raises `JudgeGymError` if Prefect refuses a deployment.
+    kept and listed, unless `overwrite`. Where the server has all that would be deployed, nothing
+    is. Raises `JudgeGymError` if Prefect refuses a deployment.
     """
     described = _described_in_file()
     if image:
         described = in_containers(described, image)
     async with get_client() as client:
-        before = await _deployments(client)
-        edits = [] if overwrite else await _edits_of(before, described)
-        _prefect_deploy(_with_edits(described, edits), image)
-        await _refuse_unknown_parameters(client)
-        after = await _deployments(client)
-    await _store_digests(after, edits)
+        before = after = await _deployments(client)
+        deployed = await _deployed()
+        edits = [] if overwrite else _edits_of(before, described, deployed)
+        wanted = _with_edits(described, edits)
+        made_of = _digest([wanted, image, version("prefect"), _code()])
+        if _builds(image) or (made_of, _left(before)) != (deployed.made_of, deployed.left):
+            _prefect_deploy(wanted, image)
+            await _refuse_unknown_parameters(client)
+            after = await _deployments(client)
+            await _store(deployed, after, edits, made_of)
     return [
         BootstrappedObject(
             f"deployment {name}",
@@ -143,6 +154,11 @@ def _tag(image: str) -> str:
     return image.rpartition("/")[2].partition(":")[2]
 
 
+def _builds(image: str) -> bool:
+    """Whether an image is built and pushed first."""
+    return bool(image) and not _tag(image)
+
+
 def _prefect_deploy(described: dict[str, Any], image: str = "") -> None:
     environment = os.environ | {
         "PREFECT_API_URL": get_current_settings().api.url or "",
@@ -154,10 +170,9 @@ def _prefect_deploy(described: dict[str, Any], image: str = "") -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, PREFECT_FILE.name)
         file.write_text(json.dumps(described), encoding="utf-8")
-        builds = image and not _tag(image)
         done = subprocess.run(
             [*_COMMAND, "--prefect-file", str(file)],
-            cwd=None if builds else folder,
+            cwd=None if _builds(image) else folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -204,11 +219,25 @@ def _described(deployment: DeploymentResponse) -> dict[str, Any]:
     return described | {"limit": limit.limit if limit else None, "schedules": schedules}
 
 
-async def _edits_of(
-    before: Mapping[str, DeploymentResponse], described: Mapping[str, Any]
+def _left(deployments: Mapping[str, DeploymentResponse]) -> dict[str, str]:
+    return {name: _digest(_described(one)) for name, one in deployments.items()}
+
+
+def _code() -> str:
+    """Return the digest of the code that forms are made from."""
+    code = sha256()
+    for package in ("deployments", "flows", "judge_gym", "tasks"):
+        folder = Path(str(files(package)))
+        for file in sorted(folder.rglob("*.py")):
+            code.update(f"{package}/{file.relative_to(folder)}\0".encode() + file.read_bytes())
+    return code.hexdigest()
+
+
+def _edits_of(
+    before: Mapping[str, DeploymentResponse], described: Mapping[str, Any], deployed: Deployed
 ) -> list[DeploymentEdit]:
     """Return the edits of these deployments, which are keyed by flow/deployment."""
-    stored = (await _deployed()).digests
+    stored = deployed.digests
     edits = []
     for name, deployment in sorted(before.items()):
         for entry in described["deployments"]:
@@ -232,11 +261,13 @@ def _with_edits(described: Mapping[str, Any], edits: Iterable[DeploymentEdit]) -
     return changed
 
 
-async def _store_digests(
-    after: Mapping[str, DeploymentResponse], edits: Iterable[DeploymentEdit]
+async def _store(
+    deployed: Deployed,
+    after: Mapping[str, DeploymentResponse],
+    edits: Iterable[DeploymentEdit],
+    made_of: str,
 ) -> None:
-    """Store digests of these deployments; edited fields keep their old digest."""
-    deployed = await _deployed()
+    """Store what was deployed now, after `deployed`; edited fields keep their old digest."""
     edited = {(edit.deployment, edit.field) for edit in edits}
     digests = {
         name: {
@@ -247,8 +278,8 @@ async def _store_digests(
         }
         for name, deployment in after.items()
     }
-    if digests != deployed.digests:
-        await Deployed(digests=digests).asave(_BLOCK, overwrite=True)
+    now = Deployed(digests=digests, made_of=made_of, left=_left(after))
+    await now.asave(_BLOCK, overwrite=True)
 
 
 async def _deployed() -> Deployed:

@@ -142,6 +142,18 @@ def test_overwrite_replaces_edits(
     assert "3 deployments changed" in output
 
 
+def test_only_what_differs_from_the_server_is_deployed_again(
+    server: Edited, command: CommandLine, made: dict[str, dict[str, Any]]
+) -> None:
+    path = f"/deployments/{server.get(f'/deployments/name/{DAILY}')['id']}"
+    before = server.get(path)
+    assert "nothing changed" in command("database", "init").fine().output
+    assert server.get(path) == before  # not even its time of change
+    server.ask("PATCH", path, job_variables={"working_dir": "/elsewhere"})
+    assert "1 deployment changed" in command("database", "init").fine().output
+    assert server.get(path)["job_variables"] == before["job_variables"]
+
+
 def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
     server: Edited, made: dict[str, dict[str, Any]]
 ) -> None:
