@@ -32,7 +32,7 @@ def up(
 
     Also deploys the flows. All services listen on loopback only and store their data in the data
     folder; rerun the command to resume. If one service ends, the others are stopped. Prefect's UI
-    and API require the password in the data folder. Edits made in the UI are kept.
+    and API and the reports require the password in the data folder. Edits made in the UI are kept.
     """
     from judge_gym.settings import settings
 
@@ -58,13 +58,16 @@ def up(
 def _show_stack(stack: "Stack") -> None:
     from sqlalchemy import make_url
 
+    from deployments.local.prefect_server import REPORTS
+
     database, records = (
         make_url(url).render_as_string(hide_password=True)
         for url in (stack.database, stack.records)
     )
     lines = (
         ("Prefect's UI", stack.ui),
-        ("its password", f"in {stack.password}, readable only by you"),
+        ("reports", f"{stack.ui}{REPORTS}/"),
+        ("their password", f"in {stack.password}, readable only by you"),
         ("database", database),
         ("Prefect's records", records),
         ("simulator", stack.simulator),

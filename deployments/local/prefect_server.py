@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -32,6 +33,7 @@ REPORTS = "/reports"
 PLAIN = "deployments.local.prefect_server:plain"
 WITH_REPORTS = "deployments.local.prefect_server:with_reports"
 _DATABASE = "prefect.db"
+_SERVER_PASSWORD = "PREFECT_SERVER_API_AUTH_STRING"
 _PASSWORD_FILE = "prefect-password"
 _POLL_S = 0.02
 _LOCKED = 503
@@ -182,17 +184,52 @@ def plain() -> "ASGIApp":
 
 
 def with_reports() -> "ASGIApp":
-    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to."""
-    from starlette.routing import Mount
+    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to.
+
+    Its index and its files need the password of the server, as HTTP Basic.
+    """
+    from starlette.applications import Starlette
+    from starlette.responses import HTMLResponse
+    from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
+    from judge_gym.report.shelf import shelf_page
     from judge_gym.settings import settings
 
     app = _application()
     folder = settings().reports_dir
+    pages = Starlette(
+        routes=[
+            # A plain function, which runs in a thread: it reads the folder.
+            Route("/", lambda _: HTMLResponse(shelf_page(folder))),
+            Mount("/", StaticFiles(directory=folder, check_dir=False)),
+        ]
+    )
     # First in the list, because Prefect's page matches every remaining path.
-    app.router.routes.insert(0, Mount(REPORTS, StaticFiles(directory=folder, check_dir=False)))
+    app.router.routes.insert(0, Mount(REPORTS, _behind(os.environ[_SERVER_PASSWORD], pages)))
     return _guarded(app)
+
+
+def _behind(password: str, app: "ASGIApp") -> "ASGIApp":
+    """Return an application that answers only with the password, user:password, as HTTP Basic.
+
+    A browser sends it by itself only to paths below `REPORTS`, and so not to Prefect's API.
+    """
+    from starlette.responses import PlainTextResponse
+
+    expected = b"Basic " + b64encode(password.encode())
+    refused = PlainTextResponse(
+        "These pages need the name and the password of `judge-gym up`, which says where they are.",
+        status_code=401,
+        headers={"WWW-Authenticate": 'Basic realm="reports of judge-gym", charset="UTF-8"'},
+    )
+
+    async def answer(scope: "Scope", receive: "Receive", send: "Send") -> None:
+        given = dict(scope["headers"]).get(b"authorization", b"") if "headers" in scope else b""
+        known = secrets.compare_digest(given, expected)
+        await (app if known else refused)(scope, receive, send)
+
+    return answer
 
 
 def _application() -> "FastAPI":
@@ -276,7 +313,7 @@ def prefect_server(
     policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
     options = ["--host", HOST, "--port", str(port), "--log-level", "warning", "--header", policy]
     protection = {
-        "PREFECT_SERVER_API_AUTH_STRING": password,
+        _SERVER_PASSWORD: password,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(f"http://{host}:{port}" for host in HOSTS),
     }
     with supervised(

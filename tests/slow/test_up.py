@@ -241,6 +241,7 @@ def test_results_are_marked_and_lead_to_the_report(
     address = browser.leads_to("The report")
     assert address == f"{up.address}/reports/report-quick.html"
     # A table off the screen is not drawn yet, and has no text here.
+    address = address.replace("://", f"://{up.password}@")
     browser.open(address, "SIMULATED DATA", "Three simulated judges", "Each claim is decided by")
 
 
