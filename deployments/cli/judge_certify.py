@@ -1,22 +1,14 @@
 """`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli import options
 from deployments.cli.json_output import json_output
-from deployments.cli.options import (
-    AsJson,
-    Fields,
-    LabelFields,
-    Labels,
-    PlanOnly,
-    RetryFailed,
-    fields_of,
-    label_fields_of,
-)
 from deployments.cli.output import console, errors, marked, say_simulated, show_table
 from deployments.cli.thresholds import exit_by
 from judge_gym.counting import counted
@@ -28,81 +20,70 @@ if TYPE_CHECKING:
     from judge_gym.judges.certifying.making import Certification
 
 _Certificate = Annotated[Path, typer.Argument(help="The certificate (JSON).", show_default=False)]
+_Judge = Annotated[
+    Path, typer.Argument(help="The judge file (YAML) with certify.", show_default=False)
+]
+_Items = Annotated[
+    Path | None,
+    typer.Option(
+        help="Labelled texts (JSONL or CSV).", show_default="those of certify, or of the gate"
+    ),
+]
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="Write the certificate to this file.", show_default="beside the judge"),
+]
+_Data = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write the evidence to this folder: keys, verdicts, labels; no text.",
+        show_default="beside the certificate",
+    ),
+]
+_Sign = Annotated[
+    Path | None,
+    typer.Option(help="Sign with this private Ed25519 key (PEM).", show_default=False),
+]
 
 
 def certify(
-    file: Annotated[
-        Path, typer.Argument(help="The judge file (YAML) with certify.", show_default=False)
-    ],
-    labels: Labels = None,
-    label_fields: LabelFields = None,
-    items: Annotated[
-        Path | None,
-        typer.Option(
-            help="Labelled texts (JSONL or CSV).", show_default="those of certify, or of the gate"
-        ),
-    ] = None,
-    fields: Fields = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write the certificate to this file.", show_default="beside the judge"),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the evidence to this folder: keys, verdicts, labels; no text.",
-            show_default="beside the certificate",
-        ),
-    ] = None,
-    sign: Annotated[
-        Path | None,
-        typer.Option(help="Sign with this private Ed25519 key (PEM).", show_default=False),
-    ] = None,
-    plan: PlanOnly = False,
-    retry_failed: RetryFailed = False,
-    as_json: AsJson = False,
+    file: _Judge,
+    labels: options.Labels = None,
+    label_fields: options.LabelFields = None,
+    items: _Items = None,
+    fields: options.Fields = None,
+    out: _Out = None,
+    data: _Data = None,
+    sign: _Sign = None,
+    plan: options.PlanOnly = False,
+    retry_failed: options.RetryFailed = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Certify a judge by people's labels: bounds, for which use, until when.
 
     Exits with 0 if what its file requires is shown in every slice, 1 if it is shown to be missed,
     3 if the labels cannot tell.
     """
-    from judge_gym.judges import load_judge
-    from judge_gym.judges.certifying.certificate import SUFFIX, write_certificate
-    from judge_gym.judges.certifying.evidence import write_evidence
-    from judge_gym.judges.certifying.loading import load_certification
     from judge_gym.judges.certifying.signing import private_key, signed
 
-    judge = load_judge(file)
-    given: dict[str, object] = {}
-    columns, label_columns = fields_of(items, fields), label_fields_of(labels, label_fields)
+    named: dict[str, object] = {}
+    columns = options.fields_of(items, fields)
+    label_columns = options.label_fields_of(labels, label_fields)
     if items:
-        given |= {"items": items, "fields": columns}
+        named |= {"items": items, "fields": columns}
     if labels:
-        given |= {"labels": labels, "label_fields": label_columns}
-    loaded = load_certification(
-        judge, judge.certify.model_copy(update=given) if judge.certify else None
-    )
-    target = out or file.with_name(f"{file.stem}{SUFFIX}")
-    folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
-    _check_target(target, folder)
+        named |= {"labels": labels, "label_fields": label_columns}
+    loaded = _loaded(file, named)
+    target, folder = _target(file, out, data)
     key = private_key(sign) if sign else None
     if plan:
         _show_plan(loaded)
         return
     made = _made(file, loaded, retry_failed=retry_failed)
     certificate = signed(made.certificate, key) if key else made.certificate
-    write_evidence(made.evidence, folder)
-    write_certificate(certificate, target)
+    _write(made, certificate, target, folder)
     if as_json:
-        json_output.give(
-            {
-                "result": made.result.words,
-                "certificate": str(target),
-                "data": str(folder),
-                **certificate.model_dump(mode="json"),
-            }
-        )
+        _give(made, certificate, target, folder)
     else:
         console.print(loaded.said(), markup=False, soft_wrap=True)
         _show(certificate)
@@ -110,7 +91,36 @@ def certify(
     exit_by([made.result])
 
 
-def show(file: _Certificate, as_json: AsJson = False) -> None:
+def _loaded(file: Path, named: Mapping[str, object]) -> "LoadedCertification":
+    """Read the judge, its texts and labels; `named` stands in place of keys of its certify."""
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.certifying.loading import load_certification
+
+    judge = load_judge(file)
+    rule = judge.certify
+    return load_certification(judge, rule.model_copy(update=dict(named)) if rule else None)
+
+
+def _write(made: "Certification", certificate: "Certificate", target: Path, folder: Path) -> None:
+    from judge_gym.judges.certifying.certificate import write_certificate
+    from judge_gym.judges.certifying.evidence import write_evidence
+
+    write_evidence(made.evidence, folder)
+    write_certificate(certificate, target)
+
+
+def _give(made: "Certification", certificate: "Certificate", target: Path, folder: Path) -> None:
+    json_output.give(
+        {
+            "result": made.result.words,
+            "certificate": str(target),
+            "data": str(folder),
+            **certificate.model_dump(mode="json"),
+        }
+    )
+
+
+def show(file: _Certificate, as_json: options.AsJson = False) -> None:
     """Show what a certificate says of a judge."""
     from judge_gym.judges.certifying.certificate import read_certificate, was_changed
 
@@ -134,7 +144,7 @@ def verify(
         Path | None,
         typer.Option(help="The public key (PEM) that it is to be signed with.", show_default=False),
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Recompute every figure of a certificate, without database or network.
 
@@ -143,6 +153,7 @@ def verify(
     from judge_gym.judges import load_judge
     from judge_gym.judges.certifying.certificate import read_certificate
     from judge_gym.judges.certifying.verifying import verified
+    from judge_gym.report.certificate import shown
 
     certificate = read_certificate(file)
     found = verified(certificate, data, judge=load_judge(judge) if judge else None, key=key)
@@ -150,6 +161,7 @@ def verify(
         json_output.give(
             {
                 "holds": not found.fault,
+                "use": certificate.findings.use,
                 "figures": found.figures,
                 "checks": [{"check": name, "fault": fault} for name, fault in found.checks],
             }
@@ -161,13 +173,20 @@ def verify(
         figures = f"{counted(found.figures, 'figure')} recomputed"
         line = f"The certificate {holds}. {figures[0].upper()}{figures[1:]}."
         console.print(line, markup=False, soft_wrap=True)
+        if not found.fault:
+            console.print(f"It says of {shown(certificate)}", markup=False, soft_wrap=True)
     raise typer.Exit(1 if found.fault else 0)
 
 
-def _check_target(target: Path, folder: Path) -> None:
-    """Raise `ConfigError` for a file that is no certificate, and where none can be written."""
-    from judge_gym.judges.certifying.certificate import read_certificate
+def _target(file: Path, out: Path | None, data: Path | None) -> tuple[Path, Path]:
+    """Return where a certificate and its evidence are written.
 
+    Raises `ConfigError` for a file that is no certificate, and where none can be written.
+    """
+    from judge_gym.judges.certifying.certificate import SUFFIX, read_certificate
+
+    target = out or file.with_name(f"{file.stem}{SUFFIX}")
+    folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
     if not target.parent.is_dir():
         raise ConfigError(f"--out is {target}, and {target.parent} is no folder.", "Make it first.")
     if folder.exists() and not folder.is_dir():
@@ -183,6 +202,7 @@ def _check_target(target: Path, folder: Path) -> None:
                 f"{target} is there and is no certificate of this version.",
                 "Name another file with --out, or remove it.",
             ) from error
+    return target, folder
 
 
 def _show_plan(loaded: "LoadedCertification") -> None:

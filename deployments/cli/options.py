@@ -174,7 +174,8 @@ def _columns(
     if assignments and file is None:
         raise ConfigError(
             f"{option} is {assignments[0]!r}, and there is no {of_file}.",
-            f"Name the file that has this column with {of_file}, or leave {option} out.",
+            f"Name the file that has this column with {of_file}. For a file that a judge file "
+            f"names, write {option[2:].replace('-', '_')} beside it there.",
         )
     columns: dict[str, str] = {}
     for assignment in assignments or ():

@@ -16,9 +16,10 @@ def label_on_scale(judge: str, scale: Scale, given: Label) -> float:
     elif scale.lowest <= given <= scale.highest:
         return float(given)
     between = f"from {scale.lowest} to {scale.highest}"
-    names = f" or one of {', '.join(scale.anchors)}" if scale.anchors else ""
+    steps_named = ", ".join(scale.anchors)
+    names = f" or one of {steps_named}" if steps_named else ""
     raise ConfigError(
-        f"Judge {judge!r} has scores {between}.",
+        f"Judge {judge!r} has scores {between}{f', named {steps_named}' if steps_named else ''}.",
         f"Use a number {between}{names}, or leave it empty.",
     )
 

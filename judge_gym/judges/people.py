@@ -5,7 +5,7 @@ their disagreement is kept. Where a figure needs one label of an item, it is the
 `known_answers` makes of them, for every kind of judge, command and page.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from judge_gym.annotations import Annotation
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.design.config import shown
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.formats import figure
@@ -535,23 +535,46 @@ class _Binding:
                     values[WHOLE][annotator][key] = judge.total(given)
 
     def _value(self, row: Annotation, text: str) -> float:
-        """Return a label as a number on the scale of labels; raises for one that is none."""
-        label = label_in(text)
-        assert label is not None
+        """Return a label as a number on the scale of labels; raises for one that is none.
+
+        The error also has the labels of other rows that are none, so that all can be mended at
+        once.
+        """
         try:
-            if self._scale is None:
-                return self._judge.score_of(label)
-            if not isinstance(label, str):
-                check_on(self._scale, label)
-                return label
-            points = to_points(np.array([self._judge.score_of(label)]), *self._judge.score_range)
+            return self._number(text)
         except ConfigError as error:
             column = self._labels.column if self._labels else "truth"
             none = f" For no label, write {ABSTAIN}." if self._labels else ""
             raise self.fault(
                 row,
-                f"item {row.item!r}: {column} is {shown(label)}. {error.message.rstrip('.')}",
+                f"item {row.item!r}: {column} is {shown(label_in(text))}. "
+                f"{error.message.rstrip('.')}{self._other_faults(row)}",
                 f"{error.remedy}{none}",
             ) from None
+
+    def _other_faults(self, first: Annotation) -> str:
+        """Return which labels of other rows are none either, as the end of a sentence."""
+        counts: Counter[str] = Counter()
+        for row in self._labels.rows if self._labels else ():
+            for text in row.labels if row is not first else ():
+                try:
+                    self._number(text)
+                except ConfigError:
+                    counts[str(shown(label_in(text)))] += 1
+        if not counts:
+            return ""
+        words = [f"{word} ({count})" for word, count in counts.most_common()]
+        return f". So with {counted(counts.total(), 'other label')}: {first_of(words, 8)}"
+
+    def _number(self, text: str) -> float:
+        """Return a label as a number on the scale of labels; raises `ConfigError` for none."""
+        label = label_in(text)
+        assert label is not None
+        if self._scale is None:
+            return self._judge.score_of(label)
+        if not isinstance(label, str):
+            check_on(self._scale, label)
+            return label
+        points = to_points(np.array([self._judge.score_of(label)]), *self._judge.score_range)
         lowest, highest = self._scale
         return float(lowest + (highest - lowest) * points[0] / HIGHEST)

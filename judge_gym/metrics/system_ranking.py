@@ -163,14 +163,19 @@ class OneCorrection:
     @property
     def serves(self) -> bool:
         """Whether equal rates are shown: the test finds no difference, and would have found one."""
-        return self.p >= 1 - LEVEL and self.power >= POWER
+        return self.p >= 1 - LEVEL and not self.too_few
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the test would have missed a difference."""
+        return self.power < POWER
 
     @property
     def why_not(self) -> str:
         """Why one correction is refused, as the end of a sentence; "" where it serves."""
         if self.p < 1 - LEVEL:
             return f"the judge's error rates differ between systems (p {self.p:.2g})"
-        if not self.serves:
+        if self.too_few:
             return f"too few labels tell whether its rates differ (power {self.power:.2f})"
         return ""
 

@@ -9,6 +9,7 @@ from judge_gym.judges.certifying.certificate import (
     CertifiedSlice,
     Use,
 )
+from judge_gym.metrics.system_ranking import OneCorrection
 
 COLUMNS = (
     "texts", "shown", "use", "sensitivity", "specificity", "κ", "readable",
@@ -37,13 +38,11 @@ def slice_rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
 
 def sentences(certificate: Certificate) -> Iterator[str]:
     """Yield what a certificate shows, of which judge and texts, by whose labels, and until when."""
-    judge, found, required = certificate.judge, certificate.findings, certificate.required
-    by = f" in every {required.by}" if required.by else ""
-    yield (
-        f"{judge.name}: {_SHOWN[found.use]} Required: sensitivity {required.sensitivity:g}, "
-        f"specificity {required.specificity:g}{by}."
-    )
+    judge, found = certificate.judge, certificate.findings
+    yield shown(certificate)
     yield from _missing(found.slices)
+    if not_ranked := _not_ranked(certificate):
+        yield not_ranked
     served = f", served by {' and '.join(judge.served)}" if judge.served else ""
     yield f"Judge {judge.key}: {' and '.join(judge.models)}{served}. A pass is {judge.passes!r}."
     yield f"{_labels(certificate)} {_agreement(certificate)}"
@@ -55,6 +54,16 @@ def sentences(certificate: Certificate) -> Iterator[str]:
     yield (
         f"Holds until {certificate.ends.on}, while the same model answers. "
         + (f"Signed by {signed.public_key[:16]}." if signed else "Not signed.")
+    )
+
+
+def shown(certificate: Certificate) -> str:
+    """Return for which use a certificate is, and what was required."""
+    required = certificate.required
+    by = f" in every {required.by}" if required.by else ""
+    return (
+        f"{certificate.judge.name}: {_SHOWN[certificate.findings.use]} Required: sensitivity "
+        f"{required.sensitivity:g}, specificity {required.specificity:g}{by}."
     )
 
 
@@ -81,6 +90,21 @@ def _missing(slices: Sequence[CertifiedSlice]) -> Iterator[str]:
             yield f"{where}{one.state}; label {' and '.join(wanted)}, drawn at random."
         elif one.state == "open":
             yield f"{where}open, and no number of labels would show it at these rates."
+
+
+def _not_ranked(certificate: Certificate) -> str:
+    """Return why the judge may not rank systems; empty where it may, or texts name no two."""
+    found = certificate.findings
+    if "rank" in found.uses or len(certificate.population.systems) < 2:
+        return ""
+    if (test := found.one_correction) is None:
+        return "To rank systems: not shown, as no two systems have labels."
+    of = OneCorrection(test.p, test.power)
+    why = of.why_not or "the judge is not shown to be better than chance"
+    if of.too_few:
+        fewest = min(found.systems, key=lambda one: one.texts)
+        why += f"; the fewest are of {fewest.name}: {fewest.texts}"
+    return f"To rank systems: not shown, as {why}."
 
 
 def _labels(certificate: Certificate) -> str:

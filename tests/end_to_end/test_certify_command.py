@@ -84,7 +84,9 @@ def test_a_judge_is_certified_verified_elsewhere_and_gated(
     shutil.copytree(data, clean / "data")
     nothing = {"JUDGE_GYM_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
     verify = ("judge", "certificate", "verify", clean / "c.json", "--data", clean / "data")
-    assert "The certificate holds." in command(*verify, **nothing).fine().output
+    holds = command(*verify, **nothing).fine().output
+    assert "The certificate holds." in holds
+    assert "It says of support: may be used in a gate." in holds
     command(*verify, "--judge", own, **nothing).fine()
     content["findings"]["overall"]["specificity"]["lower"] = 0.99
     (clean / "c.json").write_text(json.dumps(content))
@@ -101,6 +103,7 @@ def test_a_judge_is_certified_verified_elsewhere_and_gated(
     junit = own.with_name("gate.xml")
     line = refused(command, other, "--certificate", certificate, "--junit", junit)
     assert "of another judge" in line
+    assert "version changed" in line
     [failure] = ElementTree.parse(junit).getroot().iter("failure")
     assert "of another judge" in str(failure.text)
     rows = list(csv.DictReader(own.with_name("items.csv").open()))

@@ -1,15 +1,16 @@
 """The certificate of a judge: its form as JSON, and reading and writing it."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from judge_gym.design.config import read_text, shown
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, first_line
-from judge_gym.seeds import sha256
+from judge_gym.seeds import digest, sha256
 
 SUFFIX = ".certificate.json"
 LONGEST_NAME = 500
@@ -135,6 +136,8 @@ class CertifiedJudge(CertificatePart):
     """Digest of what it is asked with; empty of a function or an endpoint."""
     parameters: str = Field(pattern="^[0-9a-f]{64}$")
     """SHA-256 of its configuration."""
+    settings: dict[str, str]
+    """Key of its file → digest of what stands there: says which one was changed."""
     models: tuple[str, ...] = Field(max_length=100)
     """The models, functions or addresses that answer."""
     served: tuple[str, ...] = Field(max_length=100)
@@ -254,6 +257,11 @@ def read_certificate(path: Path) -> Certificate:
         reason = first_line(first["msg"]).rstrip(".")
         raise ConfigError(f"{path} is no certificate: {where}{given}: {reason}.") from None
     return certificate
+
+
+def setting_digests(identity: Mapping[str, Any]) -> dict[str, str]:
+    """Return key of a judge's file → digest of what stands there, of what can change an answer."""
+    return {key: digest("certified setting", value) for key, value in identity.items()}
 
 
 def was_changed(certificate: Certificate) -> str:

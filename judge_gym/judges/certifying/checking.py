@@ -10,9 +10,11 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certifying.certificate import (
     Certificate,
+    CertifiedJudge,
     CertifiedSlice,
     Use,
     read_certificate,
+    setting_digests,
     was_changed,
 )
 from judge_gym.judges.certifying.signing import signature_fault
@@ -71,17 +73,26 @@ def valid_certificate(
         raise CertificateError(f"{judge.called} is refused: {error.message}") from None
     if fault := was_changed(certificate) or signature_fault(certificate, None):
         raise _refused(judge, path, f"does not count: {fault}")
-    if certificate.judge.key != judge.key:
-        of = certificate.judge
-        raise _refused(
-            judge, path, f"is of another judge: {of.name!r}, key {of.key}, not {judge.key}"
-        )
+    if other := other_judge(certificate.judge, judge):
+        raise _refused(judge, path, other)
     if certificate.ended(today):
         raise _refused(judge, path, f"ended on {certificate.ends.on}")
     by = certificate.required.by
     if fault := _use_fault(certificate, slices(by) if by else None, use):
         raise _refused(judge, path, fault)
     return ValidCertificate(judge, certificate, path)
+
+
+def other_judge(certified: CertifiedJudge, judge: Judge) -> str:
+    """Return that a judge is not the certified one, and what was changed; "" where it is."""
+    if certified.key == judge.key:
+        return ""
+    was, now = certified.settings, setting_digests(judge.identity)
+    changed = [name for name in dict.fromkeys((*was, *now)) if was.get(name) != now.get(name)]
+    if certified.prompt != judge.prompt_hash:
+        changed.append("the prompt of this version of judge-gym")
+    of = f"{certified.name!r} of {_and(certified.models)}, key {certified.key}, not {judge.key}"
+    return f"is of another judge ({of}): {first_of(changed, len(changed))} changed"
 
 
 def _use_fault(certificate: Certificate, slices: Collection[str] | None, use: Use) -> str:

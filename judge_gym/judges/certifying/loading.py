@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, DataFileError
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.judges.aligning.splitting import aligned_on, example_texts, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
@@ -46,7 +46,11 @@ class LoadedCertification:
         sentence = self.file.said(self.judge, _PLACE)
         if self.left_out:
             sentence += f" {counted(self.left_out, 'text')} that the judge was made with: left out."
-        return sentence
+        column = self.rule.system
+        if column not in self.file.columns:
+            hint = did_you_mean(column, self.file.columns)
+            sentence += f" No column {column!r}: whether it may rank systems is not tested. {hint}"
+        return sentence.rstrip()
 
 
 def load_certification(judge: Judge, rule: CertifyRule | None = None) -> LoadedCertification:

@@ -16,6 +16,7 @@ from judge_gym.judges.certifying.certificate import (
     EarlierUse,
     Ends,
     Requirements,
+    setting_digests,
 )
 from judge_gym.judges.certifying.evidence import Evidence
 from judge_gym.judges.certifying.findings import findings, labels_of, population_of, result_of
@@ -158,6 +159,7 @@ def certificate_of(
             key=judge.key,
             prompt=judge.prompt_hash,
             parameters=sha256("judge", judge.identity),
+            settings=setting_digests(judge.identity),
             models=tuple(map(_public, judge.answerers)),
             served=tuple(by.served),
             passes=(judge.verdict_of(judge.score_range[1]) or "")[:_LONGEST_WORD],

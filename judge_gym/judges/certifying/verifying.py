@@ -8,6 +8,7 @@ from typing import Any
 
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certifying.certificate import Certificate, CertificatePart, was_changed
+from judge_gym.judges.certifying.checking import other_judge
 from judge_gym.judges.certifying.evidence import read_evidence
 from judge_gym.judges.certifying.findings import findings, labels_of, population_of
 from judge_gym.judges.certifying.signing import signature_fault
@@ -55,8 +56,8 @@ def verified(
     if certificate.signature is not None or key is not None:
         checks.append(("signed", signature_fault(certificate, key)))
     if judge is not None:
-        other = f"it is of key {certificate.judge.key}, and {judge.called} has key {judge.key}"
-        checks.append(("of this judge", "" if judge.key == certificate.judge.key else other))
+        other = other_judge(certificate.judge, judge)
+        checks.append(("of this judge", other and f"it {other}"))
     over = f"it ended on {certificate.ends.on}" if certificate.ended() else ""
     checks.append(("not ended", over))
     figures = sum(

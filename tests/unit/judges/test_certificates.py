@@ -40,6 +40,7 @@ from judge_gym.judges.certifying.verifying import verified
 from judge_gym.metrics.class_rates import class_rates, exact_bounds
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
+from judge_gym.report.certificate import sentences
 
 JUDGE = CallableJudge(
     name="support", function="m:f", scale=Scale(lowest=0, highest=1, anchors=("fail", "pass"))
@@ -467,6 +468,66 @@ def test_a_certificate_is_refused_where_it_does_not_hold(folder):
     path.write_text(json.dumps(content))
     with pytest.raises(CertificateError, match="changed after it was made"):
         valid_certificate(path, judge, bills)
+
+
+BINARY = """
+kind: binary
+name: links
+model: sim/good-1
+task: Is it a new note?
+temperature: 0
+verdicts: [{name: new, description: It is new.}, {name: old, description: It is old.}]
+certify: {sensitivity: 0.8, specificity: 0.8, items: items.csv, labels: people.csv}
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("sim/good-1", "sim/good-2", "model changed"),
+        ("a new note", "an old note", "task changed"),
+        ("temperature: 0", "temperature: 0.5", "temperature changed"),
+        ("It is new.", "It is recent.", "verdicts changed"),
+        ("temperature: 0", "top_p: 0.5", "temperature, top_p changed"),
+    ],
+)
+def test_a_refusal_and_the_check_of_an_outsider_name_what_of_a_judge_was_changed(
+    folder, was, now, said
+):
+    write(folder / "people.csv", [
+        {"item": f"t{n}", "annotator": "ann", "label": ("old", "new")[n % 2]} for n in range(120)
+    ])  # fmt: skip
+    (folder / "judge.yaml").write_text(BINARY)
+    certificate = made(folder)
+    (folder / "other.yaml").write_text(BINARY.replace(was, now))
+    other = load_judge(folder / "other.yaml")
+    with pytest.raises(CertificateError, match="of another judge") as caught:
+        valid_certificate(folder / "c.json", other, in_slice(None))
+    fault = dict(verified(certificate, folder / "data", judge=other).checks)["of this judge"]
+    for message in (caught.value.message.rstrip("."), fault):
+        assert message.endswith(f": {said}")
+    own = load_judge(folder / "judge.yaml")
+    assert dict(verified(certificate, folder / "data", judge=own).checks)["of this judge"] == ""
+
+
+def test_why_a_judge_may_not_rank_systems_is_said(folder):
+    rows = list(csv.DictReader((folder / "items.csv").open()))
+    for n, row in enumerate(rows):
+        row["system"] = "new" if n < 5 else "old"
+    write(folder / "items.csv", rows)
+    said = " ".join(sentences(made(folder, by="", wrong=0)))
+    assert "To rank systems: not shown, as too few labels tell" in said
+    assert "the fewest are of new: 5" in said
+    said = " ".join(sentences(made(folder, by="", wrong=5)))  # all of the new system
+    assert "To rank systems: not shown, as the judge's error rates differ" in said
+    for row in rows:
+        row["sytem"] = row.pop("system")
+    write(folder / "items.csv", rows)
+    judge = load_judge(folder / "judge.yaml")
+    assert "No column 'system': whether it may rank" in load_certification(judge).said()
+    assert "Did you mean sytem?" in load_certification(judge).said()
+    with pytest.raises(DataFileError, match="sytm"):
+        load_certification(judge, judge.certify.model_copy(update={"system": "sytm"}))
 
 
 def test_a_slice_that_is_not_shown_is_refused_and_others_are_not(folder):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import DataFileError, JudgeGymError
 from judge_gym.judges import (
     BinaryJudge,
     CallableJudge,
@@ -128,6 +128,28 @@ def test_a_row_that_does_not_fit_is_named(tmp_path: Path, content: str, words: l
     assert "labels.csv" in said
     for word in words:
         assert word in said
+
+
+@pytest.mark.parametrize(
+    ("judge", "words", "others"),
+    [
+        (GATE, ["yes", "Pass", "good", "YES", "yes", "good", "fail", "no"],
+         "So with 5 other labels: 'good' (2), 'YES' (1), 'yes' (1), 'no' (1)"),
+        (GRADES, ["6", "five", "3", "0|4"], "So with 2 other labels: 'five' (1), 0.0 (1)"),
+        (GATE, ["yes", "Pass", "abstain", "fail"], None),
+    ],
+)  # fmt: skip
+def test_all_labels_in_other_words_are_named_at_once(
+    tmp_path: Path, judge: Judge, words: list[str], others: str | None
+) -> None:
+    rows = "".join(f"t1,person {n},{word}\n" for n, word in enumerate(words))
+    with pytest.raises(DataFileError) as caught:
+        people(tmp_path, f"item,annotator,label\n{rows}", judge)
+    assert "line 2" in caught.value.message
+    if others is None:
+        assert "other label" not in caught.value.message
+    else:
+        assert others in caught.value.message
 
 
 def of_equal_texts(folder: Path, labels: str, judge: Judge = RUBRIC) -> People:
