@@ -34,16 +34,7 @@ def save_spending(
     details: Mapping[str, Any],
 ) -> None:
     """Store that a person approved or refused what a sweep or a study of judges still spends."""
-    session.add(
-        t.Decision(
-            kind=t.SPENDING,
-            subject=subject,
-            decision=decision,
-            person=person,
-            reason=reason,
-            details=dict(details),
-        )
-    )
+    _save(session, t.SPENDING, subject, decision, person, reason, details)
 
 
 @dataclass(frozen=True)
@@ -83,16 +74,7 @@ def save_reading(
 
     A refused one is no longer `ready`, until somebody approves it.
     """
-    session.add(
-        t.Decision(
-            kind=t.READING,
-            subject=rubric_key,
-            decision=decision,
-            person=person,
-            reason=reason,
-            details=dict(details),
-        )
-    )
+    _save(session, t.READING, rubric_key, decision, person, reason, details)
     failure = f"refused by {person}{f': {reason}' if reason else ''}"
     refused = {"status": "refused", "failure": failure}
     session.execute(
@@ -132,17 +114,7 @@ def save_review(
     details: Mapping[str, Any],
 ) -> None:
     """Store that a person keeps a judge in use, or reconsiders it, after a review."""
-    session.add(
-        t.Decision(
-            kind=t.REVIEW,
-            subject=review,
-            judge_id=judge_id,
-            decision=decision,
-            person=person,
-            reason=reason,
-            details=dict(details),
-        )
-    )
+    _save(session, t.REVIEW, review, decision, person, reason, details, judge_id)
 
 
 def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decided]:
@@ -153,3 +125,26 @@ def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decid
         .order_by(t.Decision.id)
     )
     return {(row.subject, row.judge_id): _decided(row) for row in rows if row.judge_id is not None}
+
+
+def _save(
+    session: Session,
+    kind: str,
+    subject: str,
+    decision: str,
+    person: str,
+    reason: str,
+    details: Mapping[str, Any],
+    judge_id: int | None = None,
+) -> None:
+    session.add(
+        t.Decision(
+            kind=kind,
+            subject=subject,
+            judge_id=judge_id,
+            decision=decision,
+            person=person,
+            reason=reason,
+            details=dict(details),
+        )
+    )
