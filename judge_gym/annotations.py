@@ -25,7 +25,7 @@ from judge_gym.design.config import (
 )
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
-from judge_gym.evidence.choosing import Chosen, ColumnNames, Only
+from judge_gym.evidence.choosing import Chosen, ColumnNames, HeaderLine, Only
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.row import Layout, Row
@@ -102,6 +102,8 @@ class AnnotationMapping(Frozen):
     rows: str = ""
     """Where the rows stand: a key of a JSON file that is an object, such as `data.items`, or a
     sheet of a workbook."""
+    header: HeaderLine = Field(default=0, exclude_if=lambda line: not line)
+    """The line or row, from 1, that has the names of the columns: titles above it are not read."""
     people: tuple[str, ...] = ("person", "human")
     """Values of the column `kind` that mark people."""
     judges: tuple[str, ...] = ("judge", "model")
@@ -122,7 +124,7 @@ class AnnotationMapping(Frozen):
     def chosen(self) -> Chosen:
         """Which rows are read."""
         names = self.columns if isinstance(self.columns, tuple) else ()
-        return Chosen(Layout(self.rows, names), self.only)
+        return Chosen(Layout(self.rows, names, self.header), self.only)
 
 
 @dataclass(frozen=True, slots=True)

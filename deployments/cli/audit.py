@@ -13,6 +13,7 @@ from deployments.cli.options import (
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
+    RecordedHeader,
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
@@ -65,6 +66,7 @@ def audit(
     cut: RecordedCuts = None,
     rows: RecordedRows = "",
     columns: RecordedColumns = "",
+    header: RecordedHeader = 0,
     show_mapping: ShowMapping = False,
     yes: Yes = False,
 ) -> None:
@@ -79,7 +81,7 @@ def audit(
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.derived import options_of
 
-    options = options_of(judges, scorer, truth, cut, rows, columns)
+    options = options_of(judges, scorer, truth, cut, rows, columns, header)
     found = readings(files, mapping, options, read_as, yes=yes)
     if show_mapping:
         print_mappings(found)

@@ -14,6 +14,7 @@ from deployments.cli.options import (
     RecordedCriteria,
     RecordedCuts,
     RecordedFormat,
+    RecordedHeader,
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
@@ -142,6 +143,7 @@ def import_verdicts(
     cut: RecordedCuts = None,
     rows: RecordedRows = "",
     columns: RecordedColumns = "",
+    header: RecordedHeader = 0,
 ) -> None:
     """Import judgements recorded elsewhere, and mark them as imported.
 
@@ -152,7 +154,7 @@ def import_verdicts(
     from judge_gym.lab import importing
     from judge_gym.recorded.derived import options_of
 
-    options = options_of(judges, scorer, truth, cut, rows, columns)
+    options = options_of(judges, scorer, truth, cut, rows, columns, header)
     found = readings(files, mapping, options, read_as, yes=yes)
     for note in found.notes:
         console.print(note, markup=False)

@@ -29,7 +29,7 @@ from deployments.cli.output import (
     show_table,
 )
 from judge_gym.counting import counted
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
@@ -55,6 +55,9 @@ def check(
             show_default="a stand-in",
         ),
     ] = None,
+    item: Annotated[
+        str, typer.Option(help="The id of the item to show.", show_default="the first")
+    ] = "",
     repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
     fields: Fields = None,
 ) -> None:
@@ -82,14 +85,15 @@ def check(
 
         gate = read_gate(judge)
     texts = read.texts if read else (_stand_in(judge),)
+    one = _chosen(read.items if read else texts, item)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
     for leaf in judge.leaves:
         if leaf is not judge:
             console.print(f"\nMember {leaf.name}: {leaf.kind} by {leaf.answered_by}.", markup=False)
         if isinstance(leaf, ModelJudge | DelegatedJudge):
-            _show_prompts(leaf, texts[0])
+            _show_prompts(leaf, one)
         elif isinstance(leaf, OwnJudge):
-            _show_input(leaf, texts[0])
+            _show_input(leaf, one)
     if read:
         console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(texts) * repeats), markup=False)
@@ -272,6 +276,18 @@ def _show_prompts(judge: "ModelJudge | DelegatedJudge", item: "Item") -> None:
         f"{judge.max_tokens} tokens. Price per million tokens (prompt / answer): {shown}.",
         markup=False,
     )
+
+
+def _chosen(items: Sequence["Item"], name: str) -> "Item":
+    """Return the item with this id, or the first without one; raises `ConfigError`."""
+    found = next((item for item in items if name in ("", item.id)), None)
+    if found is None:
+        ids = [one.id for one in items]
+        raise ConfigError(
+            f"--item is {name!r}, and no item has this id.",
+            f"{did_you_mean(name, ids)}The first ids are {', '.join(ids[:_MOST_NAMED])}.",
+        )
+    return found
 
 
 def _show_input(judge: "OwnJudge", item: "Item") -> None:

@@ -121,6 +121,15 @@ RecordedColumns = Annotated[
         show_default=False,
     ),
 ]
+RecordedHeader = Annotated[
+    int,
+    typer.Option(
+        "--header",
+        help="The line that has the names of the columns, below a title.",
+        min=0,
+        show_default="the first",
+    ),
+]
 ShowMapping = Annotated[
     bool,
     typer.Option("--show-mapping", help="Print the mapping that the format gives, and stop."),
@@ -167,7 +176,7 @@ def _columns(
     fields: Sequence[str],
 ) -> dict[str, str]:
     """Return field → column; `options` are that of columns and that of their `file`."""
-    from judge_gym.errors import ConfigError
+    from judge_gym.errors import ConfigError, did_you_mean
     from judge_gym.evidence.choosing import KEYS, is_key
 
     option, of_file = options
@@ -184,6 +193,7 @@ def _columns(
         if not equals or not column or not known or field in columns:
             raise ConfigError(
                 f"{option} is {assignment!r}.",
+                f"{did_you_mean(field, (*fields, *KEYS))}"
                 "Use FIELD=COLUMN, each field once, with a field of "
                 f"{', '.join((*fields, *KEYS))}.",
             )

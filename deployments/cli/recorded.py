@@ -61,7 +61,8 @@ def readings(
         return _derived(paths, options, chosen, yes=yes)
     if options != Options():
         raise ConfigError(
-            "--judges, --scorer, --truth, --cut, --rows and --columns come without a mapping file.",
+            "--judges, --scorer, --truth, --cut, --rows, --columns and --header come without a "
+            "mapping file.",
             "Say the same in the mapping file: --show-mapping prints one to begin with.",
         )
     recorded, rubric = load_recorded(mapping)

@@ -29,9 +29,12 @@ ColumnNames = Annotated[
     tuple[str, ...], Legal("a list of different names"), AfterValidator(_check_names)
 ]
 """The names of the columns of a file whose first line has none, in order."""
-KEYS = ("rows", "columns", "only.COLUMN")
-"""What may stand beside the fields of a file: where its rows are, the names of its columns, and a
-value, or several with | between, that a column has in the rows that are read."""
+HeaderLine = Annotated[int, Field(ge=0, le=1_000_000)]
+"""The line or row of a file, from 1, that has the names of the columns; 0 is the first."""
+KEYS = ("rows", "columns", "header", "only.COLUMN")
+"""What may stand beside the fields of a file: where its rows are, the names of its columns or the
+line that has them, and a value, or several with | between, that a column has in the rows that are
+read."""
 _ONLY = "only."
 _MOST_NAMED = 5
 
@@ -109,13 +112,15 @@ class TableKeys(Frozen):
     sheet of a workbook."""
     columns: ColumnNames = ()
     """The names of the columns, in order, of a file whose first line has none."""
+    header: HeaderLine = Field(default=0, exclude_if=lambda line: not line)
+    """The line or row, from 1, that has the names of the columns: titles above it are not read."""
     only: Only = Field(default_factory=dict)
     """Column → its value, or its values, in the rows that are read."""
 
     @property
     def layout(self) -> Layout:
         """What the file does not say of itself."""
-        return Layout(self.rows, self.columns)
+        return Layout(self.rows, self.columns, self.header)
 
     @property
     def chosen(self) -> "Chosen":
@@ -164,10 +169,13 @@ def beside_fields(
                 f"columns is {keys['columns']!r} and {error}.",
                 "Give each column a name of its own.",
             ) from None
-    layout = Layout(keys.get("rows", ""), columns if any(columns) else ())
+    header = keys.get("header", "0")
+    if not header.isdecimal():
+        raise ConfigError(f"header is {header!r}.", "Use the number of a line, from 1.")
+    layout = Layout(keys.get("rows", ""), columns if any(columns) else (), int(header))
     return Chosen(layout, only), {n: value for n, value in fields.items() if n not in keys}
 
 
 def is_key(name: str) -> bool:
     """Whether the name of a field is a key of `KEYS`."""
-    return name in KEYS[:2] or (name.startswith(_ONLY) and name != _ONLY)
+    return name in KEYS[:-1] or (name.startswith(_ONLY) and name != _ONLY)

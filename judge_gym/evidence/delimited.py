@@ -9,26 +9,36 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.headers import LOOKED_AT, are_names, check_names, check_no_data
+from judge_gym.evidence.headers import (
+    LOOKED_AT,
+    are_names,
+    check_names,
+    check_no_data,
+    check_no_title,
+    no_header,
+)
 from judge_gym.evidence.numbers import WITHOUT, Lines, decimal_commas
-from judge_gym.evidence.row import MAX_ROW_CHARACTERS, Row, named_row
+from judge_gym.evidence.row import MAX_ROW_CHARACTERS, Layout, Row, named_row
 
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
 _QUOTED = re.compile(r'"[^"]*"')
 _SPACE = " "
 """Any white space, where no other separator is in the first line."""
+_LOOKED_BELOW = 10
+"""Lines that are looked at for a separator, of each so many characters."""
+_LOOKED_CHARACTERS = 1 << 16
 _ASIDE = ("#", "%")
 """What a remark begins with, in a table that spaces separate."""
 
 
-def delimited_rows(
-    file: Path, content: BinaryIO, columns: Sequence[str], *, spaced: bool
-) -> Iterator[Row]:
+def delimited_rows(file: Path, content: BinaryIO, layout: Layout, *, spaced: bool) -> Iterator[Row]:
     """Yield the rows of a table in text; `spaced` where spaces may separate its values.
 
-    The first line has the names of the columns, unless they are given. Raises `DataFileError` for
-    names that are there twice, and for a first line that is evidently data.
+    The first line has the names of the columns, unless `layout` names them or their line. Raises
+    `DataFileError` for names that are there twice, and for a first line that is evidently data or
+    a title.
     """
+    columns = layout.columns
     # The limit is global to the csv module. Raising it does not affect other readers.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
     with TextIOWrapper(
@@ -37,8 +47,7 @@ def delimited_rows(
         first = handle.readline(MAX_ROW_CHARACTERS)
         # A line in which Excel names the separator.
         given = _SEPARATOR.fullmatch(first)
-        before = 1 if given else 0
-        delimiter = given[1] if given else _delimiter(first, len(columns), spaced=spaced)
+        before = max(layout.header - 1, 1 if given else 0)
 
         def lines() -> Lines:
             handle.seek(0)
@@ -47,23 +56,40 @@ def delimited_rows(
             return _reader(handle, delimiter)
 
         try:
+            below = _beginning(handle, before)
+            if layout.header and not below:
+                raise no_header(file, layout.header)
+            delimiter = given[1] if given else _delimiter(below, len(columns), spaced=spaced)
             numbers = WITHOUT
             if delimiter != ",":
                 numbers = decimal_commas(lines(), columns, before)
             table = _numbered(file, lines(), before)
-            names = list(columns) or next(table, (1, []))[1]
-            check_names(file, names)
+            replaced = layout.header or not columns
+            at, names = next(table, (1, [])) if replaced else (1, [])
+            names = list(columns) or names
+            check_names(file, names, at)
             head = list(islice(table, LOOKED_AT))
-            if columns and head and are_names(head[0][1], columns):
+            if not replaced and head and are_names(head[0][1], columns):
                 del head[0]
             if not columns:
-                check_no_data(file, names, head)
+                if not layout.header:
+                    check_no_title(file, names, head, f"line {at}")
+                check_no_data(file, names, head, f"line {at}")
             for line, cells in chain(head, table):
                 yield named_row(line, names, cells, numbers)
         except csv.Error as error:
             raise DataFileError(
                 f"{file}: not a table in text: {error}.", "Check the quotes."
             ) from error
+
+
+def _beginning(handle: TextIO, before: int) -> list[str]:
+    """Return the first lines of a file below `before` ones; parts of lines that are very long."""
+    handle.seek(0)
+    for _ in range(before):
+        handle.readline(MAX_ROW_CHARACTERS)
+    lines = (handle.readline(_LOOKED_CHARACTERS) for _ in range(_LOOKED_BELOW))
+    return [line for line in lines if line]
 
 
 def _reader(handle: TextIO, delimiter: str) -> Lines:
@@ -113,13 +139,27 @@ def _numbered(file: Path, reader: Lines, before: int) -> Iterator[tuple[int, lis
         ) from error
 
 
-def _delimiter(first: str, columns: int, *, spaced: bool) -> str:
+def _delimiter(lines: Sequence[str], columns: int, *, spaced: bool) -> str:
     """Return the separator: the one that makes as many values as columns are named; else the most
-    frequent of comma, semicolon, tab and bar, or space without one."""
+    frequent in the first line of comma, semicolon, tab and bar, or space without one.
+
+    Below a first line without any, one that stands equally often in all other lines.
+    """
+    first, *below = [line for line in lines if line.strip()] or [""]
     outside = _QUOTED.sub("", first)
     if columns > 1:
         fitting = [one for one in "\t;,|" if outside.count(one) == columns - 1]
         if fitting or len(first.split()) == columns:
             return fitting[0] if fitting else _SPACE
-    found = max(",;\t|" if spaced else ",;\t", key=outside.count)
-    return _SPACE if spaced and not outside.count(found) and len(first.split()) > 1 else found
+    among = ",;\t|" if spaced else ",;\t"
+    found = max(among, key=outside.count)
+    if outside.count(found):
+        return found
+    words = len(first.split()) if spaced else 1
+    if words > 1 and all(len(line.split()) == words for line in below):
+        return _SPACE
+    counts = {one: {_QUOTED.sub("", line).count(one) for line in below} for one in among}
+    equal = [one for one in among if len(counts[one]) == 1 and counts[one] != {0}]
+    if equal and len(below) > 1:
+        return equal[0]
+    return _SPACE if words > 1 else found

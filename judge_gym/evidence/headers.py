@@ -1,6 +1,7 @@
 """Names of columns in the first line of a table, and first lines that are data."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 from judge_gym.alike import folded
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.numbers import plain_number
+from judge_gym.evidence.row import AS_UTF_8, not_utf_8
 
 LOOKED_AT = 500
 """Rows that are compared with the first line."""
@@ -15,23 +17,83 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _DIGITS = re.compile(r"\d+")
 _FEWEST = 2
 _MOST_SHOWN = 8
+_LONGEST_TITLE = 80
 
 
-def check_names(file: Path, names: Sequence[str]) -> None:
-    """Raise `DataFileError` for names of columns that cannot be used."""
+def check_names(file: Path, names: Sequence[str], at: int = 1, where: str = "") -> None:
+    """Raise `DataFileError` for names of columns that cannot be used; they stand in line `at`,
+    which is called `where`."""
+    where = where or f"line {at}"
     if names and names[0].lstrip().startswith("{"):
         raise DataFileError(
-            f"{file} line 1: not CSV but JSON.", "Rename the file to end in .jsonl."
+            f"{file} {where}: not CSV but JSON.", "Rename the file to end in .jsonl."
         )
     repeated = [name for place, name in enumerate(names) if name and name in names[:place]]
     if repeated:
         raise DataFileError(
-            f"{file} line 1: column {repeated[0]!r} is there twice.",
-            "Rename or remove one of them: which holds the values cannot be told. If line 1 is "
-            f"data, {_HOW_TO_NAME}",
+            f"{file} {where}: column {repeated[0]!r} is there twice.",
+            "Rename or remove one of them: which holds the values cannot be told."
+            f"{_anew(names, at)} If line {at} is data, {_HOW_TO_NAME}",
         )
-    if any("\udc80" <= letter <= "\udcff" for name in names for letter in name):
-        raise DataFileError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
+    if (why := not_utf_8("".join(names))) != not_utf_8(""):
+        raise DataFileError(f"{file} {where}: {why}.", AS_UTF_8)
+
+
+def check_no_title(
+    file: Path, names: Sequence[str], table: Sequence[tuple[int, Sequence[str]]], where: str
+) -> None:
+    """Raise `DataFileError` where the first line has one filled cell and what follows has more: it
+    is a title. `table` has the lines below, with their numbers.
+
+    A first cell that is empty is the name of an index, as pandas writes one.
+    """
+    if _filled(names) != 1:
+        return
+    below = next(((line, cells) for line, cells in table if _filled(cells) > 1), None)
+    if below is None or (not names[0].strip() and _filled(below[1]) <= len(names)):
+        return
+    title = next(name for name in names if name.strip())
+    raise DataFileError(
+        f"{file} {where}: one cell is filled, {title[:_LONGEST_TITLE]!r}, and {_filled(below[1])} "
+        f"in line {below[0]}: it may be a title.",
+        f"If line {below[0]} has the names of the columns, say so: {how_to_skip(below[0])} "
+        "Otherwise give each column a name, and quote values with a comma.",
+    )
+
+
+def no_header(file: Path, line: int) -> DataFileError:
+    """Return the error of a file that ends above the line of its names."""
+    return DataFileError(
+        f"{file}: header is {line}, and it has no such line.",
+        "Name the line that has the names of the columns.",
+    )
+
+
+def how_to_skip(line: int) -> str:
+    """Return how to say that a line has the names of the columns."""
+    return (
+        f"`header: {line}` in a mapping, --header {line} of audit, or header={line} among the "
+        "fields of a file of items or labels."
+    )
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
+def _anew(names: Sequence[str], at: int) -> str:
+    """Return how to name columns apart of which some have one name; "" where that is too long."""
+    if len(names) > _MOST_SHOWN or any("," in name for name in names):
+        return ""
+    apart: list[str] = []
+    for name in names:
+        number = 2
+        own = name
+        while own in apart:
+            own, number = f"{name} {number}", number + 1
+        apart.append(own)
+    listed = ",".join(apart)
+    return f" Or name all anew: --columns {shlex.quote(listed)} --header {at} of audit."
 
 
 _HOW_TO_NAME = (
@@ -46,11 +108,14 @@ def are_names(cells: Sequence[str], columns: Sequence[str]) -> bool:
 
 
 def check_no_data(
-    file: Path, names: Sequence[str], table: Sequence[tuple[int, Sequence[str]]]
+    file: Path,
+    names: Sequence[str],
+    table: Sequence[tuple[int, Sequence[str]]],
+    where: str = "line 1",
 ) -> None:
     """Raise `DataFileError` for a first line that is evidently a row of data, or is there again.
 
-    `table` has the lines below it, with their numbers.
+    `table` has the lines below it, with their numbers, and the first line is `where`.
     """
     for line, cells in table:
         if len(names) > 1 and [*cells] == [*names]:
@@ -62,7 +127,7 @@ def check_no_data(
     if why := _data_in(names, [cells for _, cells in table]):
         shown = ", ".join(map(repr, names[:_MOST_SHOWN]))
         raise DataFileError(
-            f"{file} line 1: {shown} is a row of data, and no names of columns: {why}.",
+            f"{file} {where}: {shown} is a row of data, and no names of columns: {why}.",
             f"Write a line of names above it, or {_HOW_TO_NAME}",
         )
 

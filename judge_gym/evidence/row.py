@@ -1,8 +1,8 @@
 """One record of a file of any kind, and what its file does not say of itself."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ MAX_ROW_CHARACTERS = 10_000_000
 MAX_ARRAY_BYTES = 500_000_000
 """Longest JSON array that is read; it is in memory as a whole."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Layout:
     workbook."""
     columns: Sequence[str] = ()
     """The names of the columns, where no first line has them."""
+    header: int = 0
+    """The line or row, from 1, that has the names of the columns, or those that `columns` replaces;
+    what is above it is not read. 0 is the first that is not empty."""
 
     @property
     def keys(self) -> dict[str, Any]:
         """What of it is said, as the keys of a mapping."""
-        given = {"rows": self.rows, "columns": list(self.columns)}
+        given = {"rows": self.rows, "columns": list(self.columns), "header": self.header}
         return {name: value for name, value in given.items() if value}
 
 
@@ -50,6 +54,8 @@ class Row:
     """What the record is, in a file without lines, such as `sample 3, epoch 2`."""
     numbers: DecimalCommas = WITHOUT
     """How the columns of its file write numbers."""
+    remedy: str = ""
+    """How to mend the fault, where whoever read the row can tell."""
 
     @property
     def where(self) -> str:
@@ -58,7 +64,7 @@ class Row:
 
     def error(self, file: Path, what: str, remedy: str = "") -> DataFileError:
         """Return an error that names the file and this line; long values are cut."""
-        return DataFileError(f"{file} {self.where}: {what[:500]}.", remedy[:500])
+        return DataFileError(f"{file} {self.where}: {what[:500]}.", (self.remedy or remedy)[:500])
 
     def value(self, file: Path, column: str) -> Any:
         """Return the value of a column, a path such as `label.value`, or a text with `{...}` around
@@ -91,12 +97,34 @@ def named_row(
     if len(cells) != len(names):
         fault = f"{len(cells)} values under {len(names)} column names"
         return Row(line, values, fault, place)
-    return Row(line, values, encoding_fault(values), place, numbers)
+    return encoded_row(Row(line, values, "", place, numbers))
 
 
-def encoding_fault(values: Mapping[str, Any]) -> str:
-    """Return which of a record's texts is not UTF-8; "" where none."""
-    for name, value in values.items():
+def encoded_row(row: Row) -> Row:
+    """Return a row, with a fault where one of its texts is not UTF-8."""
+    for name, value in row.values.items():
         if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-            return f"field {name!r} is not UTF-8"
-    return ""
+            fault = f"field {name!r} is {not_utf_8(value)}"
+            return replace(row, fault=fault, remedy=AS_UTF_8)
+    return row
+
+
+AS_UTF_8 = (
+    "Save it as UTF-8 (in Excel: CSV UTF-8), or convert it, if that is its encoding: iconv -f "
+    "CP1252 -t UTF-8 FILE > NEW."
+)
+"""The remedy for texts that are not UTF-8; see `not_utf_8`."""
+
+
+def not_utf_8(text: str) -> str:
+    """Return that a text is not UTF-8, and which letter its first such byte is in Western Europe.
+
+    The byte stands in it as Python's `surrogateescape` writes it. Windows-1252 is Latin-1 with
+    letters for 0x80 to 0x9F, which Latin-1 has none for.
+    """
+    found = _ESCAPED.search(text)
+    if found is None:
+        return "not UTF-8"
+    byte = ord(found[0]) - 0xDC00
+    letter = bytes([byte]).decode("cp1252", errors="replace")
+    return f"not UTF-8: the byte 0x{byte:02X}, which is {letter!r} in Windows-1252 (Latin-1)"

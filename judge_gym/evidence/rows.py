@@ -17,16 +17,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from judge_gym.design.config import COMPRESSED, WORKBOOK, corpus_suffix, shown
-from judge_gym.errors import DataFileError, EvidenceError
+from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.delimited import delimited_rows
 from judge_gym.evidence.row import (
+    AS_UTF_8,
     MAX_ARRAY_BYTES,
     MAX_ROW_CHARACTERS,
     PLAIN,
     Layout,
     Row,
-    encoding_fault,
+    encoded_row,
     named_row,
+    not_utf_8,
 )
 
 NOT_JSON = "not JSON"
@@ -64,6 +66,11 @@ def read_rows(file: Path, layout: Layout = PLAIN) -> Iterator[Row]:
 
 def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
     columns = layout.columns
+    if layout.header and suffix in _JSON:
+        raise DataFileError(
+            f"{file}: header is {layout.header}, and no line of a JSON file has names of columns.",
+            "Leave `header` out.",
+        )
     if suffix == WORKBOOK:
         # openpyxl takes a part of a second to import, and few files are of it.
         from judge_gym.evidence.workbooks import workbook_rows
@@ -75,7 +82,7 @@ def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator
                 f"{file}: rows is {layout.rows!r}, and a table in text has no keys or sheets.",
                 "Leave `rows` out: it is of JSON and of workbooks.",
             )
-        return delimited_rows(file, handle, columns, spaced=suffix not in (".csv", ".tsv"))
+        return delimited_rows(file, handle, layout, spaced=suffix not in (".csv", ".tsv"))
     if layout.rows:
         return _rows_under(file, handle, layout)
     if suffix == ".json":
@@ -131,6 +138,7 @@ def _rows_under(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
             there = ", ".join(map(repr, value)) if isinstance(value, dict) else shown(value)
             raise DataFileError(
                 f"{file}: rows is {under!r}, and there is no {name!r}.",
+                f"{did_you_mean(name, value) if isinstance(value, dict) else ''}"
                 f"{'.'.join(walked) or 'The file'} has {there}.",
             )
         walked.append(name)
@@ -205,7 +213,7 @@ def _json_row(number: int, line: bytes, columns: Sequence[str]) -> Row:
     try:
         values = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        return Row(number, {}, "not UTF-8")
+        return _undecoded(number, line)
     except (ValueError, RecursionError) as error:
         is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
         why = "a comment, which JSON does not have: remove it" if is_comment else error
@@ -220,7 +228,13 @@ def _object_row(number: int, values: Any, columns: Sequence[str]) -> Row:
         return Row(number, {}, "a JSON list, and no `columns` name what is in it")
     if not isinstance(values, dict):
         return Row(number, {}, "not a JSON object")
-    return Row(number, values, encoding_fault(values))
+    return encoded_row(Row(number, values))
+
+
+def _undecoded(number: int, content: bytes) -> Row:
+    """Return the row of bytes that are not UTF-8."""
+    fault = not_utf_8(content.decode("utf-8", errors="surrogateescape"))
+    return Row(number, {}, fault, remedy=AS_UTF_8)
 
 
 def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
@@ -233,7 +247,7 @@ def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterato
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        yield Row(1 + content.count(b"\n", 0, error.start), {}, "not UTF-8")
+        yield _undecoded(1 + content.count(b"\n", 0, error.start), content[error.start :][:4])
         return
     if opening := _OPENING.match(text):
         yield from _entries(text, opening.end(), columns)

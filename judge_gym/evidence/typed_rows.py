@@ -92,7 +92,7 @@ class _Reading(Generic[R]):
     def add(self, file: Path, row: Row) -> None:
         """Add a row of the file."""
         if row.fault:
-            remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
+            remedy = _MEND
             if row.fault == CUT:
                 remedy = "Write each object on one line, or an array of them in a .json file."
             if row.fault.startswith(ONE_OBJECT):

@@ -2,21 +2,29 @@
 
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import date, time
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from judge_gym.errors import DataFileError, did_you_mean
-from judge_gym.evidence.headers import LOOKED_AT, are_names, check_names, check_no_data
+from judge_gym.evidence.headers import (
+    LOOKED_AT,
+    are_names,
+    check_names,
+    check_no_data,
+    check_no_title,
+    how_to_skip,
+    no_header,
+)
 from judge_gym.evidence.row import MAX_ARRAY_BYTES, Layout, Row, named_row
 
 MAX_COLUMNS = 16_384
 """Columns of a sheet, by the format."""
 _CHUNK = 1 << 20
 _HEAD = 4096
-_MERGED = re.compile(rb'<mergeCell ref="([A-Z0-9:]{1,40})"')
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z0-9]{1,20}:[A-Z]{1,9}(\d{1,10}))"')
 _FORMULA = re.compile(rb"<f[ />]")
 _AGAIN = "Open it in a spreadsheet and save it again."
 
@@ -37,9 +45,9 @@ def workbook_rows(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]
         raise DataFileError(f"{file}: not an Excel workbook: {error}.", _AGAIN) from error
     try:
         sheet = _sheet(file, book, layout.rows)
-        if _has_formulas(file, handle, sheet):
+        if _has_formulas(file, handle, sheet, layout.header):
             _check_formulas(file, handle, sheet.title)
-        yield from _rows(file, sheet, layout.columns)
+        yield from _rows(file, sheet, layout)
     finally:
         book.close()
 
@@ -111,14 +119,23 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def _rows(file: Path, sheet: Any, columns: Sequence[str]) -> Iterator[Row]:
-    table = _cells(sheet)
-    names = list(columns) or [_text(name) for name in next(table, (1, []))[1]]
-    check_names(file, names)
+def _rows(file: Path, sheet: Any, layout: Layout) -> Iterator[Row]:
+    columns = layout.columns
+    table = dropwhile(lambda row: row[0] < layout.header, _cells(sheet))
+    replaced = layout.header or not columns
+    at, first = next(table, (0, [])) if replaced else (1, [])
+    if layout.header not in (0, at):
+        raise no_header(file, layout.header)
+    names = list(columns) or list(map(_text, first))
+    where = f"sheet {sheet.title!r}, row {at}"
+    check_names(file, names, at, where)
     head = list(islice(table, LOOKED_AT))
     if not columns:
-        check_no_data(file, names, [(line, list(map(_text, cells))) for line, cells in head])
-    elif head and are_names(list(map(_text, head[0][1])), names):
+        texts = [(line, list(map(_text, cells))) for line, cells in head]
+        if not layout.header:
+            check_no_title(file, names, texts, where)
+        check_no_data(file, names, texts, where)
+    elif not replaced and head and are_names(list(map(_text, head[0][1])), names):
         del head[0]
     for line, cells in chain(head, table):
         padded = [*cells, *[None] * (len(names) - len(cells))]
@@ -129,19 +146,22 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _has_formulas(file: Path, handle: BinaryIO, sheet: Any) -> bool:
+def _has_formulas(file: Path, handle: BinaryIO, sheet: Any, header: int) -> bool:
     """Whether a sheet has formulas; raises `DataFileError` for merged cells, which leave cells
-    empty that look filled."""
+    empty that look filled, but not for those above the row of the names."""
     found, kept = False, b""
     with zipfile.ZipFile(handle) as archive, archive.open(sheet._worksheet_path) as stream:
         while chunk := stream.read(_CHUNK):
             text = kept + chunk
-            if merged := _MERGED.search(text):
-                raise DataFileError(
-                    f"{file}, sheet {sheet.title!r}: cells {merged[1].decode()} are merged, so "
-                    "all but one of them are empty.",
-                    "Split them, and fill in the value of each.",
-                )
+            for merged in _MERGED.finditer(text):
+                if (last := int(merged[2])) >= header:
+                    raise DataFileError(
+                        f"{file}, sheet {sheet.title!r}: cells {merged[1].decode()} are merged, so "
+                        "all but one of them are empty.",
+                        "Split them, and fill in the value of each. If they are a title above the "
+                        f"names of the columns, say in which row these are: "
+                        f"{how_to_skip(last + 1)}",
+                    )
             found = found or _FORMULA.search(text) is not None
             kept = text[-100:]
     return found

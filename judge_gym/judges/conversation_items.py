@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.row import Row
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
 from judge_gym.records.spans import SEPARATOR, are_spans, spans_in
 
 Unit = Literal["session", "turn"]
+_MOST_REFUSED = 3
+"""Sessions that an error names."""
 _UNITS: tuple[Unit, ...] = ("session", "turn")
 
 
@@ -30,6 +32,8 @@ class ConversationItems:
     """Session → the trace and the span that it is, of an export of traces."""
     cut: list[str] = field(default_factory=list)
     """The items of which something was left out."""
+    _refused: list[tuple[Path, str, str, str]] = field(default_factory=list)
+    """The sessions that cannot be judged: file, where in it, what is wrong and its remedy."""
     _named: Mapping[str, str] = field(default_factory=dict)
     _count: int = 0
 
@@ -50,7 +54,7 @@ class ConversationItems:
         return cls(given.get(MESSAGES, ""), unit, window, longest, _named=others), others
 
     def rows(self, file: Path, row: Row) -> Iterator[Row]:
-        """Yield the items of a row; raises `DataFileError` for messages that are none.
+        """Yield the items of a row; messages that are none are noted for `check`.
 
         Of an export of traces, each span with messages is a session, named after trace and span.
         """
@@ -76,7 +80,8 @@ class ConversationItems:
             conversation = conversation_of(messages)
         except ValueError as error:
             said = f"{column}{error}" if str(error).startswith("[") else f"{column} {error}"
-            raise row.error(file, said, "See docs/how-to/conversations.md.") from None
+            self._refused.append((file, row.where, said, "See docs/how-to/conversations.md."))
+            return
         self._count += 1
         if self.unit == "session":
             text = conversation.written(self.longest)
@@ -96,10 +101,11 @@ class ConversationItems:
         session = self._session(row)
         turns = conversation.turns
         if not turns:
-            raise row.error(
-                file, f"{column} has no message of the assistant, and unit is turn",
-                "Take this session out, or judge whole sessions: unit=session.",
+            self._refused.append(
+                (file, row.where, f"{column} has no message of the assistant, and unit is turn",
+                 "Take such sessions out, or judge whole sessions: unit=session.")
             )  # fmt: skip
+            return
         own = {**_without(row.values, column)}
         for name in ("id", "text", "context", "truth"):
             own.pop(self._named.get(name, name), None)
@@ -118,6 +124,20 @@ class ConversationItems:
             if "truth" in messages[number - 1]:
                 values["truth"] = messages[number - 1]["truth"]
             yield replace(row, values=values, place=f"{row.where}, message {number}")
+
+    def check(self) -> None:
+        """Raise `DataFileError` that counts the sessions which cannot be judged."""
+        if not self._refused:
+            return
+        shown = [f"{file} {where}: {what[:500]}." for file, where, what, _ in self._refused]
+        more = len(shown) - _MOST_REFUSED
+        count = f"{len(shown):,} sessions cannot be judged:\n" if len(shown) > 1 else ""
+        raise DataFileError(
+            count
+            + "\n".join(shown[:_MOST_REFUSED])
+            + (f"\nand {more:,} more." if more > 0 else ""),
+            [remedy for *_, remedy in self._refused],
+        )
 
     def _messages(self, file: Path, row: Row) -> tuple[str, Any] | None:
         """Return the column of a row's messages and what is in it; None for another row."""

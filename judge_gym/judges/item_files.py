@@ -204,15 +204,18 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         conversations, chosen = ConversationItems.of(known_fields(dict(fields or {})))
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
-    rows = read_typed_rows(
-        path,
-        Item,
-        COLUMNS,
-        chosen,
-        numbers=["truth"],
-        unfold=conversations.rows,
-        corpus=corpus_digest(path),
-    )
+    try:
+        rows = read_typed_rows(
+            path,
+            Item,
+            COLUMNS,
+            chosen,
+            numbers=["truth"],
+            unfold=conversations.rows,
+            corpus=corpus_digest(path),
+        )
+    finally:  # where no session is left, the reason comes first
+        conversations.check()
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
     if not column and misspelt and "truth" not in rows.columns:

@@ -297,6 +297,8 @@ class _Reading:
     def _needed(self, row: Row, name: str) -> str:
         if text := self._text(row, name):
             return text
+        if error := self._missing.get(name):
+            raise error
         raise row.error(self._path, f"{self.used[name]} is empty", "Fill it in or remove the row.")
 
     def _labels(self, row: Row) -> tuple[str, ...] | None:

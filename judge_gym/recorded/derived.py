@@ -44,6 +44,7 @@ def options_of(
     cuts: Sequence[float] | None,
     rows: str = "",
     columns: str = "",
+    header: int = 0,
 ) -> Options:
     """Return options as typed; raises `ConfigError` for a kind of judges that there is not, and for
     names of columns that cannot be used."""
@@ -54,7 +55,7 @@ def options_of(
         raise ConfigError(
             f"--columns is {columns!r}.", "Name each column once, such as item,judge,score."
         )
-    layout = Layout(rows, names)
+    layout = Layout(rows, names, header)
     return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()), layout)
 
 

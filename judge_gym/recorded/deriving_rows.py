@@ -5,6 +5,7 @@ from typing import Any
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.rows import lists_of_objects
 from judge_gym.recorded.derived import (
     Derived,
     NoMappingError,
@@ -46,7 +47,8 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         raise NoMappingError(
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "
             f"The columns are {', '.join(map(repr, there[:12]))}.",
-            f"Name them so ({wanted}), or say what they mean in a mapping file (--mapping). {READ}",
+            f"{_rows_below(rows)}Name them so ({wanted}), or say what they mean in a mapping file "
+            f"(--mapping). {READ}",
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
     for file, content in files.contents.items():
@@ -78,6 +80,12 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
               "text": columns["text"], "system": system if several else ""},
         verdicts=[{"column": verdict}], default_truth=columns["truth"],
     )  # fmt: skip
+
+
+def _rows_below(rows: Rows) -> str:
+    """Return where the rows may stand in a file that is one object; "" of other files."""
+    lists = lists_of_objects(rows[0]) if len(rows) == 1 else []
+    return f"If the rows are at {' or '.join(lists)}: --rows {lists[0]}. " if lists else ""
 
 
 def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> bool:
@@ -168,6 +176,17 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
 
 
 def _column(there: Sequence[str], names: Sequence[str]) -> str:
-    """Return the column of the first of some names that is there, whatever its case; "" without."""
-    named = {column.strip().casefold(): column for column in there}
-    return next((named[name] for name in names if name in named), "")
+    """Return the column of the first of some names that is there, whatever its case; "" without.
+
+    Raises `ConfigError` where two columns have it.
+    """
+    named: dict[str, list[str]] = {}
+    for column in there:
+        named.setdefault(column.strip().casefold(), []).append(column)
+    found = next((named[name] for name in names if name in named), [""])
+    if len(found) > 1:
+        raise ConfigError(
+            f"Columns {' and '.join(map(repr, found))} are both called {found[0].casefold()!r}.",
+            "Say in a mapping file which to read: --mapping.",
+        )
+    return found[0]

@@ -17,7 +17,7 @@ from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.choosing import ColumnNames, Only
+from judge_gym.evidence.choosing import ColumnNames, HeaderLine, Only
 from judge_gym.evidence.columns import names_in
 from judge_gym.evidence.numbers import LONGEST_NUMBER, plain_number
 from judge_gym.evidence.row import Layout
@@ -111,6 +111,8 @@ class Recorded(Columns):
     columns: ColumnNames = added(())
     """The names of the columns, in order, of files whose first line has none: CSV, tables with
     tabs or spaces between values, sheets, and JSON with a list for each row."""
+    header: HeaderLine = added(0)
+    """The line or row, from 1, that has the names of the columns: titles above it are not read."""
     only: Only = added({})
     """Column → its value, or its values, in the rows that are read; others, and rows without the
     column, are counted and left."""
@@ -309,7 +311,7 @@ class Recorded(Columns):
     @property
     def layout(self) -> Layout:
         """What its files do not say of themselves."""
-        return Layout(self.rows, self.columns)
+        return Layout(self.rows, self.columns, self.header)
 
     @cached_property
     def reads_names(self) -> bool:

@@ -728,3 +728,20 @@ def test_a_mapping_of_ones_own_is_not_written_over(command: CommandLine) -> None
     assert refused.code == 2
     assert "is there already" in refused.errors
     assert own.read_text() == "name: own\n"
+
+
+def test_two_columns_whose_names_differ_in_case_are_not_chosen_between(
+    command: CommandLine,
+) -> None:
+    (command.folder / "a.csv").write_text("item,judge,Judge,score\na,x,y,1\nb,x,y,2\n")
+    ended = command("audit", "a.csv")
+    assert ended.code == 2
+    assert "Columns 'judge' and 'Judge' are both called 'judge'" in ended.errors
+
+
+def test_a_proposed_mapping_keeps_the_line_of_the_names(command: CommandLine) -> None:
+    rows = [f"a{number},{'good,bad' if number % 2 else 'bad,bad'}" for number in range(8)]
+    (command.folder / "a.csv").write_text("\n".join(["Grades of March", "id,J1,J2", *rows]))
+    assert "may be a title" in command("audit", "a.csv", "--yes").errors
+    for typed in (("--header", "2", "--yes"), ("--mapping", "a-mapping.yaml")):
+        assert "2 judges, 8 items" in command("audit", "a.csv", *typed).fine().output

@@ -241,3 +241,95 @@ def test_a_field_that_does_not_exist_is_still_refused(tmp_path):
     file = written(tmp_path, "labels.csv", ",", *LABELLED)
     with pytest.raises(ConfigError, match="'col' is not a field of a label"):
         read_labels(file, {"col": "item"})
+
+
+TABLE = [["id", "alpha", "text"], ["t1", "good", "a; b"], ["t2", "bad", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "above", "line"),
+    [
+        ("a.csv", ",", "Results of March\n", 2),
+        ("a.csv", ",", "Results of March,,\n\n", 3),
+        ("a.csv", "\t", '"Results, of March"\n', 2),
+        ("a.tsv", "\t", "Results of March\n", 2),
+        ("a.txt", "|", "Results of March\n", 2),
+    ],
+)
+def test_a_title_is_named_and_left_out_where_the_line_of_names_is_given(
+    tmp_path, name, separator, above, line
+):
+    file = tmp_path / name
+    file.write_text(above + "".join(f"{separator.join(row)}\n" for row in TABLE))
+    with pytest.raises(JudgeGymError, match="may be a title") as raised:
+        list(read_rows(file))
+    assert f"header: {line}" in raised.value.remedy
+    rows = list(read_rows(file, Layout(header=line)))
+    assert [list(row.values.values()) for row in rows] == TABLE[1:]
+    assert rows[0].line == line + 1
+    if name != "a.txt":  # no file of items
+        [first, _] = read_item_file(file, {"header": str(line)}).items
+        assert (first.id, first.text) == ("t1", "a; b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ",score\n0,5\n1,4\n",  # an index of pandas
+        "text\nhello; world\nas; it; is\n",
+        "text\na\nb\n",
+        "x y\n0,5 0,7\n0,2 0,1\n",
+    ],
+)
+def test_one_name_above_values_is_no_title(tmp_path, text):
+    file = tmp_path / ("a.txt" if text.startswith("x y") else "a.csv")
+    file.write_text(text)
+    assert [row.fault for row in read_rows(file)] == ["", ""]
+
+
+def test_names_that_stand_twice_can_be_given_anew(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("id,judge,judge,text\nt1,good,bad,a\n")
+    with pytest.raises(JudgeGymError, match="'judge' is there twice") as raised:
+        list(read_rows(file))
+    assert "--columns 'id,judge,judge 2,text' --header 1" in raised.value.remedy
+    [row] = read_rows(file, Layout(columns=("id", "judge", "judge 2", "text"), header=1))
+    assert row.values == {"id": "t1", "judge": "good", "judge 2": "bad", "text": "a"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "letter"),
+    [
+        ("a.csv", "id,text\n1,café\n", "é"),
+        ("a.csv", "id,naïve\n1,a\n", "ï"),
+        ("a.jsonl", '{"id": 1, "text": "“so”"}\n', "“"),
+        ("a.json", '[{"id": 1, "text": "10 €"}]', "€"),
+    ],
+)
+def test_windows_1252_is_named_with_how_to_convert_it(tmp_path, name, content, letter):
+    file = tmp_path / name
+    file.write_bytes(content.encode("cp1252"))
+    for read in (read_item_file, read_labels):
+        with pytest.raises(JudgeGymError, match=f"not UTF-8: .* {letter!r} in Windows-1252") as one:
+            read(file)
+        assert "iconv -f CP1252 -t UTF-8" in one.value.remedy
+
+
+def test_a_header_that_is_not_there_or_no_number_is_refused(tmp_path):
+    file = written(tmp_path, "a.csv", ",", *TABLE)
+    with pytest.raises(JudgeGymError, match="header is 9, and it has no such line"):
+        list(read_rows(file, Layout(header=9)))
+    with pytest.raises(ConfigError, match="header is 'two'"):
+        read_item_file(file, {"header": "two"})
+
+
+def test_a_misspelt_place_or_label_field_is_answered_with_the_name_that_is_there(tmp_path):
+    nested = tmp_path / "a.json"
+    nested.write_text(json.dumps({"data": {"items": [{"text": "a"}]}}))
+    with pytest.raises(JudgeGymError, match=r"there is no 'itmes'\. Did you mean items"):
+        read_item_file(nested, {"rows": "data.itmes"})
+    labels = written(
+        tmp_path, "labels.csv", ",", ["item", "annotater", "label"], ["t1", "ann", "4"]
+    )
+    with pytest.raises(JudgeGymError, match="Did you mean annotater"):
+        read_labels(labels, {"annotator": "anotater"})

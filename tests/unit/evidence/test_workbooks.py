@@ -116,8 +116,8 @@ def test_a_sheet_without_names_needs_them(tmp_path):
 
 
 def test_a_value_beside_the_named_columns_is_a_fault(tmp_path):
-    rows = list(read_rows(book(tmp_path / "a.xlsx", S=[["Survey 2026"], *LABELS])))
-    assert rows[0].fault == "3 values under 1 column names"
+    rows = list(read_rows(book(tmp_path / "a.xlsx", S=[["Survey", "2026"], *LABELS])))
+    assert rows[0].fault == "3 values under 2 column names"
 
 
 def test_archives_that_are_no_workbook_or_too_large_are_refused(tmp_path, monkeypatch):
@@ -145,3 +145,18 @@ def test_a_sheet_that_claims_a_million_rows_is_read_to_its_last_value(tmp_path):
     file = book(tmp_path / "a.xlsx", S=LABELS)
     changed(file, "xl/worksheets/sheet1.xml", 'ref="A1:C4"', 'ref="A1:XFD1048576"')
     assert len(list(read_rows(file, Layout(rows="S")))) == 3
+
+
+def test_a_title_above_the_names_is_left_out_where_their_row_is_given(tmp_path):
+    file = book(tmp_path / "a.xlsx", A=[["Labels of March"], [], *LABELS])
+    with pytest.raises(JudgeGymError, match=r"row 1: one cell is filled.*header: 3"):
+        read_labels(file)
+    assert len(read_labels(file, {"header": "3"}).rows) == 3
+    with pytest.raises(JudgeGymError, match="header is 2, and it has no such line"):
+        read_labels(file, {"header": "2"})
+    merged = load_workbook(file)
+    merged.active.merge_cells("A1:C1")
+    merged.save(file)
+    with pytest.raises(JudgeGymError, match=r"A1:C1 are merged.*header: 2"):
+        read_labels(file)
+    assert len(read_labels(file, {"header": "3"}).rows) == 3

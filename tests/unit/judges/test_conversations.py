@@ -246,3 +246,18 @@ def test_the_score_of_a_session_is_of_its_turns():
     a, b = session_scores(given, sessions)
     assert (a.session, a.turns, a.scored, a.mean, a.lowest) == ("a", 3, 2, 2.5, 1)
     assert (b.turns, b.scored, b.mean, b.lowest) == (1, 0, None, None)
+
+
+def test_all_sessions_that_cannot_be_judged_are_counted_and_three_named(tmp_path):
+    silent = {"messages": SESSION[:2]}
+    file = chats(tmp_path, {"messages": SESSION}, silent, {"messages": "x"}, *[silent] * 3)
+    with pytest.raises(JudgeGymError) as raised:
+        read_item_file(file, {"unit": "turn"})
+    first, *named, more = raised.value.message.splitlines()
+    assert first == "5 sessions cannot be judged:"
+    assert [f"line {number}" in line for number, line in zip((2, 3, 4), named, strict=True)] == [
+        True
+    ] * 3
+    assert more == "and 2 more."
+    with pytest.raises(JudgeGymError, match="line 3"):
+        read_item_file(file)

@@ -190,7 +190,7 @@ def test_quotes_and_lines_within_a_cell_stay(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_neither_utf8_nor_marked_as_utf16_says_so(tmp_path: Path) -> None:
-    with pytest.raises(JudgeGymError, match=r"not UTF-8.*Save the file as UTF-8"):
+    with pytest.raises(JudgeGymError, match=r"not UTF-8.*Save it as UTF-8"):
         read_item_file(written(tmp_path, "text,truth\ncafé,5\n".encode("cp1252")))
     [item] = read_item_file(written(tmp_path, "text,truth\ncafé,5\n".encode("utf-16"))).items
     assert (item.text, item.truth) == ("café", 5)
