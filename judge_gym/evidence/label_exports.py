@@ -1,4 +1,4 @@
-"""Labels of people in exports of Label Studio, Argilla, Langfuse and Phoenix, as plain rows.
+"""Labels of people in exports of labelling and tracing tools, as plain rows.
 
 A row is a label, with what its tool says of it and the columns `item`, `annotator`, `label`,
 `question`, `time` and `note`. Nothing is guessed: without an item that the user named, a row has
@@ -6,8 +6,9 @@ no `item`, and labels of several questions are refused until one is chosen.
 
 Forms that are told apart: Label Studio's JSON, JSON-MIN and CSV (`completions` in its old files),
 Argilla's records, and data sets with a column for each question, Langfuse's scores (of the API, of
-a table and of blob storage), and Phoenix's annotations (of the API and of data frames). An export
-of another form is read as a plain table, by a mapping.
+a table, of blob storage and of a trace), Phoenix's annotations (of the API and of data frames),
+the assessments of MLflow's traces, and LangSmith's feedback. An export of another form is read as a
+plain table, by a mapping.
 """
 
 import json
@@ -21,7 +22,7 @@ from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import Chosen, OnlyRows
 from judge_gym.evidence.columns import as_text, root_of
 from judge_gym.evidence.row import Row
-from judge_gym.evidence.rows import read_rows
+from judge_gym.evidence.rows import read_rows, whole
 
 Values = Mapping[str, Any]
 QUESTION = "question"
@@ -35,6 +36,8 @@ person did not give this label."""
 _ITEMS = ("item", "item_id", "id")
 """Keys of what a user gave a labelling tool, which may name an item."""
 _MOST_SHOWN = 6
+_OF_TRACE = ":"
+"""Stands between a trace and its span, as items of traces are named."""
 
 
 class LabelRows:
@@ -53,7 +56,10 @@ class LabelRows:
     def rows(self, file: Path) -> Iterator[Row]:
         """Yield the rows; raises as `read_rows` and `OnlyRows` do, and `DataFileError` for labels
         of several questions."""
-        given = read_rows(file, self._chosen.layout)
+        rows = read_rows(file, self._chosen.layout)
+        given = (
+            whole(row, lambda values: any(is_of(values) for is_of, *_ in _TOOLS)) for row in rows
+        )
         first = next(given, None)
         unfold = None if first is None else self._unfolded(first.values)
         count = 0
@@ -224,10 +230,49 @@ def _langfuse(row: Row) -> Iterator[Row]:
         "note": score.get("comment"),
     }
     # A score of a step of a trace is none of the trace.
-    if not score.get("observationId"):
-        shared["item"] = score.get("traceId")
+    places = (score.get("traceId"), score.get("observationId"))
+    shared["item"] = _OF_TRACE.join(str(one) for one in places if one)
     label = score.get("value") if label in (None, "") else label
     yield _row(row, None, "", shared, as_text(score.get("name")), label)
+
+
+def _langfuse_trace(row: Row) -> Iterator[Row]:
+    trace = _object(row.values.get("trace")) or row.values
+    for number, one in enumerate(_objects(trace.get("scores") or row.values.get("scores"))):
+        place = f"{row.where}, score {number + 1}"
+        yield from _langfuse(replace(row, values=one, place=place))
+
+
+def _mlflow(row: Row) -> Iterator[Row]:
+    info = _object(row.values.get("info"))
+    trace = info.get("trace_id") or info.get("request_id")
+    for number, one in enumerate(_objects(info.get("assessments"))):
+        source = _object(one.get("source"))
+        value = _object(one.get("feedback")) or _object(one.get("expectation"))
+        shared = {
+            "item": _OF_TRACE.join(str(part) for part in (trace, one.get("span_id")) if part),
+            "annotator": as_text(source.get("source_id")),
+            "annotator_kind": source.get("source_type"),
+            "was_cancelled": one.get("valid") is False,
+            "time": one.get("last_update_time") or one.get("create_time"),
+            "note": one.get("rationale"),
+        }
+        name = as_text(one.get("assessment_name"))
+        yield _row(row, number, "assessment", shared, name, value.get("value"))
+
+
+def _langsmith(row: Row) -> Iterator[Row]:
+    one = row.values
+    source = _object(one.get("feedback_source"))
+    shared = {
+        "item": _OF_TRACE.join(str(one[key]) for key in ("trace_id", "run_id") if one.get(key)),
+        "annotator": as_text(source.get("user_name") or source.get("user_id")),
+        "annotator_kind": "HUMAN" if source.get("type") == "app" else as_text(source.get("type")),
+        "time": one.get("modified_at") or one.get("created_at"),
+        "note": one.get("comment"),
+    }
+    label = one.get("score") if one.get("value") in (None, "") else one.get("value")
+    yield _row(row, None, "", shared, as_text(one.get("key")), label)
 
 
 def _camel(name: str) -> str:
@@ -277,6 +322,17 @@ _TOOLS: tuple[
         _argilla,
         ("responses",),
     ),
+    (
+        lambda row: isinstance(row.get("info"), dict) and "spans" in _object(row.get("data")),
+        _mlflow,
+        ("info", "data"),
+    ),
+    (
+        lambda row: isinstance(row.get("observations"), list),
+        _langfuse_trace,
+        ("scores", "trace", "observations"),
+    ),
+    (lambda row: {"run_id", "key", "score", "feedback_source"} <= set(row), _langsmith, ()),
     (lambda row: {"annotator_kind"} <= set(row), _phoenix, ()),
     (
         lambda row: (

@@ -10,7 +10,7 @@ import json
 import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_LE
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -252,33 +252,36 @@ def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterato
     if opening := _OPENING.match(text):
         yield from _entries(text, opening.end(), columns)
         return
-    if keys := _keys_of(text):
-        yield Row(1, {}, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(text)}")
+    if (one := _object_over_lines(text)) is not None:
+        keys = ", ".join(map(repr, list(one)[:_MOST_KEYS])) or "none"
+        yield Row(1, one, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(one)}")
         return
     for row in _json_rows(BytesIO(content), columns):
         yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(NOT_JSON) else row
 
 
-def _rows_hint(text: str) -> str:
-    """Return how a mapping names the rows of a text that is one JSON object."""
-    try:
-        lists = lists_of_objects(json.loads(text))
-    except (ValueError, RecursionError):
-        return ""
+def whole(row: Row, is_row: Callable[[Mapping[str, Any]], bool]) -> Row:
+    """Return a row without its fault, where a file that is one JSON object is such a row."""
+    if row.fault.startswith(ONE_OBJECT) and is_row(row.values):
+        return replace(row, fault="")
+    return row
+
+
+def _rows_hint(one: Mapping[str, Any]) -> str:
+    """Return how a mapping names the rows of a JSON object."""
+    lists = lists_of_objects(one)
     return f"; the rows may be at {' or '.join(lists)}: `rows: {lists[0]}`" if lists else ""
 
 
-def _keys_of(text: str) -> str:
-    """Return the keys of a text that is one JSON object over several lines; else nothing."""
+def _object_over_lines(text: str) -> dict[str, Any] | None:
+    """Return the object of a text that is one JSON object over several lines; else None."""
     if "\n" not in text.strip():
-        return ""
+        return None
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return ""
-    if not isinstance(value, dict):
-        return ""
-    return ", ".join(map(repr, list(value)[:_MOST_KEYS])) or "none"
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:

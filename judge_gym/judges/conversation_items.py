@@ -1,5 +1,6 @@
 """Conversations in files of items: a session is an item, or each message of its assistant."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -8,8 +9,10 @@ from typing import Any, Literal
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.row import Row
+from judge_gym.evidence.rows import whole
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
-from judge_gym.records.spans import SEPARATOR, are_spans, spans_in
+from judge_gym.records.spans import SEPARATOR
+from judge_gym.records.traces import are_traces, traced
 
 Unit = Literal["session", "turn"]
 _MOST_REFUSED = 3
@@ -58,9 +61,10 @@ class ConversationItems:
 
         Of an export of traces, each span with messages is a session, named after trace and span.
         """
-        if not row.fault and are_spans(row.values):
+        row = whole(row, are_traces)
+        if not row.fault and are_traces(row.values):
             try:
-                spans = list(spans_in(row.values))
+                spans = list(traced(row.values))
             except ValueError as error:
                 raise row.error(file, f"a span {error}", "Export the traces again.") from None
             for span in spans:
@@ -177,6 +181,13 @@ class ConversationItems:
     def _note_cut(self, conversation: Conversation, item: str) -> None:
         if self.longest is not None and conversation.length > self.longest:
             self.cut.append(item)
+
+    @property
+    def named(self) -> dict[str, str]:
+        """Name of a span, or of a trace with one span → the item that it is."""
+        parts = [(part, item) for item, place in self.spans.items() for part in place]
+        count = Counter(part for part, _ in parts)
+        return {part: item for part, item in parts if count[part] == 1 and not self.sessions}
 
     def place(self, item: str) -> tuple[str, str, str]:
         """Return the trace, the span and the number of the message that an item is; "" for none."""

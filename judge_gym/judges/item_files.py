@@ -131,6 +131,8 @@ class ItemFile:
                 f"with_labels takes a file of labels that was read, and no {labels!r}.",
                 "Read it: read_labels(path).",
             )
+        if named := self.conversations.named:
+            labels = labels.renamed(named)
         judges = [judges] if isinstance(judges, Judge) else judges
         # Figures of agreement need numpy, which reading items does not.
         from judge_gym.judges.people import bind

@@ -76,6 +76,14 @@ class LabelFile:
         """All rows, those that were replaced first."""
         return (*self.earlier, *self.rows)
 
+    def renamed(self, items: Mapping[str, str]) -> "LabelFile":
+        """Return them with other names of items: `items` is name → item."""
+        rows, earlier = (
+            tuple(replace(row, item=items.get(row.item, row.item)) for row in some)
+            for some in (self.rows, self.earlier)
+        )
+        return replace(self, rows=rows, earlier=earlier)
+
     def place(self, row: Annotation) -> str:
         """Return the file and the line of a row, for messages."""
         return f"{self.path} line {row.line}" if row.line else str(self.path)

@@ -46,7 +46,7 @@ def spans_in(values: Mapping[str, Any]) -> Iterator[Span]:
                 attributes = _attributes(span.get("attributes"))
                 for event in span.get("events") or []:
                     attributes |= _attributes(event.get("attributes"))
-                if messages := [*_of_gen_ai(attributes), *_of_open_inference(attributes)]:
+                if messages := [*_of_gen_ai(attributes), *open_inference(attributes)]:
                     trace, own = str(span.get("traceId", "")), str(span.get("spanId", ""))
                     name = str(span.get("name", ""))
                     yield Span(trace, own, name, tuple(messages), attributes)
@@ -82,17 +82,17 @@ def _of_gen_ai(attributes: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if not given:
             continue
         if key == _GEN_AI[0]:
-            yield {"role": "system", "content": _parts(given)}
+            yield {"role": "system", "content": parts_of(given)}
             continue
         for message in given:
             if not isinstance(message, dict):
                 raise ValueError(f"{key} is no list of messages")
             role = message.get("role")
             content = message.get("parts", message.get("content"))
-            yield {"role": role, "content": _parts(content)}
+            yield {"role": role, "content": parts_of(content)}
 
 
-def _parts(given: Any) -> Any:
+def parts_of(given: Any) -> Any:
     """Return the parts of a GenAI message as those of a chat message."""
     if not isinstance(given, list):
         return given
@@ -113,7 +113,8 @@ def _parts(given: Any) -> Any:
     return found
 
 
-def _of_open_inference(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+def open_inference(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the messages in the attributes of OpenInference, flattened to a key for each value."""
     messages: dict[tuple[bool, int], dict[str, Any]] = {}
     for key, value in attributes.items():
         if found := _OPEN_INFERENCE.fullmatch(key):

@@ -196,10 +196,10 @@ def test_scores_of_langfuse_from_blob_storage_have_other_names(tmp_path):
     assert labels(read_labels(file)) == [("tr1", "ann", ("3",))]
 
 
-def test_a_score_of_a_step_is_none_of_its_trace(tmp_path):
-    file = exported(tmp_path, [score(1, "ANNOTATION", 1, observationId="o1")])
-    with pytest.raises(JudgeGymError, match="there is no column 'item'"):
-        read_labels(file)
+def test_a_score_of_a_step_is_of_the_step_and_not_of_its_trace(tmp_path):
+    given = score(1, "ANNOTATION", 1, observationId="o1")
+    file = exported(tmp_path, [given])
+    assert labels(read_labels(file)) == [(f"{given['traceId']}:o1", "ann", ("1",))]
     assert labels(read_labels(file, {"item": "observationId"})) == [("o1", "ann", ("1",))]
 
 
