@@ -12,6 +12,7 @@ from judge_gym.errors import DataFileError
 from judge_gym.evidence.row import Row
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
+from judge_gym.recorded.mapping import as_number
 
 _GRADED = (
     "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval",
@@ -22,6 +23,10 @@ _GRADED = (
 """Assertions of promptfoo that a model grades, also where no grader is named."""
 _NO_GRADE = re.compile(
     r"No output|No embedding|Embedding not found|Error parsing output: .*|Unknown error.*"
+    r"|LLM-proposed evaluation (steps|result) (are|is) not in JSON format.*"
+    r"|(\w+ )?API key is not set.*"
+    r"|Error: (Request timed out|API |fetch failed|connect |Network |Could not parse).*"
+    r"|HTTP call failed with status.*"
     r"|Could not (extract JSON from|perform remote grading).*|Invalid select-best verdict.*"
     r"|Factuality checker output did not match expected format.*"
     r"|[\w-]+( grader)? produced (a )?malformed response.*"
@@ -132,7 +137,7 @@ def _add_assertions(
                 "criterion": criterion or (kind if graded else ""),
                 "judge": judge,
                 "graded": "true" if graded else "false",
-                "pass": "" if no_grade else written(bool(result.get("pass"))) or "",
+                "pass": "" if no_grade else written(result.get("pass")) or "",
                 "score": "" if no_grade else written(result.get("score")) or "",
                 "reason": reason,
             }
@@ -162,12 +167,13 @@ def read_alpaca_eval(file: Path) -> Content:
     content = Content()
     for number, row in enumerate(read_rows(file), start=1):
         values = _values(file, row)
-        given = written(values.get("preference"))
-        value = float(given) if given and given.replace(".", "", 1).isdecimal() else None
-        if given is None or (given and (value is None or not (value == 0 or 1 <= value <= 2))):
+        given = "" if _is_of_no_grader(values) else written(values.get("preference"))
+        value = as_number(given or "")
+        if given is None or (value is not None and not (value == 0 or 1 <= value <= 2)):
             raise row.error(
                 file, f"preference is {values.get('preference')!r}", "It is 1, 2, or between them."
             )
+        given = "" if value is None else given
         switched = values.get("is_switched_outputs")
         generators = [str(values.get(f"generator_{place}") or "") for place in (1, 2)]
         content.add(
@@ -190,6 +196,16 @@ def read_alpaca_eval(file: Path) -> Content:
             },
         )
     return content
+
+
+def _is_of_no_grader(values: Mapping[str, Any]) -> bool:
+    """Whether a row has a preference that no answer gave: -1, or with an empty completion, but for
+    equal outputs, which AlpacaEval makes a tie without asking."""
+    if as_number(str(values.get("preference"))) == -1:
+        return True
+    keys = {"preference_raw_completion", "raw_completion"} & set(values)
+    outputs = [values.get(f"output_{place}") for place in (1, 2)]
+    return bool(keys) and not _raw(values).strip() and outputs[0] != outputs[1]
 
 
 def _choice(preference: float | None) -> str:

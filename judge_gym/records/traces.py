@@ -3,8 +3,9 @@
 Read by their own keys: OTLP JSON (`records.spans`), Phoenix's spans (of `GET
 /v1/projects/{project}/spans`), MLflow's traces (`Trace.to_json`, schema 2 and 3), LangSmith's runs
 (an object a line, as its SDK writes a `Run`), and Langfuse's traces and observations (its downloads
-and API). Inputs and outputs are messages of OpenAI's chat and responses APIs, of LangChain or of the
-GenAI conventions, or texts; anything else is shown as JSON. Spans that call no model, or without such messages, are no conversations.
+and API). Inputs and outputs are messages of OpenAI's chat and responses APIs, of LangChain or of
+the GenAI conventions, or texts; anything else is shown as JSON. Spans that call no model, or
+without inputs and outputs, are no conversations.
 """
 
 import base64
@@ -161,7 +162,7 @@ def _message(given: Values, role: str) -> Iterator[Values]:
         yield {"role": "tool", "tool_call_id": given.get("call_id"), "content": content}
         return
     content = parts_of(given["parts"]) if "parts" in given else given.get("content")
-    own = given.get("role") or _ROLES.get(str(kind), kind)
+    own: Any = given.get("role") or _ROLES.get(str(kind)) or kind
     if own == "tool" and isinstance(content, dict) and not given.get("tool_call_id"):
         return  # a tool that the model may call, which is no message
     if not given.get("role") and not {"content", "tool_calls"} & set(given):

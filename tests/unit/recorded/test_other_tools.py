@@ -665,6 +665,11 @@ def test_promptfoo_of_version_2_has_a_default_grader_and_unreadable_grades() -> 
         ("Model grader produced a malformed response:\nPerhaps", False),
         ("API call error: Error: Request timed out", False),
         ("OpenAI API error: 429 Too Many Requests", False),
+        ("LLM-proposed evaluation result is not in JSON format: Perhaps", False),
+        ("Anthropic API key is not set. Set the ANTHROPIC_API_KEY environment variable.", False),
+        ("Error: fetch failed", False),
+        ("Error: the answer names no time.", True),
+        ("The answer says that the API key is not set.", True),
         ("No output is given for the second part", True),
         ("The answer has a malformed response in it.", True),
     ],
@@ -710,6 +715,34 @@ def preferences(tmp_path: Path, **wins: Sequence[float]) -> Path:
     file = tmp_path / "annotations.json"
     file.write_text(json.dumps(rows))
     return file
+
+
+def test_an_error_of_alpaca_evals_grader_is_no_verdict(tmp_path: Path) -> None:
+    file = preferences(tmp_path, ours=[1, 2, 1.5, -1, 2, 1.5, 1])
+    rows = json.loads(file.read_text())
+    rows[3]["raw_completion"] = "refused"
+    rows[4]["raw_completion"] = rows[6]["preference_raw_completion"] = " "
+    rows[5] |= {"raw_completion": None, "output_2": rows[5]["output_1"]}  # nobody was asked
+    rows.append(rows[0] | {"instruction": "Another?", "preference": "error"})
+    file.write_text(json.dumps(rows))
+    content = load_files([file])[1].contents
+    [chosen] = [[row.values["choice"] for row in one.rows] for one in content.values()]
+    assert chosen == ["first", "second", "tie", "", "", "tie", "", ""]
+    rows[0]["preference"] = 3
+    file.write_text(json.dumps(rows))
+    with pytest.raises(DataFileError, match="preference is 3"):
+        load_files([file])
+
+
+def test_an_assertion_of_promptfoo_without_a_grade_is_no_verdict(tmp_path: Path) -> None:
+    def ungraded(found: dict) -> None:
+        for result in found["results"]["results"]:
+            graded = result["gradingResult"]["componentResults"][0]
+        graded["pass"] = graded["score"] = None
+
+    files, found = derive(altered(tmp_path, ungraded, "promptfoo-old.json"))
+    [recorded] = [one for one in found.readings if one.concept == "It answers the question."]
+    assert choices(read(files, recorded), "openai:chat:lenient")["5"] == [None]
 
 
 def test_a_weighted_win_rate_is_the_mean_preference(tmp_path: Path) -> None:
