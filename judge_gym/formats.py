@@ -16,10 +16,12 @@ _SMALLEST_P = 0.001
 _EXACT_P = 0.1
 
 
-_FORMULA = re.compile(r"'*\s*[=+\-@\t\r]")
+FORMULA = r"'*[ \t\n\v\f\r]*[=+\-@\t\r]"
 """How a cell begins that a spreadsheet computes instead of showing it (OWASP, CSV injection), also
-behind white space, and one that was made safe already."""
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+behind white space, and one that was made safe already; PostgreSQL and Arrow read it alike."""
+NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+"""A number, which is no formula."""
+_FORMULA, _NUMBER = re.compile(FORMULA), re.compile(NUMBER)
 
 
 def cell(value: Any) -> Any:

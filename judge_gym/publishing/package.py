@@ -25,6 +25,7 @@ from judge_gym.analysis.running import run_in_force
 from judge_gym.design.config import corpus_digest
 from judge_gym.design.sweep_files import EVIDENCE, evidence_name
 from judge_gym.errors import ConfigError, StoreError, masked
+from judge_gym.formats import cell
 from judge_gym.publishing.manifest import PackageManifest, files_in, is_package
 from judge_gym.publishing.origins import (
     LOCK,
@@ -275,7 +276,7 @@ def _write_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else ["name"])
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
     written(file.with_suffix(".csv"), text.getvalue())
 
 

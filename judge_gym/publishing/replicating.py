@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import analyse
 from judge_gym.errors import StoreError
+from judge_gym.formats import text_of_cell
 from judge_gym.publishing.manifest import PackageManifest, damages, read_package
 from judge_gym.report.files import plan_kinds
 from judge_gym.seeds import canonical_json
@@ -178,7 +179,12 @@ def _csv_differences(file: Path, rows: Mapping[Key, Mapping[str, Any]]) -> Itera
     """Yield where a CSV file has other texts than these rows of its Parquet file."""
     try:
         with file.open(newline="", encoding="utf-8") as text:
-            published = by_key(list(csv.DictReader(text, restval="")))
+            published = by_key(
+                [
+                    {name: text_of_cell(value) for name, value in row.items() if name}
+                    for row in csv.DictReader(text, restval="")
+                ]
+            )
     except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
         raise StoreError(f"{file} cannot be read: {error}.", "Get the package again.") from None
     for key in dict.fromkeys((*published, *rows)):

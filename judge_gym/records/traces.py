@@ -158,11 +158,11 @@ def _message(given: Values, role: str) -> Iterator[Values]:
         yield {"role": "assistant", "content": None, "tool_calls": [called]}
         return
     if kind == "function_call_output":
-        content = _text(given.get("output"))
-        yield {"role": "tool", "tool_call_id": given.get("call_id"), "content": content}
+        said = _text(given.get("output"))
+        yield {"role": "tool", "tool_call_id": given.get("call_id"), "content": said}
         return
     content = parts_of(given["parts"]) if "parts" in given else given.get("content")
-    own: Any = given.get("role") or _ROLES.get(str(kind)) or kind
+    own = given.get("role") or _ROLES.get(str(kind)) or kind
     if own == "tool" and isinstance(content, dict) and not given.get("tool_call_id"):
         return  # a tool that the model may call, which is no message
     if not given.get("role") and not {"content", "tool_calls"} & set(given):

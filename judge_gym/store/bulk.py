@@ -17,6 +17,8 @@ from psycopg import adapters, sql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute, Session
 
+from judge_gym.formats import FORMULA, NUMBER
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -25,6 +27,8 @@ BLOCK_BYTES = 1 << 26
 """Arrow reads so much at once; no row may be longer (a prompt with 20 long articles is 40 MB)."""
 
 Column = sa.ColumnElement[Any] | InstrumentedAttribute[Any]
+TEXTS = ("text", "varchar", "bpchar")
+"""PostgreSQL's types whose values are any text."""
 Columns = Mapping[str, str]
 """Column → PostgreSQL's name of its type, with [] behind that of an array."""
 
@@ -59,10 +63,51 @@ def copy_out(connection: sa.Connection, query: sql.Composable, file: Path) -> in
     return int(cursor.rowcount)
 
 
+def safe_texts(query: sql.Composable, columns: Columns) -> sql.Composable:
+    """Return a query whose texts are as `formats.cell` writes them."""
+    shown = [
+        sql.SQL(
+            "CASE WHEN {name} ~ {formula} AND {name} !~ {number} THEN '''' || {name} "
+            "ELSE {name} END AS {name}"
+        ).format(
+            name=sql.Identifier(name),
+            formula=sql.Literal(f"^{FORMULA}"),
+            number=sql.Literal(f"^{NUMBER}$"),
+        )
+        if kind in TEXTS
+        else sql.Identifier(name)
+        for name, kind in columns.items()
+    ]
+    return sql.SQL("SELECT {} FROM ({}) AS given").format(sql.SQL(", ").join(shown), query)
+
+
+def text_as_given(column: sql.Composable) -> sql.Composable:
+    """Return the text that a column of `safe_texts` was made of."""
+    return sql.SQL("CASE WHEN {} ~ {} THEN substr({}, 2) ELSE {} END").format(
+        column, sql.Literal(f"^'{FORMULA}"), column, column
+    )
+
+
+def texts_as_given(batch: "pa.RecordBatch", columns: Columns) -> "pa.RecordBatch":
+    """Return a batch of a file of `safe_texts` with its texts as they were."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    given = [
+        compute.replace_substring_regex(
+            values, pattern=f"^'({FORMULA})", replacement=r"\1", max_replacements=1
+        )
+        if columns.get(name) in TEXTS and pa.types.is_string(values.type)
+        else values
+        for name, values in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.record_batch(given, schema=batch.schema)
+
+
 def copy_in(
     connection: sa.Connection, table: sql.Composable, columns: Sequence[str], file: Path
 ) -> None:
-    """Read such a file into a table."""
+    """Read a file of `copy_out` into a table."""
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT csv, HEADER match)").format(
         table, sql.SQL(", ").join(map(sql.Identifier, columns))
     )

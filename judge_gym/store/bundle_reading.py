@@ -15,7 +15,7 @@ from psycopg import sql
 
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
-from judge_gym.store.bulk import begin_copying, copy_in
+from judge_gym.store.bulk import TEXTS, begin_copying, copy_in, text_as_given
 from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
 
 _NATURAL: Mapping[str, tuple[str, ...]] = {
@@ -91,7 +91,9 @@ def import_bundle(engine: sa.Engine, folder: Path) -> tuple[Manifest, dict[str, 
             begin_copying(connection)
             cursor = connection.connection.cursor()
             for name in (table_name for table_name in TABLES if table_name in manifest.tables):
-                table = _Table(cursor, TABLES[name], tuple(manifest.tables[name].columns))
+                columns = manifest.tables[name].columns
+                safe = [one for one in columns if manifest.safe and columns[one] in TEXTS]
+                table = _Table(cursor, TABLES[name], tuple(columns), frozenset(safe))
                 copy_in(connection, table.stage(), table.columns, csv_file(folder, name))
                 new[name] = table.take_over()
             if "llm_calls" in new:
@@ -124,6 +126,8 @@ class _Table:
     cursor: Any
     table: sa.Table
     columns: tuple[str, ...]
+    safe: frozenset[str]
+    """The columns whose texts may stand after an apostrophe."""
 
     def stage(self) -> sql.Identifier:
         """Make the temporary table that takes the file: the same columns, no constraints."""
@@ -184,6 +188,9 @@ class _Table:
                 )
             elif name == "held_out_items":
                 values.append(sql.SQL(_HELD_OUT))
+            elif name in self.safe:
+                given = text_as_given(sql.SQL("bundle.{}").format(column))
+                values.append(sql.SQL("{} AS {}").format(given, column))
             else:
                 values.append(sql.SQL("bundle.{}").format(column))
         self._run(

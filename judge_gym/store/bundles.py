@@ -2,9 +2,9 @@
 
 A codebook (`store.codebook`) says what each column means.
 
-The CSV files are what PostgreSQL writes and reads, cell by cell: they are what an import reads,
-so nothing in them is changed for the sake of a spreadsheet, which would take a text that begins
-with = + - or @ for a formula. The Parquet files hold the same rows with types and no such danger.
+The CSV files are what PostgreSQL writes and an import reads, with an apostrophe before texts that a
+spreadsheet would compute (`formats.cell`). The Parquet files hold the same rows, with types and
+texts as they are.
 """
 
 import hashlib
@@ -21,7 +21,15 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import Columns, begin_copying, columns_of, copy_out, open_csv
+from judge_gym.store.bulk import (
+    Columns,
+    begin_copying,
+    columns_of,
+    copy_out,
+    open_csv,
+    safe_texts,
+    texts_as_given,
+)
 from judge_gym.store.codebook import CODEBOOK, codebook, write_codebook
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.redaction import public_columns
@@ -86,9 +94,11 @@ class Manifest(BaseModel):
     experiments: tuple[str, ...]
     simulated: bool
     csv: str = (
-        "As PostgreSQL writes it, for imports: a spreadsheet takes texts that begin with = + - @ "
-        "for formulas, so open the Parquet files instead."
+        "As PostgreSQL writes it, for imports. Texts that a spreadsheet would compute stand after "
+        "an apostrophe; the Parquet files have them as they are."
     )
+    safe: bool = False
+    """Whether such texts stand after an apostrophe; they do not in older bundles."""
     tables: dict[str, BundledTable]
 
 
@@ -238,6 +248,7 @@ def export(
         sweep=sweep,
         experiments=tuple(sorted(chosen)),
         simulated=any(simulated for _, simulated in written.values()),
+        safe=True,
         tables={name: table for name, (table, _) in written.items()},
     )
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n")
@@ -261,7 +272,7 @@ def _write(
 ) -> tuple[BundledTable, bool]:
     """Write a table's files; returns them, and whether a row is marked simulated."""
     rows_file, typed_file = csv_file(folder, table), parquet_file(folder, table)
-    rows = copy_out(connection, query, rows_file)
+    rows = copy_out(connection, safe_texts(query, columns), rows_file)
     simulated = _convert(rows_file, columns, typed_file)
     written = BundledTable(
         rows=rows, columns=dict(columns), csv=measured(rows_file), parquet=measured(typed_file)
@@ -279,7 +290,7 @@ def _convert(rows: Path, columns: Columns, typed: Path) -> bool:
         schema = _schema(reader.schema, columns)
         with parquet.ParquetWriter(typed, schema) as writer:
             for batch in reader:
-                writer.write_batch(_with_arrays(batch, schema))
+                writer.write_batch(_with_arrays(texts_as_given(batch, columns), schema))
                 if "simulated" in columns:
                     simulated |= bool(compute.any(batch["simulated"]).as_py())
     return simulated

@@ -16,6 +16,7 @@ from types import ModuleType
 
 import sqlalchemy as sa
 
+from judge_gym.formats import cell
 from judge_gym.store import tables as t
 
 CODEBOOK = "codebook.csv"
@@ -84,7 +85,9 @@ def write_codebook(file: Path, entries: Iterable[Entry]) -> None:
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, [field.name for field in fields(Entry)])
         writer.writeheader()
-        writer.writerows(asdict(entry) for entry in entries)
+        writer.writerows(
+            {name: cell(value) for name, value in asdict(entry).items()} for entry in entries
+        )
 
 
 def _shown_as(table: str, column: str) -> str:

@@ -1,5 +1,6 @@
 """Export and import: the same experiments in another database, by their natural keys."""
 
+import csv
 import json
 import shutil
 from collections.abc import Iterator
@@ -10,12 +11,23 @@ import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
 import sqlalchemy as sa
+from psycopg import sql
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import running as analysis
 from judge_gym.design.plans import AnalysisPlan
 from judge_gym.errors import StoreError
+from judge_gym.formats import cell
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import (
+    begin_copying,
+    copy_in,
+    copy_out,
+    open_csv,
+    safe_texts,
+    text_as_given,
+    texts_as_given,
+)
 from judge_gym.store.bundle_reading import import_bundle
 from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export
 from judge_gym.store.calls import answer_columns
@@ -241,6 +253,52 @@ def test_equal_rows_make_equal_bundles_and_parquet_holds_them_typed(
     assert {row["failure"] for row in samples} == {None, "as the test says"}
     arms = parquet.read_table(tmp_path / "one" / "arms.parquet").to_pylist()
     assert sorted(len(row["held_out_items"]) for row in arms) == [0, 0, 0, 1]
+
+
+CELLS = [
+    "=1+1",
+    "+a",
+    "-b",
+    "@c",
+    "\t=x",
+    " =y",
+    "'=z",
+    "''-5",
+    "-5",
+    "+1.5e3",
+    "plain",
+    "",
+    "'a",
+    None,
+]
+
+
+def test_texts_that_a_spreadsheet_would_compute_stand_after_an_apostrophe(
+    elsewhere: sa.Engine, tmp_path: Path
+) -> None:
+    file, columns = tmp_path / "texts.csv", {"place": "int8", "said": "text"}
+    with elsewhere.connect() as connection:
+        begin_copying(connection)
+        given = sql.SQL("SELECT place, said FROM unnest({}::text[]) WITH ORDINALITY").format(
+            sql.Literal(CELLS)
+        ) + sql.SQL(" AS given(said, place) ORDER BY place")
+        copy_out(connection, safe_texts(given, columns), file)
+        with file.open(newline="") as rows:
+            written = [row["said"] for row in csv.DictReader(rows)]
+        assert written == ["" if text is None else cell(text) for text in CELLS]
+        with open_csv(file, columns) as reader:
+            typed = [
+                text for batch in reader
+                for text in texts_as_given(batch, columns)["said"].to_pylist()
+            ]  # fmt: skip
+        assert typed == CELLS
+        connection.exec_driver_sql("CREATE TEMPORARY TABLE texts (place bigint, said text)")
+        copy_in(connection, sql.Identifier("texts"), list(columns), file)
+        query = sql.SQL("SELECT {} FROM texts ORDER BY place").format(
+            text_as_given(sql.Identifier("said"))
+        )
+        cursor = connection.connection.cursor()
+        assert [said for (said,) in cursor.execute(query).fetchall()] == CELLS
 
 
 def test_a_codebook_says_what_every_column_means(lab: Lab, tmp_path: Path) -> None:
