@@ -252,9 +252,11 @@ def shared_correction(judged: SystemScores) -> FloatArray:
     """Return each system's figure corrected by the errors on all systems together, in [0, 1].
 
     Binary: (pass rate + Sp - 1) / (Se + Sp - 1), cut to [0, 1] (Rogan and Gladen 1978); graded:
-    the judge's mean less its bias. NaN where Se + Sp - 1 is not above 0. Right only where
-    `one_correction` serves.
+    the judge's mean less its bias. NaN without a label, and where Se + Sp - 1 is not above 0. Right
+    only where `one_correction` serves.
     """
+    if not judged.both.any():
+        return np.full(judged.n_systems, np.nan)
     raw = judged.means(judged.judge, judged.readable)
     if not judged.binary:
         return np.asarray(raw - (judged.judge - judged.people)[judged.both].mean())

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     JACKKNIFE_BLOCKS,
@@ -132,13 +133,16 @@ def _lead(tables: FloatArray, by: str) -> FloatArray:
 
 
 def _score(tables: FloatArray, by: str) -> FloatArray:
-    """Return the share right or κ of tables of counts (..., true stages, stages given)."""
+    """Return the share right or κ of tables of counts (..., true stages, stages given).
+
+    NaN without an item.
+    """
     n = tables.sum(axis=(-2, -1))
-    right = np.trace(tables, axis1=-2, axis2=-1) / n
+    right = ratio_or_nan(np.trace(tables, axis1=-2, axis2=-1), n)
     if by == SHARE:
-        return np.asarray(right)
-    chance = (tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1) / n**2
-    return np.asarray(np.where(chance < 1, (right - chance) / np.maximum(1 - chance, 1e-12), 0.0))
+        return right
+    chance = ratio_or_nan((tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1), n**2)
+    return np.asarray(np.where(chance >= 1, 0.0, (right - chance) / np.maximum(1 - chance, 1e-12)))
 
 
 def names_of(columns: Sequence[int], names: Sequence[str]) -> str:

@@ -33,6 +33,23 @@ def test_without_a_label_there_is_no_error() -> None:
     assert list(system_errors(scores([[1, 0]], [[np.nan, np.nan]], 1))) == []
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("labelled", [[0.5, np.nan, np.nan], [0.5, 0.5, 0.5]])
+def test_labels_of_one_question_give_an_error_without_an_interval(labelled: list[float]) -> None:
+    # Two systems of one question, on a scale: the judge is 0.5 above people on the first answer.
+    judge = np.array([[1.0, 0.5, 0.5], [0.5, 0.5, 0.5]])
+    people = np.array([labelled, [0.5, np.nan, np.nan]])
+    system, question = np.indices(judge.shape)
+    given = SystemScores(
+        *(system.ravel(), np.where(np.isfinite(people), 0, question).ravel()),
+        *(judge.ravel(), people.ravel(), 2),
+        binary=False,
+    )
+    for estimate in system_errors(given):
+        assert estimate.estimate is not None
+        assert estimate.lower is None
+
+
 def test_intervals_hold_the_true_error_where_the_judge_errs() -> None:
     rng = np.random.default_rng(2)
     held = 0

@@ -106,6 +106,16 @@ def test_the_mean_of_the_parts_varies_as_each_question_is_left_out(
     assert (whole.estimate.lower, whole.estimate.upper) == pytest.approx(ends)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("by", [SHARE, KAPPA])
+def test_items_of_one_question_alone_give_no_interval(by: str) -> None:
+    truth = 1 + np.arange(20) % 2
+    stages = judges(np.random.default_rng(4), truth, [0.9, 0.7, 0.7, 0.6])
+    parts, whole = leads(stages, truth, by, cluster=np.zeros(20, dtype=int))
+    assert all(one.estimate.estimate is not None for one in (*parts, whole))
+    assert all(one.estimate.lower is None for one in (*parts, whole))
+
+
 @pytest.mark.parametrize(("shape", "stage"), [((50, 3), 1), ((9, 5), 1), ((50, 5), 0)])
 def test_what_is_missing_is_named(shape: tuple[int, int], stage: int) -> None:
     truth = 1 + np.arange(shape[0]) % 2 * stage
