@@ -187,6 +187,17 @@ def prefect_api(
                     yield
             return
         home = configured.home
+    with _temporary_api(home, modules, beside):
+        yield
+
+
+@contextmanager
+def _temporary_api(
+    home: Path, modules: Iterable[str], beside: Iterable[AbstractContextManager[object]]
+) -> Iterator[None]:
+    """Start a server of Prefect with this home for the block, as `prefect_api` says."""
+    from judge_gym.settings import settings
+
     port = free_port()
     url, password = api_url(port), new_password()
     # Not the terminal: when stopped while it writes, the server prints a long message.

@@ -175,8 +175,6 @@ def plan_sweep(
     examples = Examples(session, texts)
     each = _each_call(providers, amounts, examples, past)
     lines = list(_lines(configured, providers, amounts, each))
-    models = models_used(configured, sweep, experiments)
-    windows = [one.window for one in experiments]
     return Plan(
         lines=lines,
         is_bound=bounds.known,
@@ -187,10 +185,9 @@ def plan_sweep(
         changed=change_notes(known.values()),
         warnings=[
             *dropped,
-            *evidence_notes(session, windows, configured, previews),
+            *evidence_notes(session, [one.window for one in experiments], configured, previews),
             *replicate_warnings(sweep),
-            *model_warnings(providers, models),
-            *_missing_keys(providers, models),
+            *_warnings_of_models(providers, models_used(configured, sweep, experiments)),
             *unwritten_rivals(sweep),
             *renamed_windows(session, sweep),
             *_hourly_warnings(session, providers, lines),
@@ -251,6 +248,11 @@ def _hourly_warnings(
     real = [line for line in lines if not is_simulated_provider(line.provider)]
     calls = sum(line.to_do for line in real)
     return bound_warnings(session, providers, calls, sum(line.left.cost_usd or 0 for line in real))
+
+
+def _warnings_of_models(providers: Providers, models: Sequence[str]) -> Iterator[str]:
+    yield from model_warnings(providers, models)
+    yield from _missing_keys(providers, models)
 
 
 def _missing_keys(providers: Providers, models: Collection[str]) -> Iterator[str]:

@@ -158,41 +158,20 @@ def _notes(
     yield from sentences(data, rows, shared)
 
 
+Published = dict[str, dict[str, dict[str, tuple[float, float]]]]
+"""Judge → wording → category → the accuracy in percent as published, and as computed here."""
+
+
 def _published_table(rows: Sequence[ResultRow]) -> Table | None:
     """Return each judge's best and worst wording beside what was published; None without any.
 
     Best and worst by the mean over categories, of the wordings with a figure for every category.
     """
-    apart = [
-        100 * abs(row.estimate - row.floor)
-        for row in rows
-        if row.metric.endswith(_PUBLISHED) and row.estimate is not None and row.floor is not None
-    ]
-    lines: dict[str, dict[str, dict[str, tuple[float, float]]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for row in rows:
-        if row.metric == RIGHT + _PUBLISHED and None not in (row.estimate, row.floor):
-            of_judge = lines[judge_of(row)][str(row.scope.get("wording", ONE_WORDING))]
-            pair = (100 * (row.floor or 0.0), 100 * (row.estimate or 0.0))
-            of_judge[str(row.scope.get("category", "all"))] = pair
+    lines = _published_lines(rows)
     categories = sorted({name for of in lines.values() for one in of.values() for name in one})
-    found = []
-    for judge, of in lines.items():
-        means = {
-            wording: fmean(own for _, own in values.values())
-            for wording, values in of.items()
-            if len(values) == len(categories)
-        }
-        ordered = sorted(means, key=lambda wording: -means[wording])
-        found += [
-            (means[wording], judge, wording)
-            for wording in dict.fromkeys(ordered[:1] + ordered[-1:])
-        ]
+    found = _best_and_worst(lines, len(categories))
     if not found:
         return None
-    best = {judge: max(mean for mean, other, _ in found if other == judge) for _, judge, _ in found}
-    found.sort(key=lambda line: (-best[line[1]], line[1], -line[0]))
     shown = categories if 1 < len(categories) <= _MOST_CATEGORIES else []
     cells = [
         (
@@ -200,7 +179,7 @@ def _published_table(rows: Sequence[ResultRow]) -> Table | None:
             *(_beside(lines[judge][wording][name]) for name in shown),
             _beside([fmean(of) for of in zip(*lines[judge][wording].values(), strict=True)]),
         )
-        for _, judge, wording in found
+        for judge, wording in found
     ]
     short = [name.rsplit("/", 1)[-1] for name in shown]
     headings = short if len(set(short)) == len(short) else shown
@@ -212,6 +191,11 @@ def _published_table(rows: Sequence[ResultRow]) -> Table | None:
         words=2,
     )
     count = sum(len(values) for of in lines.values() for values in of.values())
+    apart = [
+        100 * abs(row.estimate - row.floor)
+        for row in rows
+        if row.metric.endswith(_PUBLISHED) and row.estimate is not None and row.floor is not None
+    ]
     return replace(
         table,
         explanation="Accuracy in percent: as published / computed here from the recorded answers.",
@@ -221,6 +205,33 @@ def _published_table(rows: Sequence[ResultRow]) -> Table | None:
         ),
         imported=True,
     )
+
+
+def _published_lines(rows: Sequence[ResultRow]) -> Published:
+    lines: Published = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        if row.metric == RIGHT + _PUBLISHED and None not in (row.estimate, row.floor):
+            of_judge = lines[judge_of(row)][str(row.scope.get("wording", ONE_WORDING))]
+            pair = (100 * (row.floor or 0.0), 100 * (row.estimate or 0.0))
+            of_judge[str(row.scope.get("category", "all"))] = pair
+    return lines
+
+
+def _best_and_worst(lines: Published, categories: int) -> list[tuple[str, str]]:
+    """Return each judge with its best and its worst wording, the best judge first."""
+    found = []
+    for judge, of in lines.items():
+        means = {
+            wording: fmean(own for _, own in values.values())
+            for wording, values in of.items()
+            if len(values) == categories
+        }
+        ordered = sorted(means, key=lambda wording: -means[wording])
+        found += [
+            (-means[ordered[0]], judge, -means[wording], wording)
+            for wording in dict.fromkeys(ordered[:1] + ordered[-1:])
+        ]
+    return [(judge, wording) for _, judge, _, wording in sorted(found, key=lambda one: one[:3])]
 
 
 def _beside(pair: Sequence[float]) -> str:

@@ -508,6 +508,15 @@ def _cautions(
         )
     yield from facts.warnings
     yield from facts.calls.notes
+    yield from _beside_the_headlines(rows, findings)
+    if planted.compared:
+        yield _recovery(planted)
+
+
+def _beside_the_headlines(
+    rows: Sequence[Headline], findings: Sequence[FindingRow]
+) -> Iterator[str]:
+    """Yield what the plan does not confirm, and what could not be tested."""
     explored = dict.fromkeys(
         f"{_QUESTIONS[row.claim_key][2]} ({row.explored})" for row in rows if row.explored
     )
@@ -533,12 +542,13 @@ def _cautions(
     }
     if untested_topics := [f"{topic} ({why})" for topic, why in (lost | absent).items()]:
         yield f"Not tested: {', '.join(untested_topics)}."
-    if planted.compared:
-        counts = f"{planted.held} of {planted.compared} intervals"
-        if wilson(planted.held, planted.compared)[1] < LEVEL:
-            yield (
-                f"Recovery of planted values fails: only {counts} hold them, and 95% should. Some "
-                "figures of this sweep are wrong; see Recovery in short in the report."
-            )
-        else:
-            yield f"Recovery of planted values: {counts} hold them (95% expected)."
+
+
+def _recovery(planted: Planted) -> str:
+    counts = f"{planted.held} of {planted.compared} intervals"
+    if wilson(planted.held, planted.compared)[1] < LEVEL:
+        return (
+            f"Recovery of planted values fails: only {counts} hold them, and 95% should. Some "
+            "figures of this sweep are wrong; see Recovery in short in the report."
+        )
+    return f"Recovery of planted values: {counts} hold them (95% expected)."
