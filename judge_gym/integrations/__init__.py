@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.base import run_now
 from judge_gym.judges.certifying.certificate import Use
@@ -34,6 +34,7 @@ class Certified:
     certificate: Path | None
     slice: str | None
     use: Use
+    signed_by: Path | None = None
 
     async def ascore(self, item: Item) -> JudgeResult:
         """Judge an item; raises `CertificateError` where another served model answered."""
@@ -54,7 +55,13 @@ class Certified:
     def check(self) -> ValidCertificate:
         """Return the certificate; raises `CertificateError` where it does not hold today."""
         assert self.certificate is not None
-        return valid_certificate(self.certificate, self.judge, in_slice(self.slice), use=self.use)
+        return valid_certificate(
+            self.certificate,
+            self.judge,
+            in_slice(self.slice),
+            use=self.use,
+            key=self.signed_by,
+        )
 
 
 def certified(
@@ -62,14 +69,18 @@ def certified(
     certificate: str | Path | None = None,
     slice: str | None = None,
     use: Use = "gate",
+    signed_by: str | Path | None = None,
 ) -> Certified:
     """Return a judge with the certificate that it has to have for a use, in a slice.
 
     Raises `CertificateError` where a certificate is asked for and does not hold: missing, ended, of
-    another judge, or not for this use and slice.
+    another judge, not signed with the public key (PEM) `signed_by`, or not for this use and slice;
+    `ConfigError` for a key without a certificate.
     """
-    path = None if certificate is None else Path(certificate)
-    found = Certified(judge_of(judge), path, slice, use)
+    path, key = (None if one is None else Path(one) for one in (certificate, signed_by))
+    if path is None and key is not None:
+        raise ConfigError("There is signed_by and no certificate.", "Name the certificate, too.")
+    found = Certified(judge_of(judge), path, slice, use, key)
     if path is not None:
         found.check()
     return found
@@ -104,7 +115,7 @@ def scoring_function(judge: Judge | str | Path, **asked: Any) -> Callable[..., f
     """Return a function `score(text, context="")` of a judge, on the judge's scale.
 
     It raises `NotScoredError` where the judge gives no score, and for an empty text. `asked` are
-    the certificate, slice and use of `certified`.
+    the certificate, slice, use and key of `certified`.
     """
     chosen = certified(judge, **asked)
 

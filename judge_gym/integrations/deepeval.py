@@ -21,8 +21,8 @@ class JudgeMetric(BaseMetric):  # type: ignore[misc, unused-ignore]
     """The score of a judge of a test case's actual output, with its input as context.
 
     The score is from 0 to 1: the share of the judge's scale. `threshold` is on it, too. Where the
-    judge gives no score, `measure` raises `NotScoredError`. `asked` are the certificate, slice and
-    use of `certified`, which raises `CertificateError`.
+    judge gives no score, `measure` raises `NotScoredError`. `asked` are the certificate,
+    slice, use and key of `certified`, which raises `CertificateError`.
     """
 
     def __init__(self, judge: Judge | str | Path, threshold: float = 0.5, **asked: Any) -> None:

@@ -22,8 +22,8 @@ def judge_scorer(judge: Judge | str | Path, **asked: Any) -> Any:
     """Return a scorer whose judge reads a sample's output, with its input as context.
 
     The value is on the judge's scale. Without a score, as of an empty output, it is NaN, a missing
-    score to Inspect, and the explanation says why. `asked` are the certificate, slice and use of
-    `certified`; without a certificate that holds, `CertificateError` ends the eval.
+    score to Inspect, and the explanation says why. `asked` are the certificate, slice, use and
+    key of `certified`; without a certificate that holds, `CertificateError` ends the eval.
     """
     chosen = certified(judge, **asked)
 

@@ -25,8 +25,9 @@ def assertion(
     """Return the assertion that a judge's score of an output reaches `threshold`.
 
     Scores are shares of the judge's scale. The judge reads the prompt as context. Without a score
-    the assertion fails, and the reason says why. `asked` are the certificate, slice and use of
-    `certified`: where the certificate does not hold, every assertion fails with that reason.
+    the assertion fails, and the reason says why. `asked` are the certificate, slice, use and
+    key of `certified`: where the certificate does not hold, every assertion fails with that
+    reason.
     """
 
     def get_assert(output: str, context: Mapping[str, Any]) -> Graded:

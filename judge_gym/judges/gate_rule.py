@@ -43,6 +43,9 @@ class GateRule(Frozen):
     certificate: Path | None = None
     """The judge's certificate (`judge certify`), relative to this file: without one that holds, for
     this judge, its served model and the slices of these texts, the gate refuses the judge."""
+    signed_by: Path | None = None
+    """The public Ed25519 key (PEM), relative to this file, that the certificate has to be signed
+    with: anyone can write one and its digest, but not its signature."""
     sentinel: int | None = Field(default=None, ge=6, le=500)
     """How many of the texts are judged again when another served model or configuration answers,
     and by `--recheck`. All figures are then of these. Left out: every text with a label where the

@@ -49,11 +49,19 @@ class LoadedGate:
     def certified(self) -> ValidCertificate | None:
         """Return the certificate that the rule asks for; None where it asks for none.
 
-        Raises `CertificateError` where it does not hold for the judge and the texts' slices.
+        Raises `CertificateError` where it does not hold for the judge and the texts' slices, and
+        `ConfigError` for a key without a certificate.
         """
         if self.rule.certificate is None:
+            if self.rule.signed_by is not None:
+                raise ConfigError(
+                    f"{self.judge.called}: gate has signed_by and no certificate.",
+                    "Add `certificate: FILE` to gate in its file, or --certificate FILE.",
+                )
             return None
-        return valid_certificate(self.rule.certificate, self.judge, self._slices)
+        return valid_certificate(
+            self.rule.certificate, self.judge, self._slices, key=self.rule.signed_by
+        )
 
     def _slices(self, column: str) -> set[str] | None:
         """Return the slices of the texts that count; None without such a column."""

@@ -57,13 +57,20 @@ def in_slice(name: str | None) -> Slices:
 
 
 def valid_certificate(
-    path: Path, judge: Judge, slices: Slices, *, use: Use = "gate", today: date | None = None
+    path: Path,
+    judge: Judge,
+    slices: Slices,
+    *,
+    use: Use = "gate",
+    key: Path | None = None,
+    today: date | None = None,
 ) -> ValidCertificate:
     """Read the certificate that a judge is to have for a use and slices.
 
     Where the certificate is of all texts together, slices do not matter. Raises
-    `CertificateError`, one line, for one that is missing or no certificate, was changed, is of
-    another judge, has ended, or does not show the use there.
+    `CertificateError`, one line, for one that is missing or no certificate, was changed, is not
+    signed with the public `key` where one is given, is of another judge, has ended, or does not
+    show the use there; `ConfigError` for a file that is no key.
     """
     if not path.is_file():
         raise CertificateError(f"{judge.called} is refused: there is no certificate {path}.")
@@ -71,7 +78,7 @@ def valid_certificate(
         certificate = read_certificate(path)
     except ConfigError as error:
         raise CertificateError(f"{judge.called} is refused: {error.message}") from None
-    if fault := was_changed(certificate) or signature_fault(certificate, None):
+    if fault := was_changed(certificate) or signature_fault(certificate, key):
         raise _refused(judge, path, f"does not count: {fault}")
     if other := other_judge(certificate.judge, judge):
         raise _refused(judge, path, other)

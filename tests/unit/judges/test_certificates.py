@@ -37,6 +37,7 @@ from judge_gym.judges.certifying.loading import load_certification
 from judge_gym.judges.certifying.making import certificate_of, evidence_of
 from judge_gym.judges.certifying.signing import private_key, signature_fault, signed
 from judge_gym.judges.certifying.verifying import verified
+from judge_gym.judges.gate_texts import load_gate
 from judge_gym.metrics.class_rates import class_rates, exact_bounds
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
@@ -468,6 +469,47 @@ def test_a_certificate_is_refused_where_it_does_not_hold(folder):
     path.write_text(json.dumps(content))
     with pytest.raises(CertificateError, match="changed after it was made"):
         valid_certificate(path, judge, bills)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one, _: one, ""),
+        (lambda one, _: one.model_copy(update={"signature": None}), "it is not signed"),
+        # Whoever forges a date can compute the digest, too.
+        (lambda one, _: forged(one), "its signature is not of its content"),
+        (lambda one, key: signed(forged(one), key), "it is signed by another key"),
+    ],
+)
+def test_what_relies_on_a_signed_certificate_refuses_one_that_its_key_did_not_sign(
+    folder, change, said
+):
+    ours, theirs = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    public_pem(ours, folder / "key.pub.pem")
+    rule = "gate: {items: items.csv, labels: people.csv, signed_by: key.pub.pem%s}\n"
+    text = (folder / "judge.yaml").read_text()
+    (folder / "judge.yaml").write_text(text + rule % "")
+    with pytest.raises(ConfigError, match="signed_by and no certificate"):
+        load_gate(load_judge(folder / "judge.yaml")).certified()
+    (folder / "judge.yaml").write_text(text + rule % ", certificate: c.json")
+    write_certificate(change(signed(made(folder), ours), theirs), folder / "c.json")
+    judge = load_judge(folder / "judge.yaml")
+    ways = (
+        load_gate(judge).certified,
+        lambda: certified(judge, folder / "c.json", "bills", signed_by=folder / "key.pub.pem"),
+    )
+    for way in ways:
+        if not said:
+            assert way()
+            continue
+        with pytest.raises(CertificateError, match=said):
+            way()
+
+
+def forged(certificate):
+    ends = certificate.ends.model_copy(update={"on": date(2099, 1, 1)})
+    changed = certificate.model_copy(update={"ends": ends})
+    return changed.model_copy(update={"digest": changed.content_digest})
 
 
 BINARY = """
