@@ -518,8 +518,11 @@ def labels_to_buy(found: Ranking, more: int) -> LabelPlan:
     spread = max(float((apart**2 - base).mean()), 0.0) if len(base) else 0.0
     shrunk = spread / np.maximum(spread + base, EPSILON)
 
+    # Of few labels the shrunk variance may be more than all that the mean's error has.
+    of_labels = np.minimum(found.residual / n, np.diag(found.covariance))
+
     def forecast(counts: IntArray) -> float:
-        less = found.residual * (1 / n - 1 / (n + counts))
+        less = of_labels * counts / (n + counts)
         gone = np.minimum(less[first] + less[second], base * (1 - EPSILON))
         share = gone / np.maximum(base, EPSILON)  # the weight of new labels
         middle = apart * (1 - share * (1 - shrunk))

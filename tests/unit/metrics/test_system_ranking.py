@@ -199,6 +199,19 @@ def test_labels_go_where_a_pair_is_near_its_decision():
     assert plan.now < plan.evenly <= plan.planned
 
 
+@pytest.mark.parametrize("few", [5, 8, 12])
+def test_a_system_of_few_labels_gets_the_next_ones_and_they_promise_no_certainty(few):
+    """75 labels of one system, `few` of the other: what is open is open by the few."""
+    rows = [(0, q, int(q % 6 > 0), int(q % 6 > 0) if q < 75 else None) for q in range(300)]
+    rows += [(1, 300 + q, int(q % 4 > 0), int(q % 3 > 0) if q < few else None) for q in range(300)]
+    found = ranking(judged(rows, 2), np.random.default_rng(0))
+    assert found.outcomes.tolist() == [0]
+    plan = labels_to_buy(found, 50)
+    assert plan.counts[1] > plan.counts[0]
+    assert plan.evenly <= plan.planned < 0.95
+    assert labels_to_buy(found, 25).planned < plan.planned
+
+
 def test_labels_spread_evenly_end_where_answers_do():
     assert spread_evenly(np.array([1, 10, 10]), 7).tolist() == [1, 3, 3]
     assert spread_evenly(np.array([1, 2]), 9).tolist() == [1, 2]
