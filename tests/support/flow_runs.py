@@ -17,12 +17,6 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskR
 from prefect.client.schemas.objects import Artifact, FlowRun, State, TaskRun
 from prefect.exceptions import Pause
 from prefect.flow_engine import run_flow_async
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_HOME,
-    PREFECT_LOGGING_TO_API_ENABLED,
-    temporary_settings,
-)
 from prefect.states import Scheduled
 
 from judge_gym.design.sweep import load_sweep
@@ -32,6 +26,7 @@ from judge_gym.settings import settings
 from judge_gym.store import tables as t
 from support.misbehaving import Step, misbehaving
 from support.prefect_server import PrefectServer
+from support.prefect_settings import prefect_at
 from support.waiting import until
 
 RECORDED_S = 120.0
@@ -50,12 +45,7 @@ calls_per_hour = 1
 @contextmanager
 def flows_at(server: PrefectServer, home: Path) -> Iterator[None]:
     """Flows of this process are recorded by this server."""
-    own = {
-        PREFECT_API_URL: server.url,
-        PREFECT_HOME: home,
-        PREFECT_LOGGING_TO_API_ENABLED: False,
-    }
-    with temporary_settings(own):
+    with prefect_at(server.url, str(home)):
         yield
 
 

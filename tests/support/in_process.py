@@ -31,11 +31,13 @@ def run_here(
     from deployments.cli.app import main
 
     import_module("prefect.main")  # it sets up the log, whose level is changed below
+    from support.prefect_settings import prefect_at
 
     output, errors = io.StringIO(), io.StringIO()
     with (
         _process_state(folder, arguments, environment),
-        _prefect_settings(environment),
+        # Prefect has read the environment when it was imported.
+        prefect_at(environment.get("PREFECT_API_URL"), environment.get("PREFECT_HOME")),
         _prefect_logs(errors, verbose="--verbose" in arguments),
         redirect_stdout(output),
         redirect_stderr(errors),
@@ -92,25 +94,6 @@ def _log_levels() -> dict[logging.Logger, int]:
     names = ("judge_gym.llm", LEAVING_LOG, "EventsWorker", "judge_gym")
     loggers = [logging.root, *map(logging.getLogger, names)]
     return {logger: logger.level for logger in loggers}
-
-
-@contextmanager
-def _prefect_settings(environment: Mapping[str, str]) -> Iterator[None]:
-    """Prefect has read the environment when it was imported."""
-    from prefect.settings import (
-        PREFECT_API_URL,
-        PREFECT_HOME,
-        PREFECT_LOGGING_TO_API_ENABLED,
-        temporary_settings,
-    )
-
-    given = {
-        PREFECT_API_URL: environment.get("PREFECT_API_URL"),
-        PREFECT_HOME: environment.get("PREFECT_HOME"),
-        PREFECT_LOGGING_TO_API_ENABLED: False,
-    }
-    with temporary_settings({key: value for key, value in given.items() if value is not None}):
-        yield
 
 
 @contextmanager
