@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from typing import Any
 
 from judge_gym.alike import folded
 from judge_gym.counting import counted
@@ -33,7 +34,7 @@ class Table:
         self.columns = list(dict.fromkeys(column for row in rows for column in row))
         self.n = len(rows)
         self.values = {
-            column: [text_of(row, column) for row in rows]
+            column: [_text(row, column) for row in rows]
             for column in self.columns
             if column and not fault_of(column) and "{" not in column
         }
@@ -77,8 +78,8 @@ class Table:
         found = self.distinct(column)
         several = sum(found.values()) >= _REPEATED * len(found)
         if len(found) > MOST:
-            scores = all(as_number(value) is not None for value in found)
-            return several and scores and len(found) <= _MOST_SCORES
+            few = several and len(found) <= _MOST_SCORES
+            return few and all(as_number(value) is not None for value in found)
         return several or sum(found.values()) >= self.n
 
     def _common(self, column: str) -> set[str]:
@@ -142,6 +143,11 @@ class Table:
                 if column not in without and folded(column) == name and fits:
                     return column
         return ""
+
+
+def _text(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column)
+    return value.strip() if isinstance(value, str) else text_of(row, column)
 
 
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W\d]+")

@@ -77,6 +77,8 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "study.yaml": load_study,
     "faults.toml": load_plan,
     "scores.csv": read_rows,
+    "tickets.csv": read_rows,
+    "tickets.yaml": load_recorded,
 }
 """File → what reads it; any other YAML file is a judge."""
 WHOLE: Mapping[str, str | Path] = {
