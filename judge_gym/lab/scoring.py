@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
-from judge_gym.store.progress import refused_rubrics
+from judge_gym.store.progress import not_scored, refused_rubrics
 from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples
 
@@ -26,7 +26,7 @@ def plan_scoring(
     ready = []
     experiments = experiments_by_tag(session, tags)
     refused = refused_rubrics(session, list(experiments))
-    left_out = {one for rubric in refused for one in rubric.experiments}
+    left_out = not_scored(refused)
     for experiment_id, experiment in experiments.items():
         if experiment_id in left_out:
             continue

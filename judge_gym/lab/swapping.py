@@ -25,7 +25,7 @@ from judge_gym.store.experiments import (
     frozen_items,
     rubric_keys_of_other_recipes,
 )
-from judge_gym.store.progress import refused_rubrics
+from judge_gym.store.progress import not_scored, refused_rubrics
 from judge_gym.store.rubrics import (
     StoredRubric,
     add_arm,
@@ -68,7 +68,7 @@ def plan_swaps(
     """
     experiments = swappable(experiments_by_tag(session, tags))
     refused = refused_rubrics(session, list(experiments))
-    left_out = {experiment_id for rubric in refused for experiment_id in rubric.experiments}
+    left_out = not_scored(refused)
     if plan is not None:
         _add_arms(session, experiments, left_out, plan, sweep)
     judged = [experiment_id for experiment_id in experiments if experiment_id not in left_out]

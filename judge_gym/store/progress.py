@@ -1,7 +1,7 @@
 """Progress computed from rows: work done per workflow, activity, lowered limits, failures."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -101,8 +101,7 @@ def experiment_progress(
     """Return experiment id → progress of W3 to W5, and of W6, as `sweep_progress` counts it."""
     planned = _planned(session, experiment_ids, sweep)
     # Nothing more is asked of an experiment whose rubric a person has refused.
-    by_people = refused_rubrics(session, experiment_ids)
-    left_out = {one for rubric in by_people for one in rubric.experiments}
+    left_out = not_scored(refused_rubrics(session, experiment_ids))
     samples = _samples(session, experiment_ids, sweep)
     probes = _probes(session, experiment_ids, sweep)
     critic = critic_of_sweep(session, sweep)
@@ -282,6 +281,11 @@ class RefusedRubric:
     reason: str
     experiments: tuple[int, ...]
     """Ids of the experiments, which are not scored."""
+
+
+def not_scored(refused: Iterable[RefusedRubric]) -> set[int]:
+    """Return the ids of the experiments that apply one of these rubrics."""
+    return {experiment_id for rubric in refused for experiment_id in rubric.experiments}
 
 
 def refused_rubrics(session: Session, ids: Sequence[int]) -> list[RefusedRubric]:
