@@ -134,10 +134,11 @@ def test_draws_for_a_ranking_go_to_systems_whose_order_is_open(tmp_path: Path) -
     rows = read_labels(given.file).rows
     assert {row.draw for row in rows} == {"ranking"}
     assert all(0 < (row.probability or 0) <= 1 for row in rows)
-    counts = Counter(row.item[0] for row in rows)
+    # Where every pair is decided, the page asks for no more: draws then serve no pair.
+    counts = Counter(row.item[0] for row, decided in zip(rows, enough, strict=True) if not decided)
     assert counts["c"] < min(counts["a"], counts["b"])
     # It is enough when every pair is decided, however wide the share of labels met is.
-    assert not any(enough[:45])
+    assert not any(enough[:30])
     assert given.progress("ann").enough
     assert "90 drawn to rank categories" in read_labels(given.file).said()
     with pytest.raises(ConfigError, match="two categories"):
