@@ -34,6 +34,7 @@ ELSEWHERE = {
     "database init": "slow/test_workers.py",
     "database serve": "database/test_embedded_postgres.py",
     "judge benchmark": "flow/test_benchmark_flow.py",
+    "audit deployments/studies/llmbar": "database/test_llmbar.py",
     "data import-annotations": "end_to_end/test_alt_test_command.py",
     "analyse figures judgebench": "end_to_end/test_alt_test_command.py",
     "analyse alt-test": "end_to_end/test_alt_test_command.py",
