@@ -33,7 +33,7 @@ from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
-    from judge_gym.judges.calibrating.comparing import Agreement
+    from judge_gym.judges.calibrating.comparing import Agreement, PartScores
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.own_judges import OwnJudge
@@ -171,6 +171,7 @@ class _ScoredItems:
     by: "Answered"
     cost: dict[str, Any]
     labelled: "Agreement"
+    parts: "Sequence[PartScores]"
     sessions: "Sequence[SessionScore]"
     critic: "Criticism | None"
     paid: dict[str, Any]
@@ -192,14 +193,16 @@ def _scored_items(
     judge: "AnyJudge", read: "ItemFile", results: "Sequence[JudgeResult]"
 ) -> tuple[_ScoredItems, JudgeGymError | None]:
     """Return what there is to show of results, and what stopped the judge's critic."""
-    from judge_gym.judges.calibrating.comparing import agreement
+    from judge_gym.judges.calibrating.comparing import agreement, by_part
     from judge_gym.judges.sessions import session_scores
 
     critic, paid, stopped = _criticised(judge, results)
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     sessions = session_scores(results, read.conversations.sessions)
-    return _ScoredItems(judge, results, by, cost, labelled, sessions, critic, paid), stopped
+    parts = by_part(judge, read.items, results)
+    scored = _ScoredItems(judge, results, by, cost, labelled, parts, sessions, critic, paid)
+    return scored, stopped
 
 
 def _scored_json(scored: _ScoredItems, read: "ItemFile") -> dict[str, Any]:
@@ -224,6 +227,7 @@ def _scored_json(scored: _ScoredItems, read: "ItemFile") -> dict[str, Any]:
             "annotators": dict(read.labels.annotators) if read.labels else {},
             **asdict(scored.labelled),
         },
+        "systems": [asdict(one) for one in scored.parts],
         "sessions": [asdict(one) for one in scored.sessions],
         "results": [result.model_dump(mode="json") for result in scored.results],
     }
@@ -373,6 +377,20 @@ def _show_sessions(sessions: "Sequence[SessionScore]") -> None:
         console.print(f"{STATED}.", markup=False)
 
 
+def _show_parts(judge: "AnyJudge", parts: "Sequence[PartScores]", *, simulated: bool) -> None:
+    """Show the scores and the agreement with labels of each system."""
+    from judge_gym.calibration.verdict import statistic
+
+    if parts:
+        rows = [
+            (part.system, part.texts, part.scored, _number(part.mean), *part.labelled.cells)
+            for part in parts
+        ]
+        named = statistic(verdicts=judge.decides)
+        columns = ("system", "texts", "scored", "mean score", "labelled", "as labelled", named)
+        show_table(marked("By system", simulated=simulated), columns, rows)
+
+
 def _show(scored: _ScoredItems) -> None:
     judge, results, critic = scored.judge, scored.results, scored.critic
     simulated = any(result.simulated for result in results)
@@ -395,6 +413,7 @@ def _show(scored: _ScoredItems) -> None:
             f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
         )
     _show_sessions(scored.sessions)
+    _show_parts(judge, scored.parts, simulated=simulated)
     if scored.labelled.labels:
         console.print(str(scored.labelled), markup=False, soft_wrap=True)
 

@@ -45,7 +45,7 @@ def estimate(
     """Estimate people's mean over all texts from labels of a random part.
 
     The judge scores every text; labels correct its mean, and the difference of two systems
-    (`category` of an item). Stored judgements are reused.
+    (column `system` of the items). Stored judgements are reused.
     """
     from deployments.cli.judge import judge_and_items, judged
     from judge_gym.answers.readability import too_few_readable

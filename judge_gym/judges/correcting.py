@@ -116,8 +116,8 @@ def correct(
     every = np.ones(len(texts), dtype=np.bool_)
     rows = [figures.mean(ALL, every)]
     systems = {
-        name: np.array([item.category == name for item in texts])
-        for name in sorted({item.category for item in texts} - {""})
+        name: np.array([item.part == name for item in texts])
+        for name in sorted({item.part for item in texts} - {""})
     }
     if 1 < len(systems) <= MOST_SYSTEMS:
         rows += [figures.mean(name, chosen) for name, chosen in systems.items()]

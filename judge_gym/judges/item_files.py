@@ -32,7 +32,7 @@ LABEL_WORDS = {
 }  # fmt: skip
 """Words in the name of a column that may hold labels; none is read by its name but `truth`."""
 _MISSPELT = 0.8
-"""Least similarity to "truth" of a column that is taken for a misspelling of it."""
+"""Least similarity to "truth" or "system" of a column that is taken for a misspelling."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -169,11 +169,7 @@ class ItemFile:
             if beside := labels_beside(self.path):
                 sentence += f" {beside} has labels: to use it, add --labels {beside}."
             for column in likely_labels(self.columns):
-                how = (
-                    f"add fields: {{truth: {column}}} to {mapping}"
-                    if mapping
-                    else f"add --fields truth={shlex.quote(column)}"
-                )
+                how = _mapped("truth", column, mapping)
                 sentence += f" Column {column!r} may hold labels: to use it, {how}."
         else:
             sentence = (
@@ -190,16 +186,34 @@ class ItemFile:
                 f" {counted(len(texts), 'text')} with labels that differ, where the mean of numbers"
                 f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
             )
-        return sentence + self.conversations.said()
+        return sentence + self._systems_said(mapping) + self.conversations.said()
+
+    def _systems_said(self, mapping: Path | str) -> str:
+        """Return which systems the texts are of, or which column may say so; a sentence or none."""
+        if names := sorted({item.system for item in self.items} - {""}):
+            without = sum(not item.system for item in self.items)
+            rest = f", and {counted(without, 'item')} of none" if without else ""
+            return f" Systems: {first_of(names)}{rest}."
+        return "".join(
+            f" Column {column!r} may name systems: to use it, {_mapped('system', column, mapping)}."
+            for column in get_close_matches("system", self.columns, n=1, cutoff=_MISSPELT)
+        )
+
+
+def _mapped(name: str, column: str, mapping: Path | str) -> str:
+    """Return how to have a field read from a column."""
+    if mapping:
+        return f"add fields: {{{name}: {column}}} to {mapping}"
+    return f"add --fields {name}={shlex.quote(column)}"
 
 
 def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
-    A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
-    `category`; a text may be a list of messages, and stands in `messages`, too. `fields` maps those
-    that stand in other columns, and may have the keys of `conversations.KEYS`. Raises
-    `EvidenceError` as `read_typed_rows` does, and for a column that misspells `truth`.
+    A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth`,
+    `category` and `system`; a text may be a list of messages, and stands in `messages`, too.
+    `fields` maps those that stand in other columns, and may have the keys of `conversations.KEYS`.
+    Raises `EvidenceError` as `read_typed_rows` does, and for a column that misspells `truth`.
     """
     path = Path(path)
     try:

@@ -112,7 +112,7 @@ class LabelFile:
         if by_gain:
             parts.append(f"{by_gain} drawn by expected gain, so no random sample of the items")
         if to_rank := sum(row.draw.startswith("ranking") for row in self.rows):
-            parts.append(f"{to_rank} drawn to rank categories, so random within each alone")
+            parts.append(f"{to_rank} drawn to rank systems, so random within each alone")
         if shown_score := sum("score shown" in row.draw for row in self.rows):
             parts.append(f"{shown_score} given with the judge's score in view")
         return "; ".join(parts) + "."

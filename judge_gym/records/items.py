@@ -21,7 +21,7 @@ LONGEST_TEXT = 500_000
 """Characters of one text of an item."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})", re.ASCII)
-COLUMNS = ("id", "text", "second", "context", "truth", "category")
+COLUMNS = ("id", "text", "second", "context", "truth", "category", "system")
 """What a row of a file of items may give."""
 
 
@@ -75,6 +75,8 @@ class Item(Frozen):
     Text that reads as a number is one. Which labels a judge takes is the judge's matter (`label`).
     """
     category: str = Field(default="", max_length=200)
+    system: str = Field(default="", max_length=500)
+    """What made it, such as a model or a version of a prompt: figures are by system first."""
     corpus: str = Field(default="", max_length=200)
     """The digest of the file it comes from; empty when it comes from none."""
     variant: Variant | None = None
@@ -87,7 +89,7 @@ class Item(Frozen):
     def _may_be_messages(cls, given: Any) -> Any:
         return as_text(given)
 
-    @field_validator("id", "text", "second", "context", "category")
+    @field_validator("id", "text", "second", "context", "category", "system")
     @classmethod
     def _can_be_stored(cls, given: str | None) -> str | None:
         if given is not None and _UNSTORABLE.search(given):
@@ -104,6 +106,11 @@ class Item(Frozen):
         if given is None or (isinstance(given, int | float) and math.isfinite(given)):
             return given
         raise ValueError("use a finite number or the name of a verdict")
+
+    @property
+    def part(self) -> str:
+        """Its system; its category where it names none."""
+        return self.system or self.category
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.records.items import distinct
 from judge_gym.seeds import derive_seed
 
 _HALF_WAY = 49.999
@@ -134,6 +135,16 @@ class Agreement:
     rates: tuple[Estimate, Estimate] | None = None
     """Sensitivity and specificity of a judge of two verdicts; None of scores."""
 
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """For a table: how many labels, the share that is met, the agreement beyond chance."""
+        if self.met is None or self.concordance is None:
+            return str(self.labels), "", ""
+        if self.scored < LEAST_LABELS:
+            count = round((self.met.estimate or 0.0) * self.met.n_items)
+            return str(self.labels), f"{count} of {self.met.n_items}", "too few labels"
+        return str(self.labels), span(self.met), span(self.concordance)
+
     def __str__(self) -> str:
         """Return the figures in words, or that there are too few labels for any."""
         if not self.labels:
@@ -166,6 +177,38 @@ class Agreement:
 def near_of(judge: Judge) -> float:
     """Return the points of 100 within which a mean score meets its label."""
     return _HALF_WAY if judge.decides else Margins().near
+
+
+@dataclass(frozen=True)
+class PartScores:
+    """What a judge gives the texts of one system, and how it agrees with their labels."""
+
+    system: str
+    """Its name; that of a category where items name no system."""
+    texts: int
+    scored: int
+    mean: float | None
+    """The mean score of the scored texts, on the judge's scale; None without one."""
+    labelled: Agreement
+
+
+def by_part(
+    judge: Judge, items: Sequence[Item], results: Sequence[JudgeResult]
+) -> list[PartScores]:
+    """Return the scores of each system's texts, by name; empty where items name fewer than two."""
+    names = sorted({item.part for item in items} - {""})
+    scores: dict[str, list[float]] = {}
+    for result in results:
+        if result.score is not None:
+            scores.setdefault(result.item_key, []).append(result.score)
+    found = []
+    for name in names if len(names) > 1 else ():
+        texts = distinct([item for item in items if item.part == name])
+        means = [float(np.mean(scores[item.key])) for item in texts if item.key in scores]
+        mean = float(np.mean(means)) if means else None
+        labelled = agreement(judge, texts, results)
+        found.append(PartScores(name, len(texts), len(means), mean, labelled))
+    return found
 
 
 def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:

@@ -152,7 +152,8 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
 
 def _if_there(rule: CertifyRule, file: ItemFile, name: str) -> list[str]:
     """Return a column that `certify` names, or that has the usual name if it is there."""
-    column = getattr(rule, name)
-    if column not in file.columns and name not in rule.model_fields_set:
+    stated = name in rule.model_fields_set
+    column = getattr(rule, name) if stated else rule.fields.get(name, getattr(rule, name))
+    if column not in file.columns and not stated:
         return [""] * len(file.items)
     return file.column(column)

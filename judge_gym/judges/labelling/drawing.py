@@ -106,10 +106,10 @@ class Labelling:
                 f"Draws by {self.draw} need the judge's scores, and none is stored.",
                 "Run judge-gym judge score first, or use --draw random.",
             )
-        if self.draw is Draw.RANKING and len({item.category for item in self.items} - {""}) < 2:
+        if self.draw is Draw.RANKING and len(self._systems) < 2:
             raise ConfigError(
-                "Draws for a ranking need items of two categories, and these have fewer.",
-                "Give each item the system that it is of as category, or use --draw random.",
+                "Draws for a ranking need items of two systems, and these have fewer.",
+                "Name the system of each item in a column system, or use --draw random.",
             )
 
     def labels(self) -> LabelFile | None:
@@ -232,7 +232,7 @@ class Labelling:
         if self.draw is Draw.RANDOM:
             return clustered_share("labels_met", given.astype(np.int64), np.ones_like(given, int))
         if self.draw is Draw.RANKING:  # random within categories
-            numbers = np.unique([item.category for item in self.items], return_inverse=True)[1]
+            numbers = np.unique([item.part for item in self.items], return_inverse=True)[1]
             at = numbers.astype(np.float64)
             has = ~np.isnan(met)
             labelled = Labelled(met[has], at[has], at[~has])
@@ -254,7 +254,7 @@ class Labelling:
 
     @property
     def _systems(self) -> list[str]:
-        return sorted({item.category for item in self.items} - {""})
+        return sorted({item.part for item in self.items} - {""})
 
     def _ranking(self, annotator: str) -> Ranking:
         """Return how an annotator's labels and the judge's scores rank the categories.
@@ -262,7 +262,7 @@ class Labelling:
         Items with the same context answer one question.
         """
         whole = bind(self.judge, self.items, self.labels()).values.get(WHOLE, {}).get(annotator, {})
-        items, systems = [item for item in self.items if item.category], self._systems
+        items, systems = [item for item in self.items if item.part], self._systems
         low, high = self.judge.score_range
         labels, judged = (
             to_points(np.array([of.get(item.key, np.nan) for item in items]), low, high) / HIGHEST
@@ -270,7 +270,7 @@ class Labelling:
         )
         asked = np.array([item.context or item.id for item in items], dtype=np.str_)
         given = SystemScores(
-            system=np.array([systems.index(item.category) for item in items], dtype=np.int64),
+            system=np.array([systems.index(item.part) for item in items], dtype=np.int64),
             cluster=np.unique(asked, return_inverse=True)[1],
             judge=judged,
             people=labels,
@@ -286,14 +286,14 @@ class Labelling:
         if not found.ranked.all():
             counts[found.labels == found.labels[~found.ranked].min()] = 1
         waiting = {name: count for name, count in zip(systems, counts.tolist(), strict=True)
-                   if count and any(item.category == name for item in left)}  # fmt: skip
-        names = waiting or Counter(item.category for item in left)
+                   if count and any(item.part == name for item in left)}  # fmt: skip
+        names = waiting or Counter(item.part for item in left)
         rng = np.random.default_rng(
             derive_seed("labelling", annotator, done, sorted(item.id for item in left))
         )
         shares = np.array(list(names.values())) / sum(names.values())
         chosen = int(rng.choice(len(names), p=shares))
-        of_system = [item for item in left if item.category == list(names)[chosen]]
+        of_system = [item for item in left if item.part == list(names)[chosen]]
         item = of_system[rng.choice(len(of_system))]
         return Next(item, Draw.RANKING, float(shares[chosen]) / len(of_system))
 

@@ -25,15 +25,14 @@ def result(item: Item, score: float | None) -> JudgeResult:
 def corrected(
     scores: list[float | None],
     labels: list[float | None],
-    categories: list[str] | None = None,
+    systems: list[str] | None = None,
     *,
     drawn: str = "",
 ) -> Correction:
     """Correct these scores by these labels of one person, None where there is none."""
-    names = categories or [""] * len(scores)
+    names = systems or [""] * len(scores)
     texts = tuple(
-        Item(id=f"t{place}", text=f"Text {place}.", category=name)
-        for place, name in enumerate(names)
+        Item(id=f"t{place}", text=f"Text {place}.", system=name) for place, name in enumerate(names)
     )
     rows = [
         new_label(text.id, "ann", label)

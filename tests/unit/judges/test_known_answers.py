@@ -27,7 +27,7 @@ from judge_gym.judges import (
     new_label,
     read_item_file,
 )
-from judge_gym.judges.calibrating.comparing import agreement
+from judge_gym.judges.calibrating.comparing import agreement, by_part
 from judge_gym.judges.gate_checks import threshold_checks
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.metrics.people import known_answers
@@ -260,3 +260,29 @@ def test_a_crash_and_none_count_alike_in_the_gate(tmp_path: Path) -> None:
     readable, agrees, accuracy = checks
     assert (readable.estimate.estimate, accuracy.estimate.estimate) == (0.9, 0.9)
     assert (accuracy.estimate.n_items, agrees.estimate.n_items) == (30, 27)
+
+
+def test_scores_and_agreement_are_of_each_system(tmp_path: Path) -> None:
+    """A judge that is right about one system and wrong about the other is not half right."""
+    file = tmp_path / "answers.csv"
+    rows = [f"t{n},Answer {n}.,{'new' if n % 2 else 'old'},{majority(n)}" for n in range(80)]
+    file.write_text("\n".join(["id,text,system,truth", *rows, "x,Of none.,,Yes"]))
+    read, judge = read_item_file(file), JUDGES["binary"]
+    assert "Systems: new, old, and 1 item of none." in read.said(judge)
+    right = [float(majority(n) == "Yes") for n in range(80)]
+    given = [score if n % 2 else 1 - score for n, score in enumerate(right)]
+    new, old = by_part(judge, read.items, said(judge, list(read.items), [*given, None]))
+    assert (new.system, new.texts, new.scored) == ("new", 40, 40)
+    assert new.mean == pytest.approx(sum(right[1::2]) / 40)
+    assert old.mean == pytest.approx(1 - sum(right[::2]) / 40)
+    assert (new.labelled.met.estimate, old.labelled.met.estimate) == (1.0, 0.0)
+
+
+def test_one_system_is_no_part_and_a_misspelt_column_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text("id,text,sytem\na,One.,new\nb,Two.,old")
+    read, judge = read_item_file(file), JUDGES["binary"]
+    assert by_part(judge, read.items, said(judge, list(read.items), [1.0, 0.0])) == []
+    assert "--fields system=sytem" in read.said(judge)
+    mapped = read_item_file(file, {"system": "sytem"})
+    assert [item.part for item in mapped.items] == ["new", "old"]

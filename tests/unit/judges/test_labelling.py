@@ -140,8 +140,8 @@ def test_draws_for_a_ranking_go_to_systems_whose_order_is_open(tmp_path: Path) -
     # It is enough when every pair is decided, however wide the share of labels met is.
     assert not any(enough[:30])
     assert given.progress("ann").enough
-    assert "90 drawn to rank categories" in read_labels(given.file).said()
-    with pytest.raises(ConfigError, match="two categories"):
+    assert "90 drawn to rank systems" in read_labels(given.file).said()
+    with pytest.raises(ConfigError, match="two systems"):
         labelling(tmp_path / "b.jsonl", Draw.RANKING, judged=60)
 
 
