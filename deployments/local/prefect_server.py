@@ -219,7 +219,8 @@ def _behind(password: str, app: "ASGIApp") -> "ASGIApp":
 
     expected = b"Basic " + b64encode(password.encode())
     refused = PlainTextResponse(
-        "These pages need the name and the password of `judge-gym up`, which says where they are.",
+        "These pages need a name and a password. Both are in the file that `judge-gym up` names: "
+        "what stands before the colon, and after it.",
         status_code=401,
         headers={"WWW-Authenticate": 'Basic realm="reports of judge-gym", charset="UTF-8"'},
     )
