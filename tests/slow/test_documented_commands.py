@@ -71,6 +71,7 @@ def command(
     shutil.copy(folder / "my-sweeps" / "quick.yaml", folder / "my-sweep.yaml")
     session, *_ = blocks("docs/how-to/conversations.md", "json")
     (folder / "chats.jsonl").write_text(json.dumps(json.loads(session)))
+    write_files(folder)
     with temporary_database(postgres_server, migrated_template) as url:
         environment = {
             "JUDGE_GYM_DATABASE_URL": url,
@@ -82,6 +83,18 @@ def command(
         command = CommandLine(folder, environment, in_process=True)
         command("sweep", "run", "my-sweep.yaml").fine()
         yield command
+
+
+def write_files(folder: Path) -> None:
+    """Write the files of the pages whose commands name one of them."""
+    for page in PAGES:
+        found = snippets(page, "csv", "json", "jsonl", "yaml")
+        files = {one.file: one.body for one in found if one.title and not one.in_part}
+        typed = [one for one in shell_commands(page, run=True) if not elsewhere(shlex.join(one))]
+        if files.keys() & {word for words in typed for word in words}:
+            for name, body in files.items():
+                assert not (folder / name).exists(), f"{page}: {name} is there already"
+                (folder / name).write_text(body)
 
 
 def documented() -> list[str]:
