@@ -220,7 +220,11 @@ def _described(deployment: DeploymentResponse) -> dict[str, Any]:
 
 
 def _left(deployments: Mapping[str, DeploymentResponse]) -> dict[str, str]:
-    return {name: _digest(_described(one)) for name, one in deployments.items()}
+    """Return the digest of each deployment: what the file sets, and what can be edited."""
+    return {
+        name: _digest([_described(one), {field: read(one) for field, read in _FIELDS.items()}])
+        for name, one in deployments.items()
+    }
 
 
 def _code() -> str:

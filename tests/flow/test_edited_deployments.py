@@ -152,6 +152,11 @@ def test_only_what_differs_from_the_server_is_deployed_again(
     server.ask("PATCH", path, job_variables={"working_dir": "/elsewhere"})
     assert "1 deployment changed" in command("database", "init").fine().output
     assert server.get(path)["job_variables"] == before["job_variables"]
+    # A schedule that was switched on is an edit, and nothing else differs.
+    schedule = f"{path}/schedules/{before['schedules'][0]['id']}"
+    server.ask("PATCH", schedule, active=True)
+    command("database", "init", "--overwrite").fine()
+    assert server.stands(DAILY) == made[DAILY]
 
 
 def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
