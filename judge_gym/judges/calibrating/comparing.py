@@ -1,6 +1,6 @@
 """One judge beside another on one corpus, or beside the labels of the same texts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -109,10 +109,7 @@ def _two_verdicts(
 
 
 def _means(judge: Judge, results: Sequence[JudgeResult]) -> dict[str, float]:
-    by_item: dict[str, list[JudgeResult]] = {}
-    for result in results:
-        by_item.setdefault(result.item_key, []).append(result)
-    points = {key: points_of(judge, some) for key, some in by_item.items()}
+    points = {key: points_of(judge, some) for key, some in _by_text(results).items()}
     return {key: float(np.mean(given)) for key, given in points.items() if given}
 
 
@@ -196,27 +193,40 @@ def by_part(
     judge: Judge, items: Sequence[Item], results: Sequence[JudgeResult]
 ) -> list[PartScores]:
     """Return the scores of each system's texts, by name; empty where items name fewer than two."""
-    names = sorted({item.part for item in items} - {""})
-    scores: dict[str, list[float]] = {}
-    for result in results:
-        if result.score is not None:
-            scores.setdefault(result.item_key, []).append(result.score)
+    parts: dict[str, list[Item]] = {}
+    for item in items:
+        if item.part:
+            parts.setdefault(item.part, []).append(item)
+    if len(parts) < 2:
+        return []
+    by_text = _by_text(results)
     found = []
-    for name in names if len(names) > 1 else ():
-        texts = distinct([item for item in items if item.part == name])
-        means = [float(np.mean(scores[item.key])) for item in texts if item.key in scores]
+    for name, given in sorted(parts.items()):
+        texts = distinct(given)
+        own = {item.key: by_text[item.key] for item in texts if item.key in by_text}
+        scores = [[one.score for one in some if one.score is not None] for some in own.values()]
+        means = [float(np.mean(some)) for some in scores if some]
         mean = float(np.mean(means)) if means else None
-        labelled = agreement(judge, texts, results)
-        found.append(PartScores(name, len(texts), len(means), mean, labelled))
+        found.append(PartScores(name, len(texts), len(means), mean, _agreement(judge, texts, own)))
     return found
 
 
 def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
     """Return how the results on these texts, each given once, agree with their labels."""
+    return _agreement(judge, texts, _by_text(results))
+
+
+def _by_text(results: Sequence[JudgeResult]) -> dict[str, list[JudgeResult]]:
+    """Return key of a text → its results: a text in several rows has the same in each."""
     by_text: dict[str, list[JudgeResult]] = {}
     for result in results:
-        # A text that is in several rows has the same results in each.
         by_text.setdefault(result.item_key, []).append(result)
+    return by_text
+
+
+def _agreement(
+    judge: Judge, texts: Sequence[Item], by_text: Mapping[str, Sequence[JudgeResult]]
+) -> Agreement:
     near = near_of(judge)
     labelled = [item for item in texts if item.truth is not None]
     pairs = [
