@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from judge_gym import runtime as library
 from judge_gym.collecting import collect_rarely
+from judge_gym.llm.waits import LONGEST_STOP_S
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 Work = Callable[..., Coroutine[Any, Any, T]]
 """A function of the library, which is given the runtime before its arguments."""
 _LENGTH = struct.Struct(">Q")
-_LONGEST_END_S = 10.0
+_LONGEST_END_S = LONGEST_STOP_S + 10.0
 
 
 class WorkerLostError(Exception):

@@ -13,7 +13,7 @@ import random
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -38,7 +38,7 @@ from judge_gym.llm.hourly import Hourly, HourlyBoundError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.pricing import highest_cost, with_bound
 from judge_gym.llm.providers import Provider, Providers
-from judge_gym.llm.waits import LONGEST_WAIT_S
+from judge_gym.llm.waits import LONGEST_STOP_S, LONGEST_WAIT_S
 from judge_gym.records.attempts import (
     AT_MOST,
     AttemptError,
@@ -72,6 +72,8 @@ _LONG_S = 30.0
 MOST_SLOW = 2
 """Answers that a call waits for in vain, each of which may be billed."""
 _log = logging.getLogger(__name__)
+# The loggers of this package are silent in commands without --verbose.
+_stops = logging.getLogger("judge_gym.stopping")
 
 Derive = Callable[[int, Answer | Failure], Sequence[DerivedRow]]
 """(call id, outcome) → the rows that follow from it."""
@@ -115,6 +117,8 @@ class Gateway:
         self.hourly = Hourly(engine, providers)
         self._in_flight: dict[int, float | None] = {}
         """Requests that are out, by call, with the most that each costs."""
+        self._stopping: set[int] = set()
+        """Calls that send nothing more."""
         self._unread: set[str] = set()
         """Models that did not read a prompt to the end."""
         self._heard: set[str] = set()
@@ -153,6 +157,10 @@ class Gateway:
         call's id and its outcome. Raises `ProviderRefusedError` when every call to the model
         would fail the same way, `ModelStoppedError` when no call to it begins any more, and
         `HourlyBoundError`; such a call derives no rows, so it is simply asked again later.
+
+        Where it is cancelled with a request out, whose answer may be billed, it waits up to
+        `LONGEST_STOP_S` for that, stores it, and then raises `asyncio.CancelledError`; cancelled
+        again, it raises at once.
         """
         # A missing key is an error of the user's, found before anything is written.
         await self._keys.of(self._provider(call))
@@ -161,8 +169,10 @@ class Gateway:
             await self.store(derive(row.id, row.answer))
             return row.id, row.answer
         errors: list[AttemptError] = []
+        attempts = asyncio.create_task(self._in_time(call, row, errors))
+        is_cancelled = await self._cancelled_before_end(attempts, row.id)
         try:
-            answer = await self._in_time(call, row, errors)
+            answer = attempts.result()
         except ProviderError as error:
             outcome = Failure(error.kind, f"{error}{_perhaps_billed(errors)}", error.body)
             if error.kind in SHARED:
@@ -170,6 +180,8 @@ class Gateway:
                 refused = refusal(call.model, self._provider(call), error)
                 raise ProviderRefusedError(*refused) from None
             await self._close(call, row.id, outcome, errors, derive)
+            if is_cancelled:
+                raise asyncio.CancelledError from None
             return row.id, outcome
         except (ModelStoppedError, ProviderRefusedError, HourlyBoundError):
             if errors:  # its last attempt has ended, so it is no longer in flight
@@ -181,7 +193,32 @@ class Gateway:
                 await self._ledger.write(Noted(row.id, errors))
             raise
         await self._close(call, row.id, answer, errors, derive)
+        if is_cancelled:
+            raise asyncio.CancelledError
         return row.id, answer
+
+    async def _cancelled_before_end(self, attempts: "asyncio.Task[Answer]", call_id: int) -> bool:
+        """Wait for the attempts of a call; return whether it was cancelled meanwhile."""
+        try:
+            await asyncio.wait({attempts})
+        except asyncio.CancelledError:
+            if call_id in self._in_flight:
+                self._say_it_waits()
+                self._stopping.add(call_id)
+                with suppress(asyncio.CancelledError):  # cancelled again
+                    await asyncio.wait({attempts}, timeout=LONGEST_STOP_S)
+            attempts.cancel()
+            await asyncio.wait({attempts})
+            return True
+        return False
+
+    def _say_it_waits(self) -> None:
+        if not self._stopping:
+            _stops.warning(
+                "Waiting up to %g s for %s that may be billed; stop again to leave at once.",
+                LONGEST_STOP_S,
+                counted(len(self._in_flight), "answer"),
+            )
 
     async def store(self, rows: Sequence[DerivedRow]) -> None:
         """Commit rows that follow from answers the ledger has, or from none."""
@@ -279,6 +316,8 @@ class Gateway:
                 in_vain = not error.passes or slow >= MOST_SLOW
                 if error.kind not in PASSING or last or in_vain:
                     raise
+                if call_id in self._stopping:
+                    raise asyncio.CancelledError from None
                 await asyncio.sleep(_pause_before_next(attempt, error))
         raise AssertionError("the last attempt raises")
 
@@ -290,6 +329,8 @@ class Gateway:
         request = self._fitted(call)
 
         def check() -> None:
+            if call_id in self._stopping:
+                raise asyncio.CancelledError
             self.check_refused(call.model)
             self._breaker.check(call.model)
 

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 from judge_gym.retry_after import retry_after_seconds
 
+LONGEST_STOP_S = 20.0
+"""How long a call that is to stop waits for the answer to a request that is out."""
 LONGEST_WAIT_S = 900.0
 """Seconds that a run waits when a provider asks for it; one that asks for more has no quota left.
 """

@@ -31,7 +31,9 @@ def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
         assert launcher.wait() == 130
     finally:
         simulator.use_faults()
-    assert launcher.errors() == ("Stopped. Progress is saved. Rerun the command to resume.\n")
+    waited, stopped = launcher.errors().splitlines()
+    assert "for 1 answer that may be billed" in waited
+    assert stopped == "Stopped. Progress is saved. Rerun the command to resume."
 
     first = command(*arguments).fine().output
     for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):

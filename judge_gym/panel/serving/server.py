@@ -23,13 +23,14 @@ from judge_gym.http_guards import (
     refused_by_aiohttp,
     with_headers,
 )
+from judge_gym.llm.waits import LONGEST_STOP_S
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.serving import guards
 from judge_gym.panel.serving.events import read_input, tell_run
 from judge_gym.panel.serving.settings import ServerLimits, check_token
 from judge_gym.runtime import Runtime
 
-_STOP_S = 5.0
+_STOP_S = LONGEST_STOP_S + 5.0
 """Longest time that runs have to keep that they were stopped."""
 _REMEDIES = {
     404: "The page is at /, the endpoint at /agui, the health check at /health.",
