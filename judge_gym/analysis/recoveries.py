@@ -7,7 +7,7 @@ without a closed form are left out.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean
@@ -39,7 +39,6 @@ from judge_gym.store.samples import shown_documents
 from judge_gym.store.sweep_data import items_of_arms, scored_by_arm
 
 Scope = Mapping[str, Any]
-_ROUNDING = 1e-9
 _DRAWS = 400
 Counts = Mapping[int, int]
 """Item id → scored samples."""
@@ -194,12 +193,15 @@ class _Samples:
 
 
 def _judge(judge: SweepJudge, samples: _Samples, texts: _Texts) -> PlantedJudge | None:
-    """Return the judge with its cases; None when no family answers for it or nothing is planned."""
+    """Return the judge with its cases; None without a family, a plan or some text it was shown."""
     experiment = judge.experiment
     name, own = family_named(experiment.model), judge.of_kind("own")
     if name is None or not own:
         return None
-    shown = texts.of(samples.items.get(own[0].id, ()), experiment)
+    items = samples.items.get(own[0].id, ())
+    shown = texts.of(items, experiment)
+    if not shown or len(shown) < len(set(items)):
+        return None
     own_arm = _arm(name, own, samples)
     return PlantedJudge(
         experiment=experiment,
@@ -522,41 +524,16 @@ EXPECTED: Mapping[str, Expect] = {
 """Metric → the function that returns its expectation."""
 
 
-@dataclass(frozen=True)
-class RecoveredFigure:
-    """A figure beside the value it should be near."""
-
-    row: ResultRow
-    expectation: PlantedValue
-
-    @property
-    def inside(self) -> bool | None:
-        """Whether the expected value is in the interval; None without an interval."""
-        if self.row.lower is None or self.row.upper is None:
-            return None
-        value = self.expectation.value
-        return self.row.lower - _ROUNDING <= value <= self.row.upper + _ROUNDING
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """The families of a simulated sweep, and by metric its figures with an expected value."""
-
-    families: tuple[str, ...]
-    comparisons: Mapping[str, Sequence[RecoveredFigure]]
-
-
-def recovered(session: Session, sweep: str, data: SweepData, rows: Sequence[ResultRow]) -> Recovery:
-    """Compare the figures of a wholly simulated sweep with the planted parameters."""
+def with_expected(
+    session: Session, sweep: str, data: SweepData, rows: Iterable[ResultRow]
+) -> list[ResultRow]:
+    """Return the figures of a wholly simulated sweep, each with what it should come to."""
     planted = read_planted(session, sweep, data)
-    comparisons: dict[str, list[RecoveredFigure]] = {metric: [] for metric in EXPECTED}
-    for row in rows:
-        metric = row.metric.removesuffix(MIXED)
-        if row.estimate is not None and metric in EXPECTED:
-            expectation = EXPECTED[metric](planted, row)
-            if expectation is not None:
-                comparisons[metric].append(RecoveredFigure(row, expectation))
-    families = sorted({judge.family_name for judge in planted.judges})
-    return Recovery(
-        tuple(families), {name: compared for name, compared in comparisons.items() if compared}
-    )
+    return [_with_expected(planted, row) for row in rows]
+
+
+def _with_expected(sweep: PlantedSweep, row: ResultRow) -> ResultRow:
+    expect = EXPECTED.get(row.metric.removesuffix(MIXED))
+    if expect is None or row.estimate is None or (value := expect(sweep, row)) is None:
+        return row
+    return replace(row, planted=value.planted, expected=value.value)

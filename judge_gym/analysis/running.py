@@ -1,7 +1,7 @@
 """The analysis of a sweep: samples and probes in, one result row per figure out.
 
 It reads, groups and stores. What each figure is stands in `judge_gym.analysis.figures`, and every
-formula in `judge_gym.metrics`. What is planted in the simulator is no result and is not here.
+formula in `judge_gym.metrics`. Figures of simulated judges are stored beside what is planted.
 
 Scopes. Each scope holds `concept`, `country`, `window`, `rubric` (`own`, `shared by MODEL` or
 `provided`) and the axes (and task type) that vary within the sweep. A figure of a comparison
@@ -23,7 +23,7 @@ needs.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.metadata import version
 
 from sqlalchemy import Engine
@@ -52,6 +52,11 @@ def analyse(engine: Engine, sweep: str) -> int:
         data = load_sweep_data(session, sweep)
         plan = planned(session, sweep)
         rows = figures(data)
+        if data.simulated_arms and all(row.simulated for row in rows):
+            # Only of the simulator: it has the parameters, and what it takes to read them.
+            from judge_gym.analysis.recoveries import with_expected
+
+            rows = with_expected(session, sweep, data, rows)
         results = findings(data, rows, plan)
         return save_run(
             session,
@@ -78,7 +83,10 @@ def run_in_force(session: Session, sweep: str) -> int | None:
 
 
 def _digest(data: SweepData, plan: Planned) -> str:
-    return digest(data.digest(), plan.plan.sha256 if plan.plan else "", plan.standing.reason)
+    # With what a row holds: rows of before a column was added lack it.
+    columns = [field.name for field in fields(ResultRow)]
+    of_plan = plan.plan.sha256 if plan.plan else ""
+    return digest(data.digest(), of_plan, plan.standing.reason, *columns)
 
 
 def _version() -> str:

@@ -1,14 +1,11 @@
 """Tables of planted against recovered: whether the pipeline finds what is planted in judges."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy.orm import Session
-
-from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.recoveries import RecoveredFigure, recovered
+from judge_gym.analysis.groups import MIXED
 from judge_gym.formats import ABSENT, figure, number
-from judge_gym.planted.families import Family, parameters_of
+from judge_gym.planted.families import Family, family_named, parameters_of
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow
@@ -142,25 +139,24 @@ class Planted:
     compared: int = 0
 
 
-def compare_planted(
-    session: Session, sweep: str, data: SweepData, rows: Sequence[ResultRow]
-) -> Planted:
-    """Compare the figures of a wholly simulated sweep with what is planted."""
-    recovery = recovered(session, sweep, data, rows)
+def compare_planted(rows: Sequence[ResultRow], models: Iterable[str]) -> Planted:
+    """Compare the figures of a wholly simulated sweep with what is planted in its models."""
+    families = sorted({name for model in models if (name := family_named(model))})
+    by_metric: dict[str, list[ResultRow]] = {}
+    for row in rows:
+        if row.expected is not None:
+            by_metric.setdefault(row.metric.removesuffix(MIXED), []).append(row)
     compared = {
-        layout: comparisons
-        for layout in RECOVERIES
-        if (comparisons := recovery.comparisons.get(layout.metric))
+        layout: by_metric[layout.metric] for layout in RECOVERIES if layout.metric in by_metric
     }
-    tables = [_summary(compared), parameter_table(recovery.families)]
-    tables += [_details(layout, comparisons) for layout, comparisons in compared.items()]
-    inside = [
-        comparison.inside
-        for comparisons in compared.values()
-        for comparison in comparisons
-        if comparison.inside is not None
-    ]
-    return Planted([table for table in tables if table.rows], sum(inside), len(inside))
+    tables = [_summary(compared), parameter_table(families)]
+    tables += [_details(layout, of_layout) for layout, of_layout in compared.items()]
+    held = [row.holds_expected for of_layout in compared.values() for row in of_layout]
+    return Planted(
+        [table for table in tables if table.rows],
+        sum(one is True for one in held),
+        sum(one is not None for one in held),
+    )
 
 
 def parameter_table(families: Sequence[str]) -> Table:
@@ -187,7 +183,7 @@ def _values(family: Family) -> list[str]:
     return [number(getattr(family, name)) for name in _PARAMETERS]
 
 
-def _summary(compared: Mapping[RecoveryTable, Sequence[RecoveredFigure]]) -> Table:
+def _summary(compared: Mapping[RecoveryTable, Sequence[ResultRow]]) -> Table:
     return Table(
         "Recovery in short",
         "Of the figures with a planted counterpart and an interval, how many intervals hold the "
@@ -197,27 +193,24 @@ def _summary(compared: Mapping[RecoveryTable, Sequence[RecoveredFigure]]) -> Tab
             Row(
                 (
                     layout.title,
-                    str(sum(comparison.inside is True for comparison in comparisons)),
-                    str(sum(comparison.inside is not None for comparison in comparisons)),
+                    str(sum(row.holds_expected is True for row in rows)),
+                    str(sum(row.holds_expected is not None for row in rows)),
                 )
             )
-            for layout, comparisons in compared.items()
+            for layout, rows in compared.items()
         ),
         simulated=True,
     )
 
 
-def _details(layout: RecoveryTable, comparisons: Sequence[RecoveredFigure]) -> Table:
-    scopes = [comparison.row.scope for comparison in comparisons]
+def _details(layout: RecoveryTable, rows: Sequence[ResultRow]) -> Table:
+    scopes = [row.scope for row in rows]
     subjects, shared = subject_columns(scopes), shared_part(scopes)
     cells = [
-        ("planted", [comparison.expectation.planted for comparison in comparisons]),
-        (
-            "expected",
-            [number(comparison.expectation.value, layout.digits) for comparison in comparisons],
-        ),
-        ("recovered", [figure(comparison.row, layout.digits) for comparison in comparisons]),
-        ("inside", [_yes_or_no(comparison.inside) for comparison in comparisons]),
+        ("planted", [row.planted for row in rows]),
+        ("expected", [number(row.expected, layout.digits) for row in rows]),
+        ("recovered", [figure(row, layout.digits) for row in rows]),
+        ("inside", [_yes_or_no(row.holds_expected) for row in rows]),
     ]
     columns = [*subjects, *cells]
     texts = zip(*(column for _, column in columns), strict=True)

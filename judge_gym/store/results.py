@@ -19,6 +19,7 @@ from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
 
 EXPLORATORY = "exploratory"
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,9 @@ class ResultRow:
     `scope` says what it is about, `p_adjusted` is p corrected as `method` says, `simulated`
     whether any call behind it was answered by the simulator, `imported` whether any judgement
     behind it was imported.
+
+    Of simulated judges, `planted` names the parameters behind the figure, and `expected` is what it
+    should come to by them; both are empty where no closed form gives it.
     """
 
     metric: str
@@ -136,6 +140,15 @@ class ResultRow:
     items_lower: float | None = None
     items_upper: float | None = None
     df: float | None = None
+    planted: str = ""
+    expected: float | None = None
+
+    @property
+    def holds_expected(self) -> bool | None:
+        """Whether the interval holds the expected value; None without an interval or a value."""
+        if self.expected is None or self.lower is None or self.upper is None:
+            return None
+        return self.lower - _ROUNDING <= self.expected <= self.upper + _ROUNDING
 
     @property
     def reason(self) -> str:

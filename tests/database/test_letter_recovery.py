@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.data import load_sweep_data
-from judge_gym.analysis.recoveries import recovered
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.sweeps import prepare
@@ -51,19 +49,17 @@ def test_the_calibration_of_letters_is_what_is_planted(database: str, tmp_path: 
             await study.up_to_scores(*experiments)
             run_id = analyse(runtime.engine, sweep.name)
             with Session(runtime.engine) as session:
-                rows = load_results(session, run_id)
-                data = load_sweep_data(session, sweep.name)
-                compared = recovered(session, sweep.name, data, rows).comparisons
-        gaps = {one.row.scope["judge"]: one for one in compared["letter_overconfidence"]}
+                rows = [row for row in load_results(session, run_id) if row.expected is not None]
+        gaps = {row.scope["judge"]: row for row in rows if row.metric == "letter_overconfidence"}
         assert set(gaps) == {"sim/accurate-1", "sim/calm-1", "sim/first-1"}
-        assert all(one.inside for one in gaps.values()), gaps
+        assert all(row.holds_expected for row in gaps.values()), gaps
         # Right with probability 0.9, known to it: 0.9² + 0.1² - 0.9 of overconfidence. The square
         # of what is missing is 0.01 whether it is right or wrong, so that it has no interval.
-        assert gaps["sim/accurate-1"].expectation.value == pytest.approx(-0.08)
-        squares = {one.row.scope["judge"]: one for one in compared["letter_brier_score"]}
+        assert gaps["sim/accurate-1"].expected == pytest.approx(-0.08)
+        squares = {row.scope["judge"]: row for row in rows if row.metric == "letter_brier_score"}
         accurate = squares["sim/accurate-1"]
-        assert accurate.expectation.value == pytest.approx(0.01)
-        assert (accurate.row.estimate, accurate.inside) == (pytest.approx(0.01), None)
-        assert squares["sim/first-1"].inside
+        assert accurate.expected == pytest.approx(0.01)
+        assert (accurate.estimate, accurate.holds_expected) == (pytest.approx(0.01), None)
+        assert squares["sim/first-1"].holds_expected
 
     run(work())

@@ -91,6 +91,10 @@ class AnalysisResult(Base):
     """The interval over items alone, where `lower` and `upper` are of the total error."""
     df: Mapped[float | None]
     """Degrees of freedom of the total error."""
+    planted: Mapped[str] = mapped_column(server_default="")
+    """Of simulated judges: the parameters behind the figure."""
+    expected: Mapped[float | None]
+    """What it should come to by these."""
     simulated: Mapped[bool]
     imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (
