@@ -30,6 +30,7 @@ PARTS = ("system", "category")
 SUBJECTS = (
     *("claim", "pair", "judge", "regime", "rival", "arm", "author", "people"),
     *("stage", "part", "rule", "regression", "term", "level"),
+    "reference",
     *PARTS,
 )
 """Parts of a figure's scope that say what it is about within its group."""

@@ -9,7 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from judge_gym.analysis.figures.shape import CANNOT_TELL
+from judge_gym.analysis.figures.regimes import CANNOT_TELL
 from judge_gym.analysis.recoveries import (
     EXPECTED,
     Expect,

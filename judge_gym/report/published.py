@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import load_sweep_data
-from judge_gym.analysis.figures.shape import CANNOT_TELL
+from judge_gym.analysis.figures.regimes import CANNOT_TELL
 from judge_gym.analysis.planted_shapes import planted_regime, planted_value
 from judge_gym.analysis.recoveries import PlantedSweep, read_planted
 from judge_gym.design.published import PublishedFigure, PublishedStudy

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judge_gym.analysis.figures.shape import CANNOT_TELL
+from judge_gym.analysis.figures.regimes import CANNOT_TELL
 from judge_gym.counting import counted
 from judge_gym.formats import number, span_of
 from judge_gym.metrics.regimes import Regime

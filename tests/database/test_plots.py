@@ -226,6 +226,7 @@ def test_a_plot_that_the_data_cannot_give_is_left_out_with_the_reason(database: 
         "swaps": "no judge was probed under a rival's rubric and its own: the sweep has no swap",
         "distributions": "",
         "subsets": "no judge was asked for sets of stages",
+        "response": "no judge's items have a known answer, or another judge's verdicts",
         "effects_map": "no two experiments of a judge differ in one axis alone",
         "forest": "no two experiments of a judge differ in one axis alone",
         OVERVIEW: "no two families of judges judged the same item",

@@ -1,4 +1,4 @@
-"""How judges use their scale: the shape of their verdicts, and the regime that it makes."""
+"""How judges use their scale: the shape of their verdicts."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,23 +7,18 @@ import numpy as np
 
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
-from judge_gym.analysis.truths import KnownTruth, truth_of
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import (
-    FloatArray,
     Probes,
     item_means,
     mean_scores,
-    pignistic,
     set_sizes,
 )
 from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
     Estimate,
     mean_over_items,
-    not_estimable,
 )
-from judge_gym.metrics.regimes import DRAWS, SURE, UsePerItem, regime_chances
 from judge_gym.metrics.shape import (
     MIDDLE_MASS,
     Readable,
@@ -35,7 +30,6 @@ from judge_gym.metrics.shape import (
 from judge_gym.store.results import ResultRow
 
 _SETS = "verdicts that may name several stages"
-CANNOT_TELL = "cannot tell"
 
 TABLES = (
     FigureTable(
@@ -74,30 +68,6 @@ TABLES = (
         ),
         needs=("Needs a readable answer; entropy two items, jitter two replicates.",),
         sources=("Entropy corrected by the jackknife over items: Zahl 1977, Ecology 58.",),
-    ),
-    FigureTable(
-        "Regime of each judge",
-        (
-            "Graded follows what it reads in steps, thresholded jumps from low to high, compressed "
-            "hardly distinguishes, interior stays away from both ends. The chance is how often "
-            f"the regime holds when items are drawn again; below {SURE:.0%} one cannot tell."
-        ),
-        question="scale",
-        rank=10,
-        figures=(Figure("regime", "probability"),),
-        columns=(Column("chance", "regime"), Column("items", "regime", "items")),
-        formulas=(
-            "compressed: abstains ≥ 0.8, or entropy ≤ 0.35; interior: mass at the ends ≤ (2/S)/3",
-            (
-                "thresholded: half of the rise or more within the steepest fifth of the reference "
-                "(a straight line has 0.2 there), the others graded; the curve is "
-                "a + b·σ(k(x − m)), x what is known or the mean of the other judges"
-            ),
-        ),
-        needs=(
-            "Needs 6 items; graded and thresholded need another judge or known answers, and 3 "
-            "items in the middle third of these.",
-        ),
     ),
     FigureTable(
         "Sets of stages",
@@ -152,7 +122,7 @@ TABLES = (
 
 
 def shapes(group: Group) -> Iterator[ResultRow]:
-    """Yield the shape of each judge of a group, on all that it could be read on, and its regime."""
+    """Yield the shape of each judge of a group, on all that it could be read on."""
     if group.judges[0].experiment.judges_pairs:
         return
     for number, judge in enumerate(group.judges):
@@ -160,9 +130,6 @@ def shapes(group: Group) -> Iterator[ResultRow]:
         readable = group.readable(own)
         for estimate in _of_judge(group, readable):
             yield group.row(estimate, own, judge=judge.model)
-        if not group.is_level:
-            name, estimate = _regime(group, number, readable)
-            yield group.row(estimate, own, judge=judge.model, regime=name)
         probes = group.answered(own)
         for estimate in _confidence(readable, probes):
             yield group.row(estimate, own, judge=judge.model)
@@ -180,44 +147,6 @@ def _of_judge(group: Group, readable: Readable) -> Iterator[Estimate]:
             yield estimate
     yield from stage_entropy(readable.verdicts)
     yield jitter(readable.verdicts)
-
-
-def _regime(group: Group, number: int, readable: Readable) -> tuple[str, Estimate]:
-    """Return the name of a judge's regime and its probability."""
-    metric, n = "regime", len(readable)
-    abstained = readable.means((readable.stages == 0).astype(np.float64))
-    p, present = pignistic(readable.verdicts)
-    use = UsePerItem(
-        distribution=np.where(present[0][:, None], p[0], np.nan),
-        abstained=np.where(abstained.present[0], abstained.value[0], np.nan),
-        reference=_reference(group, number),
-    )
-    found = regime_chances(use, group.rng(metric, judge=group.judges[number].model))
-    if not found.chances:
-        missing = not_estimable(metric, found.because, n=n, n_items=found.n_items)
-        return CANNOT_TELL, missing
-    chances = ", ".join(f"{name} {chance:.2f}" for name, chance in found.chances.items())
-    method = f"share of {DRAWS} draws of items: {chances}"
-    name = found.regime or CANNOT_TELL
-    chance = max(found.chances.values())
-    method += f"; {found.because}" if found.because else ""
-    return name, Estimate(
-        metric, chance, None, None, n, found.n_items, method=method, unit="probability"
-    )
-
-
-def _reference(group: Group, number: int) -> FloatArray:
-    """Return where each item stands in [0, 1]: as is known, else by the other judges' mean."""
-    truth = truth_of(group, number)
-    if isinstance(truth, KnownTruth):
-        return np.where(truth.stage > 0, truth.index, np.nan)
-    others = [other for other in group.present if other != number]
-    reference = np.full(len(group.items), np.nan)
-    if others:
-        cells = mean_scores(group.own.of_judges(others))
-        values, kept = item_means(cells.value, cells.present)
-        reference[kept] = values
-    return reference
 
 
 def _confidence(readable: Readable, probes: Probes) -> Iterator[Estimate]:

@@ -9,7 +9,7 @@ import altair as alt
 from altair.typing import ChartType
 
 from judge_gym.formats import number, ranged
-from judge_gym.report.plots import charts_of_verdicts, style
+from judge_gym.report.plots import charts_of_judges, charts_of_verdicts, style
 from judge_gym.report.plots.plot import Kind, Rows
 
 _ROW_HIGH, _LINE_HIGH = 26, 16
@@ -400,8 +400,9 @@ def control_chart(rows: Rows) -> ChartType:
 CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "heat_map": charts_of_verdicts.heat_map,
     "effects_map": charts_of_verdicts.effects_map,
-    "reliability": charts_of_verdicts.reliability,
-    "swaps": charts_of_verdicts.swaps,
+    "reliability": charts_of_judges.reliability,
+    "response": charts_of_judges.response,
+    "swaps": charts_of_judges.swaps,
     "distributions": charts_of_verdicts.distributions,
     "subsets": charts_of_verdicts.subsets,
     "forest": forest,

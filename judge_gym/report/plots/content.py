@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.groups import MIXED, Group, comparison_groups
+from judge_gym.analysis.groups import MIXED, SUBJECTS, Group, comparison_groups, without
 from judge_gym.analysis.plotted import (
     ArmConfidence,
     ItemDivergence,
@@ -30,6 +30,7 @@ from judge_gym.report.moves import BESIDE
 from judge_gym.report.plots.plot import ALL_ITEMS, Plot, PlotPanel, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Row, Table
+from judge_gym.seeds import canonical_json
 from judge_gym.store.judgement_texts import ItemTitle, titles_of_judged_items
 from judge_gym.store.results import ResultRow
 
@@ -123,6 +124,17 @@ _MOVES = Plot(
     "interval excludes 0, after correction for many tests.",
     "Axes over the grid",
     missing="no two experiments of a judge differ in one axis alone",
+)
+_RESPONSE = Plot(
+    "response",
+    "Response curves",
+    "Vertical: the judge's expected stage. Horizontal: what is known of the items, or the mean of "
+    "the other judges, from 0 to 1. Points are means of a fifth of its range, with 95% intervals "
+    "over items; the line is the fitted curve, dashes a straight line between its ends. A graded "
+    "judge is near the dashes, a thresholded one jumps. On top: the regime and its chance; then "
+    "the share of the rise in the steepest fifth, beside the straight line's.",
+    "Regime of each judge",
+    missing="no judge's items have a known answer, or another judge's verdicts",
 )
 _EFFECTS = {
     "axis_effect": ("verdict", "change of the verdict, 0-1 scale"),
@@ -591,11 +603,97 @@ def effects_map(study: PlottedSweep) -> Plot:
     return _drawn(_MOVES, (PlotPanel("", cells),), any(row.simulated for row in every), notes)
 
 
+def response_curves(study: PlottedSweep) -> Plot:
+    """Return the response curve of each judge with its regime, side by side.
+
+    From the stored figures alone, which are over all draws of a rubric. Settings with the most
+    judges come first.
+    """
+    points = [
+        *study.rows_of_metric("response_mean"),
+        *study.rows_of_metric("response_fit"),
+    ]
+    found = _by_setting(_estimated(points))
+    curves = dict(sorted(found.items(), key=lambda setting: -len(_judges(setting[1]))))
+    if not curves:
+        return replace(_RESPONSE, missing=_why_not(points, _RESPONSE.missing))
+    told = _by_setting([*study.rows_of_metric("regime"), *study.rows_of_metric("steepest_rise")])
+    headings = group_labels([without(rows[0].scope, *SUBJECTS) for rows in curves.values()])
+    panels = tuple(
+        PlotPanel(
+            heading,
+            [{**row, "stages": _stages(study, rows[0])} for row in _curve(rows, told[setting])],
+            f"Against {' and '.join(sorted({row.scope['part'] for row in rows}))}.",
+        )
+        for heading, (setting, rows) in zip(headings, curves.items(), strict=True)
+    )
+    notes = [
+        f"Shown: the first {MAX_PROBED} of {judges} judges{_where(panel.heading)}."
+        for panel, rows in zip(panels[:MAX_PANELS], curves.values(), strict=False)
+        if (judges := len(_judges(rows))) > MAX_PROBED
+    ]
+    notes += _more_panels(headings)
+    return _drawn(_RESPONSE, panels[:MAX_PANELS], any(row.simulated for row in points), notes)
+
+
+def _by_setting(rows: Iterable[ResultRow]) -> dict[str, list[ResultRow]]:
+    """Return the rows of each setting, by its key: a scope without what a figure is about."""
+    found: dict[str, list[ResultRow]] = defaultdict(list)
+    for row in rows:
+        found[canonical_json(without(row.scope, *SUBJECTS))].append(row)
+    return found
+
+
+def _judges(rows: Iterable[ResultRow]) -> list[str]:
+    return list(dict.fromkeys(row.scope["judge"] for row in rows))
+
+
+def _stages(study: PlottedSweep, row: ResultRow) -> int:
+    """Return the length of the scale: a scope names it where scales differ in a sweep."""
+    common = study.data.judges[0].experiment.scale_size
+    return int(row.scope.get("scale_size", common))
+
+
+def _curve(points: Sequence[ResultRow], told: Sequence[ResultRow]) -> Iterator[dict[str, Any]]:
+    """Yield the points of the first judges of a group, each with its regime in words."""
+    regime = {row.scope["judge"]: row for row in told if row.metric == "regime"}
+    rise = {row.scope["judge"]: row for row in told if row.metric == "steepest_rise"}
+    judges = _judges(points)[:MAX_PROBED]
+    for row in points:
+        judge = row.scope["judge"]
+        if judge not in judges:
+            continue
+        yield {
+            "judge": judge,
+            "link": evidence_link(behind([row.scope])),
+            "regime": _regime_text(regime[judge]),
+            "steepest": _rise_text(rise[judge]),
+            "reference": float(row.scope["reference"]),
+            "mean": row.estimate if row.metric == "response_mean" else None,
+            "lower": row.lower,
+            "upper": row.upper,
+            "fitted": row.estimate if row.metric == "response_fit" else None,
+            "line": row.floor,
+        }
+
+
+def _regime_text(row: ResultRow) -> str:
+    name = str(row.scope["regime"])
+    return name if row.estimate is None else f"{name} ({number(row.estimate)})"
+
+
+def _rise_text(row: ResultRow) -> str:
+    if row.estimate is None:
+        return "no rise told"
+    return f"{number(row.estimate)} of the rise, line {number(row.floor)}"
+
+
 _PLOTS = (
     polarization_map,
     stated_against_realised,
     confidence_under_swaps,
     verdict_shares,
+    response_curves,
     chosen_sets,
     effects_map,
     axis_effects,
@@ -655,9 +753,13 @@ def _why_not(rows: Iterable[ResultRow], else_because: str) -> str:
 
 def _more_groups(groups: Sequence[tuple[Group, str]]) -> Iterator[str]:
     """Yield which groups are not drawn, when not all are."""
-    if len(groups) > MAX_PANELS:
-        others = "; ".join(heading for _, heading in groups[MAX_PANELS:])
-        yield f"Shown: the first {MAX_PANELS} of {len(groups)} groups of judges. Not: {others}."
+    yield from _more_panels([heading for _, heading in groups])
+
+
+def _more_panels(headings: Sequence[str]) -> Iterator[str]:
+    if len(headings) > MAX_PANELS:
+        others = "; ".join(headings[MAX_PANELS:])
+        yield f"Shown: the first {MAX_PANELS} of {len(headings)} groups of judges. Not: {others}."
 
 
 def _more_judges(groups: Sequence[tuple[Group, str]], at_most: int) -> Iterator[str]:

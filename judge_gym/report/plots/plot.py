@@ -13,10 +13,9 @@ Rows = Sequence[Mapping[str, Any]]
 """Tidy rows; the function that draws them says which fields. Of a frame:
 `frame.to_dict("records")`."""
 Kind = Literal[
-    "heat_map", "effects_map", "reliability", "swaps", "distributions", "subsets", "forest",
-    "headlines",
-    "narrow_headlines", "histogram", "severity_curve", "specification_curve", "strips",
-    "control_chart", "claims",
+    "heat_map", "effects_map", "reliability", "response", "swaps", "distributions", "subsets",
+    "forest", "headlines", "narrow_headlines", "histogram", "severity_curve",
+    "specification_curve", "strips", "control_chart", "claims",
 ]  # fmt: skip
 """The kinds of charts; `charts.CHARTS` has the function that draws each."""
 

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.regimes import Regime, UsePerItem, regime_chances, steepest_share
+from judge_gym.metrics.regimes import (
+    Regime,
+    UsePerItem,
+    regime_chances,
+    response_curve,
+    steepest_rise,
+    steepest_share,
+)
 
 STAGES = 5
 
@@ -71,3 +78,53 @@ def test_the_steepest_fifth_of_a_line_holds_a_fifth_and_of_a_step_everything() -
     assert line == pytest.approx(0.2, abs=0.02)
     assert step > 0.95
     assert np.isnan(steepest_share(weights, x, 1 - x)[0])  # it falls
+
+
+def of_stages(given: list[int], reference: np.ndarray) -> UsePerItem:
+    """A judge of one verdict an item, on four stages."""
+    return UsePerItem(np.eye(4)[np.array(given) - 1], np.zeros(len(given)), reference)
+
+
+def test_the_curve_is_in_stages_over_fifths_of_the_reference() -> None:
+    reference = np.array([0.2, 0.25, 0.4, 0.6, 0.7])  # fifths of 0.1 from 0.2 on
+    found = list(response_curve(of_stages([1, 3, 2, 4, 4], reference), np.full(5, 3)))
+    means = {place: one for place, one in found if one.metric == "response_mean"}
+    assert list(means) == pytest.approx([0.25, 0.45, 0.65])
+    assert [one.estimate for one in means.values()] == pytest.approx([2, 2, 4])
+    assert [(one.n_items, one.n) for one in means.values()] == [(2, 6), (1, 3), (2, 6)]
+    first = next(iter(means.values()))
+    # Two items, of stages 1 and 3: 2 ± 12.7 is cut to the scale.
+    assert (first.lower, first.upper) == (1, 4)
+    # One item in the middle third tells no curve.
+    assert len(found) == len(means)
+
+
+def test_the_straight_line_joins_the_ends_of_the_curve() -> None:
+    reference = np.linspace(0, 1, 41)
+    step = of_stages([1 if x < 0.5 else 4 for x in reference], reference)
+    fit = [(x, one) for x, one in response_curve(step, np.ones(41, int)) if one.floor is not None]
+    assert [x for x, _ in fit] == pytest.approx([n / 10 for n in range(11)])
+    assert [one.estimate for _, one in fit][0:11:5] == pytest.approx([1, 2.5, 4], abs=0.1)
+    assert [one.floor for _, one in fit] == pytest.approx(
+        list(np.linspace(fit[0][1].estimate or 0, fit[-1][1].estimate or 0, 11))
+    )
+    # The curve is flat where the line rises.
+    assert fit[3][1].estimate == pytest.approx(1, abs=0.1)
+    assert fit[3][1].floor == pytest.approx(1.9, abs=0.1)
+
+
+def test_the_steepest_rise_has_an_interval_over_items_beside_the_lines_share() -> None:
+    rng = np.random.default_rng(3)
+    x = np.linspace(0, 1, 40)
+    for given, low, high in (
+        ([1 + round(3 * one) for one in x], 0.18, 0.45),
+        ([1 if one < 0.5 else 4 for one in x], 0.9, 1),
+    ):
+        use = of_stages(given, x)
+        rise = steepest_rise(use, regime_chances(use, rng).rises, 40)
+        assert rise.floor == 0.2
+        assert low <= (rise.lower or 0) <= (rise.estimate or 0) <= (rise.upper or 0) <= high + 1e-9
+    falling = of_stages([4 - round(3 * one) for one in x], x)
+    rise = steepest_rise(falling, regime_chances(falling, rng).rises, 40)
+    assert rise.estimate is None
+    assert "does not rise" in rise.because

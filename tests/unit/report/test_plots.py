@@ -187,6 +187,37 @@ def test_stated_and_realised_are_drawn_on_one_scale_with_the_diagonal() -> None:
     assert {"a", "b", "7", "3"} <= set(texts(svg))
 
 
+def curve_of(judge: str, *points: tuple[float, float, float | None]) -> list[dict[str, Any]]:
+    """Rows of a judge on four stages: (reference, stage, line), a mean where there is no line."""
+    about = {"judge": judge, "stages": 4, "regime": "graded (0.90)", "steepest": "so steep"}
+    return [
+        {
+            **about,
+            "reference": place,
+            "mean": value if line is None else None,
+            "lower": None,
+            "upper": None,
+            "fitted": None if line is None else value,
+            "line": line,
+        }
+        for place, value, line in points
+    ]
+
+
+def test_a_response_curve_stands_beside_its_line_under_the_regimes_name() -> None:
+    svg = drawn(
+        "response", curve_of("a", (0.1, 1, None), (0.5, 2.5, None), (0.0, 1, 1), (1.0, 4, 3))
+    )
+    # A side of 150: stage 1 is at the bottom, 2.5 half way up.
+    points = [one.get("transform") for one in having(svg, fill="var(--text)") if one.get("d")]
+    assert points == ["translate(15,150)", "translate(75,75)"]
+    [curve] = having(svg, stroke="var(--blue)", stroke_width="2")
+    [line] = having(svg, stroke="var(--soft)", stroke_dasharray="4,3")
+    assert (curve.get("d"), line.get("d")) == ("M0,150L150,0", "M0,150L150,50")
+    said = texts(svg)
+    assert (said.count("graded (0.90)"), said.count("so steep"), said.count("a")) == (1, 1, 1)
+
+
 def effect(change: str, value: float, ends: tuple[float, float] | None) -> dict[str, Any]:
     lower, upper = ends or (None, None)
     return {"change": change, "effect": value, "lower": lower, "upper": upper, "unit": "scale"}
@@ -245,6 +276,11 @@ def named(name: str) -> dict[Kind, Rows]:
         ],
         "swaps": [{"item": 1, "arm": "own", "confidence": 0.5}, mean],
         "reliability": [bin_of(one, 0.5, 0.5, 1, (None, None)) for one in (name, other)],
+        "response": [
+            row
+            for one in (name, other)
+            for row in curve_of(one, (0.5, 2, None), (0, 1, 1), (1, 2, 2))
+        ],
         "headlines": [headline(name, other), headline(other, name)],
         "forest": [effect(name, 0.1, None), effect(other, 0.1, None)],
     }
