@@ -383,11 +383,11 @@ def _show_parts(judge: "AnyJudge", parts: "Sequence[PartScores]", *, simulated: 
 
     if parts:
         rows = [
-            (part.system, part.texts, part.scored, _number(part.mean), *part.labelled.cells)
+            (part.system, part.rows, part.scored, _number(part.mean), *part.labelled.cells)
             for part in parts
         ]
         named = statistic(verdicts=judge.decides)
-        columns = ("system", "texts", "scored", "mean score", "labelled", "as labelled", named)
+        columns = ("system", "rows", "scored", "mean score", "labelled", "as labelled", named)
         show_table(marked("By system", simulated=simulated), columns, rows)
 
 

@@ -77,21 +77,22 @@ def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
     of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
     show_table(
         marked(f"{of} over all texts, by people ({judge.name})", simulated=simulated),
-        ("of", "texts", "labelled", "judge alone", "labels alone", "corrected"),
+        ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
         [
-            (row.about, row.texts, row.labelled,
+            (row.about, row.rows, row.labelled,
              *(_figure(getattr(row, way)) for way in _WAYS))
             for row in found.rows
         ],
     )  # fmt: skip
     console.print(
-        "95% intervals. Judge alone: the judge's own mean, not people's. Corrected: the judge's "
-        "scores of all texts, moved by its errors on the labelled ones.",
+        "95% intervals. Every row counts, also where texts repeat. Judge alone: the judge's own "
+        "mean, not people's. Corrected: the judge's scores of all rows, moved by its errors on the "
+        "labelled ones.",
         soft_wrap=True,
     )
     if found.without_score:
         console.print(
-            f"Left out, since the judge gave no score: {found.without_score} of the texts."
+            f"Left out, since the judge gave no score: {found.without_score} of the rows."
         )
     if found.plan is None:
         return
@@ -99,7 +100,7 @@ def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
         "Label next",
         ("judge's score near", "texts without a label", "to label"),
         [
-            (f"{middle:.4g}", found.groups[middle], count)
+            (f"{middle:.4g}", found.groups[middle], min(count, found.groups[middle]))
             for middle, count in found.plan.rows
             if found.groups[middle]
         ],
@@ -145,7 +146,7 @@ def _told(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> dict[st
 
 
 def _row(row: "Corrected") -> dict[str, Any]:
-    values: dict[str, Any] = {"about": row.about, "texts": row.texts, "labelled": row.labelled}
+    values: dict[str, Any] = {"about": row.about, "rows": row.rows, "labelled": row.labelled}
     for way in _WAYS:
         one: Estimate = getattr(row, way)
         values[way] = {

@@ -18,7 +18,7 @@ from deployments.cli.options import (
     fields_of,
     labels_of,
 )
-from deployments.cli.output import console, errors, say_simulated, show_table
+from deployments.cli.output import command, console, errors, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
@@ -76,9 +76,19 @@ def label(
     read = read_item_file(items, fields_of(items, fields))
     read.check([judge])
     criteria = _criteria(judge, by_criterion=by_criterion)
+    to_rank = Draw(draw) is Draw.RANKING
+    texts = read.texts_by_system if to_rank else read.texts
+    if to_rank and (repeated := len(read.items) - len(texts)):
+        rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
+        errors.print(
+            f"Warning: {rows} a text of the same system, which counts once in this ranking. "
+            f"`{command()} judge estimate` counts every row.",
+            markup=False,
+            soft_wrap=True,
+        )
     labelling = Labelling(
         judge=judge,
-        items=read.texts,
+        items=texts,
         file=labels or label_path(items),
         judged=_mean_scores(judge, read.texts),
         draw=Draw(draw),

@@ -9,7 +9,7 @@ import numpy as np
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.item_files import ItemFile
-from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     Estimate,
     mean_over_items,
@@ -47,7 +47,8 @@ class Corrected:
     """
 
     about: str
-    texts: int
+    rows: int
+    """Rows of the file: texts, each as often as it stands there."""
     labelled: int
     judge: Estimate
     """The judge's own mean over all texts: where people differ from it, its interval misses
@@ -64,7 +65,7 @@ class Correction:
 
     rows: tuple[Corrected, ...]
     without_score: int
-    """Texts that the judge gave no score; they are left out."""
+    """Rows that the judge gave no score; they are left out."""
     by_gain: bool
     """Whether labels are random only within groups of the judge's scores."""
     plan: NextLabels | None
@@ -93,17 +94,16 @@ def correct(
         for key, some in results.items()
         if (scores := [one.score for one in some if one.score is not None])
     }
-    texts = [item for item in items.texts if item.key in means]
-    judged = np.array([means[item.key] for item in texts], dtype=np.float64)
-    labels = [judge.label(item) for item in texts]
+    rows = [place for place, item in enumerate(items.items) if item.key in means]
+    of_rows = [items.items[place] for place in rows]
+    judged = np.array([means[item.key] for item in of_rows], dtype=np.float64)
+    labels = [judge.label(item) for item in of_rows]
     given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
-    known = ~np.isnan(given)
-    if not known.any() or known.all():
-        has = (
-            "Every text has a label" if len(texts) and known.all() else "No scored text has a label"
-        )
+    has = ~np.isnan(given)
+    if not has.any() or has.all():
+        many = "Every text has a label" if len(rows) and has.all() else "No scored text has a label"
         raise ConfigError(
-            f"{items.path}: {has}, so there is nothing to correct.",
+            f"{items.path}: {many}, so there is nothing to correct.",
             "Name all texts with --items, and labels of a random part of them with --labels.",
         )
     by_gain = items.labels is not None and any(
@@ -112,39 +112,54 @@ def correct(
     to_rank = items.labels is not None and any(
         row.draw.startswith("ranking") for row in items.labels.rows
     )
-    figures = _Figures(judge, given, judged, known, by_gain=by_gain, to_rank=to_rank)
-    every = np.ones(len(texts), dtype=np.bool_)
-    rows = [figures.mean(ALL, every)]
+    text = np.unique([item.key for item in of_rows], return_inverse=True)[1]
+    drawn = items.labels is not None and any(row.draw for row in items.labels.rows)
+    known = has if drawn else has & np.array(items.labelled)[rows]
+    figures = _Figures(
+        judge, given, judged, known, text, drawn=drawn, by_gain=by_gain, to_rank=to_rank
+    )
+    every = np.ones(len(rows), dtype=np.bool_)
+    found = [figures.mean(ALL, every)]
     systems = {
-        name: np.array([item.part == name for item in texts])
-        for name in sorted({item.part for item in texts} - {""})
+        name: np.array([item.part == name for item in of_rows])
+        for name in sorted({item.part for item in of_rows} - {""})
     }
     if 1 < len(systems) <= MOST_SYSTEMS:
-        rows += [figures.mean(name, chosen) for name, chosen in systems.items()]
-        rows += [
+        found += [figures.mean(name, chosen) for name, chosen in systems.items()]
+        found += [
             figures.difference(f"{second} less {first}", systems[first], systems[second])
             for first, second in combinations(systems, 2)
         ]
-    labelled = figures.grouped(every)
-    plan = next_labels(labelled, more)
-    middles = figures.groups
-    left = {
-        float(middle): int(((middles == middle) & ~known).sum()) for middle in np.unique(middles)
-    }
+    # To label a text once is enough, however often it stands there.
+    firsts = np.unique(text, return_index=True)[1]
+    middles, left = figures.groups[firsts], ~has[firsts]
+    plan = next_labels(figures.part(every, grouped=True), more)
     return Correction(
-        tuple(rows), len(items.texts) - len(texts), by_gain, plan,
-        _drawn(judge, texts, figures, plan), left,
-    )  # fmt: skip
+        tuple(found),
+        len(items.items) - len(rows),
+        by_gain,
+        plan,
+        _drawn(judge, [of_rows[place] for place in firsts], middles, left, plan),
+        {float(one): int(((middles == one) & left).sum()) for one in np.unique(middles)},
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class _Figures:
-    """Labels (NaN without one) and the judge's mean scores of the same texts."""
+    """Labels (NaN without one) and the judge's mean scores, by row of the file.
+
+    Every row counts, also where several have one text: an answer that a system gives to every
+    second question is half of what it says. `text` numbers the texts from 0.
+    """
 
     judge: Judge
     given: FloatArray
     judged: FloatArray
     known: BoolArray
+    """The rows that were labelled; where labels were `drawn`, those whose text was."""
+    text: IntArray
+    drawn: bool
+    """Whether labels are of texts that were drawn, each once, and not of rows."""
     by_gain: bool
     to_rank: bool
     """Whether labels are random within categories, and not over all."""
@@ -160,19 +175,26 @@ class _Figures:
         step = (high - low) / (GROUPS - 1)
         return np.asarray(low + np.floor((self.judged - low) / step + 0.5) * step)
 
-    def part(self, chosen: BoolArray, scores: FloatArray) -> Labelled:
-        labelled, others = chosen & self.known, chosen & ~self.known
-        return Labelled(self.given[labelled], scores[labelled], scores[others])
+    def part(self, chosen: BoolArray, *, grouped: bool = False) -> Labelled:
+        """Return labels and scores of the chosen rows; `grouped` scores are their groups' middles.
 
-    def grouped(self, chosen: BoolArray) -> Labelled:
-        return self.part(chosen, self.groups)
+        Of drawn texts, each with the weight of its rows over their mean (Horvitz and Thompson 1952,
+        Journal of the American Statistical Association 47): their mean is then that over rows.
+        """
+        rows, weight = np.flatnonzero(chosen), np.ones(int(chosen.sum()))
+        if self.drawn:
+            _, firsts, counts = np.unique(self.text[rows], return_index=True, return_counts=True)
+            rows, weight = rows[firsts], counts / counts.mean()
+        known, labels = self.known[rows], self.given[rows] * weight
+        scores = self.groups[rows] if grouped else self.judged[rows] * weight
+        return Labelled(labels[known], scores[known], scores[~known])
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
-        part = self.part(chosen, self.judged)
+        part = self.part(chosen)
         if self.to_rank and about == ALL:
             labels = corrected = not_estimable("labels_mean", _TO_RANK, n_items=len(part.expert))
         elif self.by_gain:
-            corrected = stratified_mean(self.grouped(chosen), bounds=self.bounds)
+            corrected = stratified_mean(self.part(chosen, grouped=True), bounds=self.bounds)
             labels = not_estimable("labels_mean", _BY_GAIN, n_items=len(part.expert))
         else:
             corrected = prediction_powered_mean(
@@ -186,7 +208,7 @@ class _Figures:
         """Return the mean of the second less that of the first, as of independent texts."""
         low, high = self.bounds
         bounds = (low - high, high - low)
-        parts = self.part(first, self.judged), self.part(second, self.judged)
+        parts = self.part(first), self.part(second)
         without = [
             Labelled(part.expert, np.zeros(len(part.expert)), np.zeros(part.n)) for part in parts
         ]
@@ -217,14 +239,18 @@ class _Figures:
 
 
 def _drawn(
-    judge: Judge, texts: Sequence[Item], figures: _Figures, plan: NextLabels | None
+    judge: Judge,
+    texts: Sequence[Item],
+    middles: FloatArray,
+    left: BoolArray,
+    plan: NextLabels | None,
 ) -> tuple[tuple[Item, float], ...]:
     """Draw the planned number of texts at random among those of a group without a label."""
     drawn: list[tuple[Item, float]] = []
     keys = sorted(item.key for item in texts)
     rng = np.random.default_rng(derive_seed("next labels", judge.key, keys))
     for middle, count in plan.rows if plan else ():
-        places = np.flatnonzero((figures.groups == middle) & ~figures.known)
+        places = np.flatnonzero((middles == middle) & left)
         for place in rng.permutation(places)[:count]:
             drawn.append((texts[place], count / len(places)))
     return tuple(drawn)

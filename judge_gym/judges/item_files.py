@@ -40,7 +40,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 class ItemFile:
     """The items of a file or folder, in order.
 
-    Rows with the same texts are one text: judged once, counted once, and with one label.
+    Rows with the same texts are one text: judged once, and with one label.
     """
 
     path: Path
@@ -76,9 +76,33 @@ class ItemFile:
         ]
 
     @cached_property
+    def labelled(self) -> tuple[bool, ...]:
+        """By item, whether a label was given to itself, and not to another row with its text."""
+        rows = self.labels.rows if self.labels else ()
+        named = {(row.item, row.item_key) for row in rows}
+        of_texts = {row.item for row in rows}
+        seen: set[str] = set()
+        found = []
+        own = self.own or (None,) * len(self.items)
+        for item, label in zip(self.items, own, strict=True):
+            by_key = item.key in of_texts and item.key not in seen
+            seen.add(item.key)
+            by_name = not named.isdisjoint({(item.id, ""), (item.id, item.key)})
+            found.append(item.truth is not None and (label is not None or by_name or by_key))
+        return tuple(found)
+
+    @cached_property
     def texts(self) -> tuple[Item, ...]:
         """The items, without those whose texts an earlier one has."""
         return tuple(distinct(self.items))
+
+    @cached_property
+    def texts_by_system(self) -> tuple[Item, ...]:
+        """The items, each text once for each system that gave it."""
+        found: dict[tuple[str, str], Item] = {}
+        for item in self.items:
+            found.setdefault((item.part, item.key), item)
+        return tuple(found.values())
 
     def column(self, name: str) -> list[str]:
         """Return a column by item, without space around; "" where it is empty.
@@ -179,7 +203,10 @@ class ItemFile:
         repeated = len(self.items) - len(self.texts)
         if repeated:
             rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
-            sentence += f" {rows} the texts of another; each text is judged and counted once."
+            sentence += (
+                f" {rows} the texts of another; each text is judged once, and is one text where "
+                "judge and people are compared."
+            )
         if self._apart and self.labels is None:
             texts = [" and ".join(given) for given in self._apart]
             sentence += (

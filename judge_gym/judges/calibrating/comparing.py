@@ -182,10 +182,12 @@ class PartScores:
 
     system: str
     """Its name; that of a category where items name no system."""
-    texts: int
+    rows: int
+    """Rows of the file: texts, each as often as it stands there."""
     scored: int
+    """Those with a score."""
     mean: float | None
-    """The mean score of the scored texts, on the judge's scale; None without one."""
+    """The mean score of these, on the judge's scale; None without one."""
     labelled: Agreement
 
 
@@ -204,10 +206,16 @@ def by_part(
     for name, given in sorted(parts.items()):
         texts = distinct(given)
         own = {item.key: by_text[item.key] for item in texts if item.key in by_text}
-        scores = [[one.score for one in some if one.score is not None] for some in own.values()]
-        means = [float(np.mean(some)) for some in scores if some]
-        mean = float(np.mean(means)) if means else None
-        found.append(PartScores(name, len(texts), len(means), mean, _agreement(judge, texts, own)))
+        means = {
+            key: float(np.mean(scores))
+            for key, some in own.items()
+            if (scores := [one.score for one in some if one.score is not None])
+        }
+        # A text that a system gives often is as much of what it says.
+        of_rows = [means[item.key] for item in given if item.key in means]
+        mean = float(np.mean(of_rows)) if of_rows else None
+        labelled = _agreement(judge, texts, own)
+        found.append(PartScores(name, len(given), len(of_rows), mean, labelled))
     return found
 
 

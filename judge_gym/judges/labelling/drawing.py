@@ -81,7 +81,7 @@ class Labelling:
 
     judge: Judge
     items: tuple[Item, ...]
-    """The items, each text once."""
+    """The items, each text once; to rank, once for each system that gave it."""
     file: Path
     """A JSONL file of labels; it need not exist."""
     judged: Mapping[str, float]

@@ -28,11 +28,18 @@ def corrected(
     systems: list[str] | None = None,
     *,
     drawn: str = "",
+    said: list[str] | None = None,
+    order: "np.ndarray | None" = None,
 ) -> Correction:
-    """Correct these scores by these labels of one person, None where there is none."""
+    """Correct these scores by these labels of one person, None where there is none.
+
+    `said` are texts, each its own by default; `order` is that of the rows in the file.
+    """
     names = systems or [""] * len(scores)
+    given = said or [f"Text {place}." for place in range(len(scores))]
     texts = tuple(
-        Item(id=f"t{place}", text=f"Text {place}.", system=name) for place, name in enumerate(names)
+        Item(id=f"t{place}", text=text, system=name)
+        for place, (text, name) in enumerate(zip(given, names, strict=True))
     )
     rows = [
         new_label(text.id, "ann", label)
@@ -43,7 +50,8 @@ def corrected(
         rows = [type(row)(**{**{f: getattr(row, f) for f in row.__slots__}, "draw": drawn})
                 for row in rows]  # fmt: skip
     places = tuple(f"line {place}" for place in range(len(texts)))
-    file = ItemFile(Path("texts.csv"), texts, places, ("id", "text"), "")
+    ordered = texts if order is None else tuple(texts[place] for place in order)
+    file = ItemFile(Path("texts.csv"), ordered, places, ("id", "text"), "")
     bound = file.with_labels(collect_labels(rows), [JUDGE])
     results = {text.key: [result(text, score)] for text, score in zip(texts, scores, strict=True)}
     return correct(JUDGE, bound, results)
@@ -63,7 +71,7 @@ def test_a_leaning_judge_is_moved_by_its_errors() -> None:
         float(one) if place < 40 else None for place, one in enumerate(people)
     ]
     of_all = row(corrected(scores, labels), "all texts")
-    assert (of_all.texts, of_all.labelled) == (240, 40)
+    assert (of_all.rows, of_all.labelled) == (240, 40)
     assert of_all.judge.estimate == pytest.approx(people.mean() + 2)
     assert of_all.judge.lower is not None
     assert of_all.judge.lower > people.mean(), "the judge's own interval misses people's mean"
@@ -109,7 +117,7 @@ def test_two_systems_are_compared_by_their_own_labels() -> None:
     found = corrected(scores, labels, names)
     assert [one.about for one in found.rows] == ["all texts", "a", "b", "b less a"]
     apart = row(found, "b less a")
-    assert (apart.texts, apart.labelled) == (400, 100)
+    assert (apart.rows, apart.labelled) == (400, 100)
     assert apart.judge.lower is not None
     assert apart.judge.lower > 2
     assert apart.corrected.lower is not None
@@ -170,7 +178,7 @@ def test_texts_without_a_score_are_counted_and_left_out() -> None:
     labels = [float(one % 9) if one < 30 else None for one in range(80)]
     found = corrected(scores, labels)
     assert found.without_score == 1
-    assert (found.rows[0].texts, found.rows[0].labelled) == (79, 29)
+    assert (found.rows[0].rows, found.rows[0].labelled) == (79, 29)
 
 
 @pytest.mark.parametrize(("labelled", "said"), [(0, "No scored text"), (30, "Every text")])
@@ -181,3 +189,88 @@ def test_without_labels_or_without_other_texts_nothing_is_corrected(
     labels = [float(one % 9) if one < labelled else None for one in range(30)]
     with pytest.raises(ConfigError, match=said):
         corrected(scores, labels)
+
+
+def answers(rng: np.random.Generator, canned: float) -> tuple[list[str], np.ndarray]:
+    """200 answers of an old and a new system, and what people say of each: a share of the new
+    system's are one and the same, and wrong."""
+    said, right = [], []
+    for system in ("old", "new"):
+        for number in range(100):
+            same = system == "new" and rng.random() < canned
+            said.append("Please try again." if same else f"Answer {number} of {system}.")
+            right.append(0.0 if same else 10.0 * (rng.random() < 0.8))
+    # One old answer is the same one, so that its text is of both systems.
+    said[0], right[0] = "Please try again.", 0.0
+    return said, np.array(right)
+
+
+SYSTEMS = ["old"] * 100 + ["new"] * 100
+
+
+def test_an_answer_that_a_system_gives_often_counts_as_often() -> None:
+    said, right = answers(np.random.default_rng(1), 0.5)
+    labels: list[float | None] = [one if place % 3 else None for place, one in enumerate(right)]
+    scores: list[float | None] = list(right)
+    found = corrected(scores, labels, SYSTEMS, said=said)
+    for name, rows in (("old", slice(0, 100)), ("new", slice(100, 200))):
+        assert row(found, name).judge.estimate == pytest.approx(right[rows].mean())
+        assert row(found, name).rows == 100
+        by_hand = np.mean([one for one in labels[rows] if one is not None])
+        assert row(found, name).labels.estimate == pytest.approx(by_hand)
+    assert row(found, "old less new").judge.estimate == pytest.approx(
+        right[:100].mean() - right[100:].mean()
+    )
+
+
+@pytest.mark.parametrize("drawn", ["", "random"])
+def test_the_order_of_the_rows_changes_no_figure(drawn: str) -> None:
+    rng = np.random.default_rng(2)
+    said, right = answers(rng, 0.4)
+    scores: list[float | None] = list(right)
+    labels: list[float | None] = [one if place % 2 else None for place, one in enumerate(right)]
+    for found in (
+        corrected(scores, labels, SYSTEMS, said=said, drawn=drawn, order=order)
+        for order in (np.arange(200), np.arange(200)[::-1], rng.permutation(200))
+    ):
+        first = corrected(scores, labels, SYSTEMS, said=said, drawn=drawn)
+        for one, other in zip(found.rows, first.rows, strict=True):
+            assert one.about == other.about
+            for way in ("judge", "labels", "corrected"):
+                mine, theirs = getattr(one, way), getattr(other, way)
+                assert (mine.estimate, mine.upper) == (
+                    pytest.approx(theirs.estimate), pytest.approx(theirs.upper)
+                )  # fmt: skip
+
+
+@pytest.mark.parametrize("drawn", ["", "random"])
+def test_labels_of_rows_and_of_drawn_texts_both_meet_the_mean_over_rows(drawn: str) -> None:
+    """SIMULATED. A text that stands in many rows is likelier to be labelled by rows, not by texts.
+
+    Its answer is unlike the others, so that either weight in place of the other misses the mean.
+    """
+    rng, misses, inside, intervals = np.random.default_rng(3), [], 0, 0
+    for _ in range(200):
+        said, right = answers(rng, 0.15)
+        scores: list[float | None] = list(np.clip(right + rng.normal(0, 2, 200), 0, 10))
+        # The judge's score is of the text: equal texts have one.
+        of_text = dict(zip(said, scores, strict=True))
+        scores = [of_text[one] for one in said]
+        chosen = rng.random(200) < 0.4
+        if drawn:
+            lucky = {one for one in dict.fromkeys(said) if rng.random() < 0.4}
+            first = {one: place for place, one in reversed(list(enumerate(said)))}
+            chosen = np.array([one in lucky and first[one] == n for n, one in enumerate(said)])
+        labels: list[float | None] = [
+            one if has else None for one, has in zip(right, chosen, strict=True)
+        ]
+        new = row(corrected(scores, labels, SYSTEMS, said=said, drawn=drawn), "new").corrected
+        if new.estimate is None:
+            continue
+        misses.append(new.estimate - right[100:].mean())
+        if new.lower is not None and new.upper is not None:
+            intervals += 1
+            inside += new.lower <= right[100:].mean() <= new.upper
+    error = np.std(misses) / len(misses) ** 0.5
+    assert abs(np.mean(misses)) < 3 * error + 0.02
+    assert inside / intervals > 0.92

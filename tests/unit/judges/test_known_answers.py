@@ -272,7 +272,7 @@ def test_scores_and_agreement_are_of_each_system(tmp_path: Path) -> None:
     right = [float(majority(n) == "Yes") for n in range(80)]
     given = [score if n % 2 else 1 - score for n, score in enumerate(right)]
     new, old = by_part(judge, read.items, said(judge, list(read.items), [*given, None]))
-    assert (new.system, new.texts, new.scored) == ("new", 40, 40)
+    assert (new.system, new.rows, new.scored) == ("new", 40, 40)
     assert new.mean == pytest.approx(sum(right[1::2]) / 40)
     assert old.mean == pytest.approx(1 - sum(right[::2]) / 40)
     assert (new.labelled.met.estimate, old.labelled.met.estimate) == (1.0, 0.0)
