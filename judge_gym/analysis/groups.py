@@ -4,7 +4,7 @@ Judges are compared within a group only, so that a difference between them has o
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
-from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.inference import benjamini_hochberg, holm_over
 from judge_gym.metrics.shape import Readable
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
@@ -173,6 +173,20 @@ def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, floa
     """Yield each estimate, its method naming the correction, with its adjusted p."""
     for raw, adjusted in zip(estimates, holm_over(estimates), strict=True):
         yield replace(raw, method=adjusted.method), adjusted.p
+
+
+def adjusted_by_benjamini_hochberg(
+    estimates: Sequence[Estimate],
+) -> Iterator[tuple[Estimate, float | None]]:
+    """Yield each estimate, its method naming the correction, with its adjusted p."""
+    p_values = [estimate.p for estimate in estimates if estimate.p is not None]
+    adjusted = iter(benjamini_hochberg(p_values))
+    note = f"; Benjamini-Hochberg over {len(p_values)}"
+    for estimate in estimates:
+        if estimate.p is None:
+            yield estimate, None
+        else:
+            yield replace(estimate, method=estimate.method + note), next(adjusted)
 
 
 def generator_of(metric: str, scope: Scope) -> np.random.Generator:

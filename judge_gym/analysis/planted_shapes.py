@@ -4,12 +4,15 @@ The same quantities as those of `figures.shape` and their contrasts, from the ex
 each verdict on the stored texts.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from statistics import fmean
 
 import numpy as np
 
 from judge_gym.analysis.figures.regimes import CANNOT_TELL
+from judge_gym.analysis.figures.roles import OWN, WRITES
+from judge_gym.analysis.groups import without
 from judge_gym.analysis.recoveries import (
     EXPECTED,
     Expect,
@@ -24,7 +27,7 @@ from judge_gym.analysis.recoveries import (
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.polarization import entropy
 from judge_gym.metrics.regimes import UsePerItem, regime_of
-from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, SHARES, Share
+from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, EXPECTED_STAGE, SHARES, Share
 from judge_gym.planted.expected import stated_probability
 from judge_gym.store.results import ResultRow
 
@@ -97,6 +100,8 @@ def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
     if of := _OF_JUDGE.get(row.metric):
         judge = sweep.judge(row.scope)
         return None if judge is None else of(judge, _items(row.metric, judge))
+    if row.metric.startswith(_ROLES):
+        return _role_effect(sweep, row)
     of = _OF_CONTRAST.get(row.metric)
     before, after = ends_of_contrast(sweep, row.scope) if of else (None, None)
     if of is None or before is None or after is None:
@@ -106,6 +111,39 @@ def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
         return None
     values = [of(one, own) for one, own in zip((before, after), compared, strict=True)]
     return None if None in values else float(np.diff(np.array(values, dtype=np.float64))[0])
+
+
+_ROLES = "role_effect"
+_OF_ROLES: Mapping[str, Of] = {
+    _ROLES: _share(EXPECTED_STAGE),
+    **{name.replace("contrast", _ROLES): of for name, of in _OF_CONTRAST.items()},
+}
+
+
+def _role_effect(sweep: PlantedSweep, row: ResultRow) -> float | None:
+    """Return the planted effect of who writes or who scores; None without a full crossing."""
+    setting = without(row.scope, "axis", "from", "to")
+    cells = {
+        (judge.experiment.model, judge.own.owner): judge
+        for group in sweep.groups.values()
+        if without(group.scope, "rubric") == setting
+        for judge in group.judges
+    }
+    judges, writers = ({cell[place] for cell in cells} for place in (0, 1))
+    if not cells or len(cells) < len(judges) * len(writers):
+        return None
+    items = set.intersection(*(set(_items(row.metric, judge)) for judge in cells.values()))
+    of, place = _OF_ROLES[row.metric], 1 if row.scope["axis"] == WRITES else 0
+    ends: dict[str, list[float]] = defaultdict(list)
+    for cell, judge in cells.items():
+        end = cell[place]
+        if row.scope["axis"] == OWN:
+            end = "own" if cell[0] == cell[1] else "another's"
+        if not items or (value := of(judge, sorted(items))) is None:
+            return None
+        scale = judge.experiment.scale_size - 1 if row.metric == _ROLES else 1
+        ends[end].append(value / scale)
+    return fmean(ends[row.scope["to"]]) - fmean(ends[row.scope["from"]])
 
 
 _EXPECTED: Mapping[str, Expect] = {

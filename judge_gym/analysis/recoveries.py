@@ -28,7 +28,7 @@ from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
 from judge_gym.planted import expected as model
-from judge_gym.planted.families import Family, family_named
+from judge_gym.planted.families import Family, family_named, parameters_of, shifted
 from judge_gym.planted.judging import PlantedCase, ShownOrder, case_of
 from judge_gym.planted.wordings import worded
 from judge_gym.questions.scorer import instructions
@@ -217,7 +217,9 @@ def _judge(judge: SweepJudge, samples: _Samples, texts: _Texts) -> PlantedJudge 
 
 
 def _at(family: Family, experiment: Experiment, arm: PlantedArm) -> Family:
-    """Return a family's parameters with the reserve that it has under an arm's rubric."""
+    """Return a family's parameters with the reserve and thresholds under an arm's rubric."""
+    writer = family_named(arm.owner) if arm.owner else None
+    family = shifted(family, parameters_of(writer).rubric_shift if writer else 0.0)
     added = family.own_rubric_reserve if arm.own_words else 0.0
     reserve = min(1.0, family.reserve + added) if experiment.abstain else 0.0
     return family.model_copy(update={"reserve": reserve})

@@ -109,6 +109,7 @@ ABSTAIN_SHARE = Share(
 SINGLETON_SHARE = Share(
     "singleton_share", "share", lambda stages, _: set_sizes(stages) == 1, _has_stage, of_sets=True
 )
+EXPECTED_STAGE = Share("expected_stage", "stages", _expected_stage, _has_stage, _of_the_scale)
 MIDDLE_MASS = Share("middle_mass", "share", middle_mass, _has_stage)
 SET_WIDTH = Share(
     "set_width",
@@ -136,7 +137,7 @@ SHARES = (
         lambda stages: set_sizes(stages) > 1,
         of_sets=True,
     ),
-    Share("expected_stage", "stages", _expected_stage, _has_stage, _of_the_scale),
+    EXPECTED_STAGE,
     MIDDLE_MASS,
 )
 """The figures of a shape that are means over samples, in the order of their columns."""

@@ -74,6 +74,8 @@ class Family(_Frozen):
     """What the wording at hand adds to the reading (see `wordings.worded`); none at `standard`."""
     threshold_shift: float = Field(default=0.0, ge=-0.5, le=0.5)
     """Added to every threshold between stages: above zero is a stricter judge."""
+    rubric_shift: float = Field(default=0.0, ge=-0.5, le=0.5)
+    """What a rubric in the family's words adds to those of any judge: above zero it is stricter."""
     gain: float = Field(default=1.0, gt=0, le=20)
     """g: multiplies the distance of a reading from the middle; far above 1, verdicts jump."""
     first_bias: float = Field(default=0.0, ge=0, le=0.5)
@@ -214,8 +216,7 @@ def grader_of(model: str) -> Grader:
 
 def served_models() -> tuple[str, ...]:
     """Return the names of the models of families and graders, as `/v1/models` lists them."""
-    families = (*planted().values(), *stand_ins().values())
-    of_families = (model for family in families for model in family.models)
+    of_families = (model for family in _families().values() for model in family.models)
     return tuple(f"{SIMULATED}{model}" for model in (*of_families, *grader_models()))
 
 
@@ -235,7 +236,7 @@ def family_named(model: str) -> str | None:
     among those that read their evidence and do not obey it.
     """
     name = planted_name(model)
-    for family, parameters in (planted() | stand_ins()).items():
+    for family, parameters in _families().items():
         if name in parameters.models:
             return family
     if name in grader_models():
@@ -260,6 +261,24 @@ def is_own_rubric(family: str, texts: Iterable[str]) -> bool:
     voice = _vocabulary(family)
     words = {word for text in texts for word in _words(text)} - _shared_vocabulary()
     return bool(words) and len(words & voice) > len(words) * _OWN_SHARE
+
+
+def rubric_shift(texts: Iterable[str]) -> float:
+    """Return what a rubric (its labels and criteria) adds to the thresholds of any judge."""
+    shifts = {name: one.rubric_shift for name, one in _families().items() if one.rubric_shift}
+    texts = list(texts) if shifts else []
+    return next((shift for name, shift in shifts.items() if is_own_rubric(name, texts)), 0.0)
+
+
+def shifted(family: Family, shift: float) -> Family:
+    """Return a family's parameters under a rubric that adds so much to its thresholds."""
+    if not shift:
+        return family
+    return family.model_copy(update={"threshold_shift": family.threshold_shift + shift})
+
+
+def _families() -> dict[str, Family]:
+    return {**planted(), **stand_ins()}
 
 
 @cache

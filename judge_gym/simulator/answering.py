@@ -6,7 +6,7 @@ seed is left out, so that replicates agree.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -18,6 +18,8 @@ from judge_gym.planted.families import (
     grader_of,
     is_own_rubric,
     parameters_of,
+    rubric_shift,
+    shifted,
 )
 from judge_gym.planted.judging import PlantedCase, SamplingParameters, ShownOrder, occurs
 from judge_gym.planted.reading import concept_named
@@ -131,7 +133,7 @@ def answer(request: ModelRequest, worths: Known = NOTHING) -> SimulatedAnswer:
 
 def _score(now: _Answering) -> str:
     task = read_scoring(now.request.messages)
-    rubric, family = task.rubric, worded(now.family_name, task.instructions)
+    rubric, family = task.rubric, _judging(now.family_name, task)
     if not rubric.stages:
         return "The message lists no stages to choose from, so there is nothing to conclude."
     order, case = _order_and_case(rubric, task.documents)
@@ -167,6 +169,7 @@ def _probe(now: _Answering) -> str:
     if not rubric.stages or not task.chosen or not set(task.chosen) <= set(rubric.letters):
         return "The message does not say which stage of which rubric is meant."
     order, case = _order_and_case(rubric, task.documents)
+    family = shifted(family, rubric_shift(_texts(rubric)))
     ranks = tuple(order.index(rubric.letters.index(letter)) for letter in task.chosen)
     level = judging.stated_level(
         family,
@@ -178,8 +181,16 @@ def _probe(now: _Answering) -> str:
 
 
 def _is_own(family_name: str, rubric: PromptedRubric) -> bool:
-    texts = (text for label, criteria in rubric.stages for text in (label, *criteria))
-    return is_own_rubric(family_name, texts)
+    return is_own_rubric(family_name, _texts(rubric))
+
+
+def _texts(rubric: PromptedRubric) -> Iterator[str]:
+    return (text for label, criteria in rubric.stages for text in (label, *criteria))
+
+
+def _judging(family_name: str, task: ScoringPrompt) -> Family:
+    """Return a family's parameters under the wording and the rubric of a prompt."""
+    return shifted(worded(family_name, task.instructions), rubric_shift(_texts(task.rubric)))
 
 
 def _reserve(family_name: str, family: Family, case: PlantedCase, task: ScoringPrompt) -> float:
@@ -198,7 +209,7 @@ def letter_chances(request: ModelRequest) -> dict[str, float]:
     task = read_scoring(request.messages) if role_of(request.messages) == "scorer" else None
     if name is None or task is None or task.form == "subset" or not task.rubric.stages:
         return {}
-    family, rubric = worded(name, task.instructions), task.rubric
+    family, rubric = _judging(name, task), task.rubric
     order, case = _order_and_case(rubric, task.documents)
     likely = judging.with_display_bias(
         judging.stage_probabilities(family, case),

@@ -9,11 +9,19 @@ from typing import Any, get_args
 import numpy as np
 
 from judge_gym.analysis.data import Origin, SweepData, SweepJudge, select
-from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
+from judge_gym.analysis.groups import (
+    Group,
+    Scope,
+    adjusted_by_benjamini_hochberg,
+    generator_of,
+    result_row,
+    scopes_of,
+)
+from judge_gym.analysis.measures import CONFIDENCE, HEADINGS, SCORE, SHAPE, Measure
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
 from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment, RubricSource
-from judge_gym.metrics.cells import CellMeans, IntArray, item_means, mean_scores, scores, set_sizes
+from judge_gym.metrics.cells import CellMeans, item_means, scores, set_sizes
 from judge_gym.metrics.estimate import (
     Estimate,
     Remark,
@@ -35,27 +43,20 @@ from judge_gym.metrics.regression_checks import (
     check_by_mixed_model,
     check_by_ordered_logit,
 )
-from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, Share, share_of
+from judge_gym.metrics.shape import ABSTAIN_SHARE
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
 _SCORED = "a scored verdict"
 _TWO_LEVELS = "two experiments of a judge that differ in one axis alone"
 
-_HEADINGS = {
-    "abstain_share": "abstains",
-    "middle_mass": "middle",
-    "singleton_share": "one stage",
-    "set_width": "width",
-}
-
 
 def _panel_figures(prefix: str) -> tuple[Figure, ...]:
-    return tuple(Figure(f"{prefix}_{name}", "share", _TWO_LEVELS) for name in _HEADINGS)
+    return tuple(Figure(f"{prefix}_{name}", "share", _TWO_LEVELS) for name in HEADINGS)
 
 
 def _panel_columns(prefix: str) -> tuple[Column, ...]:
-    return tuple(Column(heading, f"{prefix}_{name}") for name, heading in _HEADINGS.items())
+    return tuple(Column(heading, f"{prefix}_{name}") for name, heading in HEADINGS.items())
 
 
 TABLES = (
@@ -252,37 +253,6 @@ class AxisPair:
         return CellMeans(cells.value, n)
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """What a contrast is of: `cells` gives one value per item, in [0, 1], of a judge's own arm."""
-
-    suffix: str
-    unit: str
-    cells: Callable[[SweepData, SweepJudge, IntArray], CellMeans]
-    of_sets: bool = False
-
-
-def _scores(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
-    return mean_scores(data.verdicts([judge.of_kind("own")], items, judge.experiment.scale_size))
-
-
-def _confidences(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
-    return data.answered([judge.of_kind("own")], items).confidence()
-
-
-def _shape(share: Share) -> _Measure:
-    def cells(data: SweepData, judge: SweepJudge, items: IntArray) -> CellMeans:
-        own = data.readable([judge.of_kind("own")], items, judge.experiment.scale_size)
-        return share_of(share, own)
-
-    return _Measure(f"_{share.name}", share.unit, cells, share.of_sets)
-
-
-_SCORE = _Measure("", "0-1 scale", _scores)
-_CONFIDENCE = _Measure("_confidence", "probability", _confidences)
-_SHAPE = tuple(_shape(share) for share in COMPARED)
-
-
 def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield the contrasts of every pair of experiments: scores, confidence, shape of verdicts.
 
@@ -290,14 +260,14 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     over all its figures: they explore.
     """
     for _, pairs in axis_pairs(data, groups):
-        for measures in ((_SCORE,), (_CONFIDENCE,), _SHAPE):
+        for measures in ((SCORE,), (CONFIDENCE,), SHAPE):
             tested = [
                 (pair, _contrast(data, pair, measure))
                 for measure in measures
                 for pair in pairs
                 if _applies(data, pair, measure)
             ]
-            adjusted = _adjusted([estimate for _, estimate in tested])
+            adjusted = adjusted_by_benjamini_hochberg([estimate for _, estimate in tested])
             for (pair, _), (estimate, p) in zip(tested, adjusted, strict=True):
                 origin = data.origin_of([pair.before.of_kind("own"), pair.after.of_kind("own")])
                 yield result_row(estimate, pair.scope, origin, p)
@@ -364,7 +334,7 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
     return scopes[experiment.key]["rubric"] if axis == "rubric" else level_of(experiment, axis)
 
 
-def _contrast(data: SweepData, pair: AxisPair, measure: _Measure) -> Estimate:
+def _contrast(data: SweepData, pair: AxisPair, measure: Measure) -> Estimate:
     metric = f"contrast{measure.suffix}"
     if not pair.applied:
         because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
@@ -380,18 +350,21 @@ def _contrast(data: SweepData, pair: AxisPair, measure: _Measure) -> Estimate:
     return estimate
 
 
-def _both(data: SweepData, pair: AxisPair, measure: _Measure) -> list[CellMeans]:
+def _both(data: SweepData, pair: AxisPair, measure: Measure) -> list[CellMeans]:
     """Return a measure at both values of the axis, over all items of the data."""
     items = np.arange(len(data.truth.value))
-    return [pair.compared(measure.cells(data, one, items)) for one in (pair.before, pair.after)]
+    return [
+        pair.compared(measure.cells(data, [one.of_kind("own")], items, one.experiment.scale_size))
+        for one in (pair.before, pair.after)
+    ]
 
 
 def verdicts_of(data: SweepData, pair: AxisPair) -> list[CellMeans]:
     """Return the mean verdict on the 0-1 scale at both values of the axis, over all items."""
-    return _both(data, pair, _SCORE)
+    return _both(data, pair, SCORE)
 
 
-def _applies(data: SweepData, pair: AxisPair, measure: _Measure) -> bool:
+def _applies(data: SweepData, pair: AxisPair, measure: Measure) -> bool:
     """Return whether a measure may differ: sets where both name sets, abstentions where any is."""
     if measure.of_sets:
         both = (pair.before.experiment, pair.after.experiment)
@@ -399,17 +372,6 @@ def _applies(data: SweepData, pair: AxisPair, measure: _Measure) -> bool:
     if measure.suffix == f"_{ABSTAIN_SHARE.name}":
         return any(cells.value.any() for cells in _both(data, pair, measure))
     return True
-
-
-def _adjusted(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
-    p_values = [estimate.p for estimate in estimates if estimate.p is not None]
-    adjusted = iter(benjamini_hochberg(p_values))
-    note = f"; Benjamini-Hochberg over {len(p_values)}"
-    for estimate in estimates:
-        if estimate.p is None:
-            yield estimate, None
-        else:
-            yield replace(estimate, method=estimate.method + note), next(adjusted)
 
 
 def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
@@ -426,7 +388,7 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         for pair in of_axis
     ]
     of_shape = []
-    for measure in (_SCORE, _CONFIDENCE, *_SHAPE):
+    for measure in (SCORE, CONFIDENCE, *SHAPE):
         metric = f"axis_effect{measure.suffix}"
         members = [pair for pair in every if _applies(data, pair, measure)]
         pairs = [_controlled(data, pair, measure) for pair in members if pair.applied]
@@ -439,7 +401,7 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}
             spread = "" if pooled.spread is None else f"; spread over settings {pooled.spread:.3f}"
             estimate = replace(pooled.pooled, metric=metric, method=pooled.pooled.method + spread)
-            if measure in _SHAPE:
+            if measure in SHAPE:
                 of_shape.append((scope, estimate))
             else:
                 yield result_row(estimate, scope, data.origin)
@@ -447,7 +409,7 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             for rank in rank_levels(pairs):
                 estimate = replace(rank.wins, metric="axis_share_higher")
                 yield result_row(estimate, {"axis": rank.axis, "level": rank.level}, data.origin)
-    adjusted = _adjusted([estimate for _, estimate in of_shape])
+    adjusted = adjusted_by_benjamini_hochberg([estimate for _, estimate in of_shape])
     for (scope, _), (estimate, p) in zip(of_shape, adjusted, strict=True):
         yield result_row(estimate, scope, data.origin, p)
 
@@ -457,7 +419,7 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
     values: dict[str, dict[str, float]] = defaultdict(dict)
     for group in groups:
         for judge in group.judges:
-            cells = _scores(data, judge, group.items)
+            cells = SCORE.cells(data, [judge.of_kind("own")], group.items, group.n_stages)
             per_item, _ = item_means(cells.value, cells.present)
             if len(per_item):
                 experiment = judge.experiment.model_dump(
@@ -469,7 +431,7 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
         yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
 
 
-def _controlled(data: SweepData, pair: AxisPair, measure: _Measure) -> AxisDifference:
+def _controlled(data: SweepData, pair: AxisPair, measure: Measure) -> AxisDifference:
     before, after = _both(data, pair, measure)
     axis, start, end = _change(pair.scope)
     rng = generator_of(f"axis_effect{measure.suffix}", pair.scope)

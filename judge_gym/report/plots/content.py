@@ -118,7 +118,8 @@ _AXES = Plot(
 _MOVES = Plot(
     "effects_map",
     "Which setting moves what",
-    "A row is one change of an axis, where nothing else was changed; a column is what it may move: "
+    "A row is one change of an axis, or of who writes and who scores, where nothing else was "
+    "changed; a column is what it may move: "
     "the verdict, the shape of verdicts, or confidence. A cell is the mean change, each on a scale "
     "of 0 to 1: blue more, red less, the darker the larger. A frame and ▲ mark what moved: the "
     "interval excludes 0, after correction for many tests.",
@@ -145,7 +146,8 @@ _MOVED = {
     "axis_effect": _EFFECTS["axis_effect"][0],
     **{metric: heading for metric, (_, heading) in BESIDE.items()},
 }
-"""Metric → its column in the map of effects."""
+_MOVED |= {metric.replace("axis_", "role_", 1): heading for metric, heading in _MOVED.items()}
+"""Metric → its column in the map of effects: of an axis, of who writes and of who scores."""
 _ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}
 """Arm of the analysis → its name in the plot."""
 
