@@ -92,7 +92,9 @@ def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
     )
     if found.without_score:
         console.print(
-            f"Left out, since the judge gave no score: {found.without_score} of the rows."
+            f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
+            "them out; people's mean does not.",
+            soft_wrap=True,
         )
     if found.plan is None:
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -65,7 +66,7 @@ class Correction:
 
     rows: tuple[Corrected, ...]
     without_score: int
-    """Rows that the judge gave no score; they are left out."""
+    """Rows that the judge gave no score; the judge's own mean leaves them out."""
     by_gain: bool
     """Whether labels are random only within groups of the judge's scores."""
     plan: NextLabels | None
@@ -94,14 +95,13 @@ def correct(
         for key, some in results.items()
         if (scores := [one.score for one in some if one.score is not None])
     }
-    rows = [place for place, item in enumerate(items.items) if item.key in means]
-    of_rows = [items.items[place] for place in rows]
-    judged = np.array([means[item.key] for item in of_rows], dtype=np.float64)
+    of_rows = items.items
+    judged = np.array([means.get(item.key, np.nan) for item in of_rows], dtype=np.float64)
     labels = [judge.label(item) for item in of_rows]
     given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
     has = ~np.isnan(given)
-    if not has.any() or has.all():
-        many = "Every text has a label" if len(rows) and has.all() else "No scored text has a label"
+    if not has.any() or has.all() or not means:
+        many = "Every text has a label" if means and has.all() else "No scored text has a label"
         raise ConfigError(
             f"{items.path}: {many}, so there is nothing to correct.",
             "Name all texts with --items, and labels of a random part of them with --labels.",
@@ -114,11 +114,11 @@ def correct(
     )
     text = np.unique([item.key for item in of_rows], return_inverse=True)[1]
     drawn = items.labels is not None and any(row.draw for row in items.labels.rows)
-    known = has if drawn else has & np.array(items.labelled)[rows]
+    known = has if drawn else has & np.array(items.labelled)
     figures = _Figures(
         judge, given, judged, known, text, drawn=drawn, by_gain=by_gain, to_rank=to_rank
     )
-    every = np.ones(len(rows), dtype=np.bool_)
+    every = np.ones(len(of_rows), dtype=np.bool_)
     found = [figures.mean(ALL, every)]
     systems = {
         name: np.array([item.part == name for item in of_rows])
@@ -136,7 +136,7 @@ def correct(
     plan = next_labels(figures.part(every, grouped=True), more)
     return Correction(
         tuple(found),
-        len(items.items) - len(rows),
+        int(np.isnan(judged).sum()),
         by_gain,
         plan,
         _drawn(judge, [of_rows[place] for place in firsts], middles, left, plan),
@@ -146,7 +146,7 @@ def correct(
 
 @dataclass(frozen=True, eq=False)
 class _Figures:
-    """Labels (NaN without one) and the judge's mean scores, by row of the file.
+    """Labels and the judge's mean scores, NaN without one, by row of the file.
 
     Every row counts, also where several have one text: an answer that a system gives to every
     second question is half of what it says. `text` numbers the texts from 0.
@@ -168,12 +168,22 @@ class _Figures:
     def bounds(self) -> tuple[float, float]:
         return self.judge.score_range
 
-    @property
+    @cached_property
+    def scores(self) -> FloatArray:
+        """The judge's scores, and their mean where there is none.
+
+        Labels correct any score. Left out, rows that the judge would not score would leave people's
+        mean, too.
+        """
+        missing = np.isnan(self.judged)
+        return np.where(missing, self.judged[~missing].mean(), self.judged)
+
+    @cached_property
     def groups(self) -> FloatArray:
-        """The middle of the group that each of the judge's scores is in."""
+        """The middle of the group that each of the scores is in."""
         low, high = self.bounds
         step = (high - low) / (GROUPS - 1)
-        return np.asarray(low + np.floor((self.judged - low) / step + 0.5) * step)
+        return np.asarray(low + np.floor((self.scores - low) / step + 0.5) * step)
 
     def part(self, chosen: BoolArray, *, grouped: bool = False) -> Labelled:
         """Return labels and scores of the chosen rows; `grouped` scores are their groups' middles.
@@ -186,7 +196,7 @@ class _Figures:
             _, firsts, counts = np.unique(self.text[rows], return_index=True, return_counts=True)
             rows, weight = rows[firsts], counts / counts.mean()
         known, labels = self.known[rows], self.given[rows] * weight
-        scores = self.groups[rows] if grouped else self.judged[rows] * weight
+        scores = self.groups[rows] if grouped else self.scores[rows] * weight
         return Labelled(labels[known], scores[known], scores[~known])
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
@@ -201,7 +211,7 @@ class _Figures:
                 part.expert, part.judge, part.judge_alone, bounds=self.bounds
             )
             labels = self._own_mean("labels_mean", part.expert)
-        own = self._own_mean("judge_mean", self.judged[chosen])
+        own = self._own_mean("judge_mean", self._scored(chosen))
         return Corrected(about, int(chosen.sum()), len(part.expert), own, labels, corrected)
 
     def difference(self, about: str, first: BoolArray, second: BoolArray) -> Corrected:
@@ -226,13 +236,18 @@ class _Figures:
         self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]
     ) -> Estimate:
         """Return the difference of the judge's own means; t interval after Welch."""
-        one, other = self.judged[first], self.judged[second]
+        metric, one, other = "judge_difference", self._scored(first), self._scored(second)
         n = len(one) + len(other)
+        if not len(one) or not len(other):
+            return not_estimable(metric, "the judge scored no text of one of them", n=n, n_items=n)
         at = float(other.mean() - one.mean())
-        found = Estimate("judge_difference", at, None, None, n, n, method="t interval, Welch")
+        found = Estimate(metric, at, None, None, n, n, method="t interval, Welch")
         if min(len(one), len(other)) < 2 or not (np.ptp(one) or np.ptp(other)):
             return with_interval(found, None, bounds)
         return with_interval(found, welch(one, other)[0], bounds)
+
+    def _scored(self, chosen: BoolArray) -> FloatArray:
+        return self.judged[chosen & ~np.isnan(self.judged)]
 
     def _own_mean(self, metric: str, values: FloatArray) -> Estimate:
         return mean_over_items(metric, values, n=len(values), unit="score", bounds=self.bounds)

@@ -5,7 +5,7 @@ some systems than on others. Everything here is by system; answers to one questi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -67,6 +67,11 @@ class SystemScores:
     def labels(self) -> IntArray:
         """The number of answers with a score and a label, by system."""
         return np.bincount(self.system[self.both], minlength=self.n_systems)
+
+    def filled(self) -> "SystemScores":
+        """Return it with the judge's mean score where it gave none that is readable."""
+        mean = float(self.judge[self.readable].mean()) if self.readable.any() else 0.0
+        return replace(self, judge=np.where(self.readable, self.judge, mean))
 
     def means(self, values: FloatArray, chosen: BoolArray) -> FloatArray:
         """Return the mean of the chosen entries by system; NaN without any."""
@@ -274,15 +279,17 @@ class Ranking:
     """Systems by what people say of them, as far as scores and labels tell.
 
     Arrays by system; `ranked` says which have enough labels, the others are NaN. `judged` is the
-    judge's own mean, `corrected` people's mean by the judge's scores and the labels; `lower` and
-    `upper` hold for all systems at once, with 95%.
+    judge's own mean, `corrected` people's mean by the judge's scores and the labels, `scored` the
+    same of the answers alone that the judge scored; `lower` and `upper` are of `corrected`, and
+    hold for all systems at once, with 95%.
     `covariance` is of `corrected`, `critical` the quantile of the largest |difference| / error of
     any pair, and `freedom` the degrees of freedom of errors. `draws` (draws x systems) are
     of where people's means may lie. `residual` is the variance of a label about what the judge
-    says of it, `left` the number of answers without a label.
+    says of it, `labels` the number of answers with a label, `left` of those without.
     """
 
     judged: FloatArray
+    scored: FloatArray
     corrected: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -327,10 +334,13 @@ class Ranking:
 
     @property
     def inversions(self) -> int:
-        """Pairs that the judge's own means order against the corrected ones; ties are none."""
+        """Pairs that the judge's means order against people's of the same answers; ties are none.
+
+        Answers that the judge did not score are in `expected_inversions`.
+        """
         first, second = self.pairs
         raw = self.judged[first] - self.judged[second]
-        return int((raw * self.differences < 0).sum())
+        return int((raw * (self.scored[first] - self.scored[second]) < 0).sum())
 
     def expected_inversions(self) -> Estimate:
         """Return the mean number of pairs that the judge orders against people, with 95% of draws.
@@ -375,21 +385,23 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     mean(labels) + λ·(mean score of all answers - mean score of labelled ones), by system, with one
     λ for all (prediction-powered inference with a tuned weight; Angelopoulos, Duchi and Zrnic 2023,
     arXiv 2311.01453). Labels of a system must be a random part of its answers; where every
-    answer has one, it is their mean. Unreadable answers are left out. Errors: the covariance of
+    answer has one, it is their mean. An unreadable answer of the judge counts as its mean score,
+    since labels correct any score: left out, those that it would not judge would leave people's
+    mean, too. A system without any readable one is not ranked. Errors: the covariance of
     influences summed by question, a system's label variance at least that shrunk towards all
     systems', and that of half a label that disagrees with the others. Simultaneous: quantile of the
     largest |t| of draws from that covariance, with the degrees of freedom of the least labelled
     system, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
     """
-    labels, both = judged.labels, judged.both
-    answers = np.bincount(judged.system[judged.readable], minlength=judged.n_systems)
-    ranked = labels >= MIN_LABELS
-    raw = judged.means(judged.judge, judged.readable)
-    of_labels = judged.means(judged.judge, both)
-    people = judged.means(judged.people, both)
-    weight = _tuned(judged, of_labels, people)
-    corrected = np.where(ranked, people + weight * (raw - of_labels), np.nan)
-    covariance, residual = _errors(judged, weight, raw, ranked)
+    own = judged.means(judged.judge, judged.readable)
+    scored, _ = _corrected(judged)
+    judged = judged.filled()
+    labels = judged.labels
+    answers = np.bincount(judged.system, minlength=judged.n_systems)
+    ranked = (labels >= MIN_LABELS) & np.isfinite(own)
+    of_all, weight = _corrected(judged)
+    corrected = np.where(ranked, of_all, np.nan)
+    covariance, residual = _errors(judged, weight, ranked)
     least = int(labels[ranked].min()) if ranked.any() else MIN_LABELS
     of_systems = _t_draws(covariance, least - 1, rng)
     # A difference has the errors of two systems.
@@ -399,7 +411,8 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     half = _largest(of_systems[:, ranked], spread[ranked]) * spread
     apart = np.sqrt(np.maximum(_pair_variance(covariance, first, second), EPSILON))
     return Ranking(
-        judged=raw,
+        judged=own,
+        scored=scored,
         corrected=np.clip(corrected, *UNIT_INTERVAL),
         lower=np.clip(corrected - half, *UNIT_INTERVAL),
         upper=np.clip(corrected + half, *UNIT_INTERVAL),
@@ -413,11 +426,24 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     )
 
 
+def _corrected(judged: SystemScores) -> tuple[FloatArray, float]:
+    """Return people's means by the scores and labels of scored answers, and the weight of scores.
+
+    NaN of a system without both.
+    """
+    raw = judged.means(judged.judge, judged.readable)
+    of_labels = judged.means(judged.judge, judged.both)
+    people = judged.means(judged.people, judged.both)
+    weight = _tuned(judged, of_labels, people)
+    return people + weight * (raw - of_labels), weight
+
+
 def _errors(
-    judged: SystemScores, weight: float, raw: FloatArray, ranked: BoolArray
+    judged: SystemScores, weight: float, ranked: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return the covariance of corrected means, and by system the shrunk variance of a label."""
     labels, both, system = judged.labels, judged.both, judged.system
+    raw = judged.means(judged.judge, judged.readable)
     answers = np.bincount(system[judged.readable], minlength=judged.n_systems)
     residual = judged.people - weight * judged.judge
     apart = residual - judged.means(residual, both)[system]

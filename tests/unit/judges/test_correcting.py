@@ -173,12 +173,25 @@ def test_what_to_label_next_is_drawn_where_people_differ() -> None:
     assert again.chosen == found.chosen
 
 
-def test_texts_without_a_score_are_counted_and_left_out() -> None:
+def test_texts_without_a_score_are_counted_and_people_still_say_what_they_are_worth() -> None:
     scores: list[float | None] = [None, *(float(one % 9) for one in range(79))]
     labels = [float(one % 9) if one < 30 else None for one in range(80)]
     found = corrected(scores, labels)
     assert found.without_score == 1
-    assert (found.rows[0].rows, found.rows[0].labelled) == (79, 29)
+    assert (found.rows[0].rows, found.rows[0].labelled) == (80, 30)
+
+
+def test_a_judge_that_will_not_score_bad_texts_does_not_make_them_go_away() -> None:
+    """People's mean is 5 over all; of the texts that the judge scores it is 10."""
+    people = [10.0, 0.0] * 100
+    scores = [one if one else None for one in people]
+    labels = [one if place < 60 else None for place, one in enumerate(people)]
+    of_all = corrected(scores, labels).rows[0]
+    assert of_all.judge.estimate == 10
+    assert of_all.labels.estimate == pytest.approx(5)
+    assert of_all.corrected.lower is not None
+    assert of_all.corrected.upper is not None
+    assert of_all.corrected.lower < 5 < of_all.corrected.upper < 8
 
 
 @pytest.mark.parametrize(("labelled", "said"), [(0, "No scored text"), (30, "Every text")])

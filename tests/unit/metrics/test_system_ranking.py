@@ -103,6 +103,26 @@ def test_an_order_that_the_judge_turns_is_expected_to_be_inverted():
     assert found.tau().estimate == pytest.approx(-1.0)
 
 
+def test_answers_that_a_judge_does_not_score_stay_in_peoples_means():
+    """It scores only what people pass of system 0: there all are right, and half are not scored."""
+    rows = [(0, n, 1 if n % 2 else None, n % 2) for n in range(100)]
+    rows += [(1, 100 + n, int(n % 4 > 0), int(n % 4 > 0)) for n in range(100)]
+    found = ranking(judged(rows, 2), np.random.default_rng(0))
+    assert found.judged == pytest.approx([1, 0.75])
+    assert found.corrected == pytest.approx([0.5, 0.75], abs=0.02)
+    inverted = found.expected_inversions()
+    assert (inverted.estimate, inverted.lower) == (pytest.approx(1, abs=0.02), 1)
+
+
+def test_a_system_of_which_nothing_is_scored_is_not_ranked():
+    rows = [(0, n, None, n % 2) for n in range(40)]
+    rows += [(1, 40 + n, n % 2, n % 2) for n in range(40)]
+    rows += [(2, 80 + n, int(n % 4 > 0), int(n % 4 > 0)) for n in range(40)]
+    found = ranking(judged(rows, 3), np.random.default_rng(0))
+    assert found.ranked.tolist() == [False, True, True]
+    assert np.isnan(found.corrected).tolist() == [True, False, False]
+
+
 def test_a_judge_that_ties_all_systems_is_expected_to_invert_half_of_the_pairs():
     rows = [(s, q, q % 2, int(q % 10 < 3 * s)) for s in range(3) for q in range(200)]
     found = ranking(judged(rows, 3), np.random.default_rng(1))
