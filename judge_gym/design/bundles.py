@@ -1,6 +1,7 @@
 """Bundle plans: which documents of a window are judged together as one item.
 
-A plan depends on the documents and its seed alone, so every judge and view has the same bundles.
+A plan depends on the documents, its seed and the view it names alone, so every judge and every view
+that is judged has the same bundles.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -9,16 +10,33 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from judge_gym.design.fields import Frozen
 
+BundledView = Literal["raw", "cleaned", "neutralized", "abstracted"]
+BY_TEXT = ("similar", "spread")
+"""Plans that compare texts."""
+
 
 class Bundles(Frozen):
     """Bundles of `size` documents or a few more: every document is in one, and sizes are even."""
 
-    by: Literal["random", "similar", "spread"] = "random"
-    """Documents drawn at random, alike in their words (TF-IDF), or as unlike as can be."""
+    by: Literal["random", "similar", "spread", "window"] = "random"
+    """Documents drawn at random, alike in their words (TF-IDF), as unlike as can be, or in turns
+    over the window: one from each of `size` or more stretches of it, by date."""
     size: int = Field(default=1, ge=1, le=20)
     """Fewest documents of a bundle: 24 documents by fives are four bundles of six."""
     seed: int = Field(default=0, ge=0)
     """Seed of the draw, which `similar` and `spread` start from."""
+
+    view: BundledView = Field(default="raw", exclude_if=lambda view: view == "raw")
+    """The texts that `similar` and `spread` compare, whichever view is judged."""
+
+    @model_validator(mode="after")
+    def _of_texts(self) -> Self:
+        if self.view != "raw" and self.by not in BY_TEXT:
+            raise ValueError(
+                f"view {self.view} has no effect on bundles by {self.by}, which reads no text; "
+                "leave it out, or use by: similar or spread"
+            )
+        return self
 
     @model_validator(mode="after")
     def _of_several(self) -> Self:
@@ -31,12 +49,14 @@ class Bundles(Frozen):
 
     def __str__(self) -> str:
         seed = f", seed {self.seed}" if self.seed else ""
-        return f"{self.by}, {self.size}{seed}" if self.size > 1 else NONE
+        texts = f", {self.view} texts" if self.view != "raw" else ""
+        return f"{self.by}, {self.size}{seed}{texts}" if self.size > 1 else NONE
 
 
 NONE = "none"
 BUNDLE_FORMS = (
-    "none, or a mapping such as {by: random, size: 5, seed: 0}, by random, similar or spread"
+    "none, or a mapping such as {by: random, size: 5, seed: 0}, by random, similar, "
+    "spread or window, and for similar and spread the view that is compared"
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.store.experiments import experiments_by_tag, freeze_items
+from judge_gym.store.experiments import LackingViewError, experiments_by_tag, freeze_items
 from judge_gym.store.progress import not_scored, refused_rubrics
 from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples
@@ -35,7 +35,12 @@ def plan_scoring(
             why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
             unusable.append(f"{experiment.name}: its rubric is {why}")
             continue
-        if not freeze_items(session, experiment_id, experiment):
+        try:
+            frozen = freeze_items(session, experiment_id, experiment)
+        except LackingViewError as error:
+            unusable.append(f"{experiment.name}: {error.message}")
+            continue
+        if not frozen:
             size = experiment.documents_together
             kind = "document" if size == 1 else f"bundle of {size} documents"
             unusable.append(f"{experiment.name}: its window gives no {kind}")

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
@@ -429,11 +430,16 @@ def items_by_document(session: Session, experiment_id: int) -> dict[str, int]:
     return dict(rows.tuples().all())
 
 
+class LackingViewError(StoreError):
+    """Documents lack the view that a plan of bundles compares."""
+
+
 def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> int:
     """Fix the items of an experiment, once; returns how many there are.
 
     Items are made of the window's documents as they are now and never change afterwards. Raises
-    `StoreError` when the window is not collected.
+    `StoreError` when the window is not collected, `LackingViewError` when documents lack the view
+    that its plan of bundles compares.
     """
     frozen = session.scalar(
         sa.select(sa.func.count()).where(t.ExperimentItem.experiment_id == experiment_id)
@@ -450,7 +456,9 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
     documents = documents_of(session, window.id)
     bundling = resolve(experiment).of(Bundling)
     groups = _stored_groups(session, experiment) or bundling.group(
-        list(documents), lambda: text_similarity(texts_of(session, documents.values()))
+        list(documents),
+        lambda: text_similarity(_bundled_texts(session, row, experiment, documents.values())),
+        lambda: dates_of(session, window.id),
     )
     placed = [
         {"experiment_id": experiment_id, "item_id": item_id, "position": position}
@@ -468,7 +476,7 @@ def _stored_groups(session: Session, experiment: Experiment) -> list[tuple[str, 
     """
     if experiment.bundles.size == 1:
         return []
-    config = t.Experiment.config.contains({"bundles": experiment.bundles.model_dump(mode="json")})
+    config = t.Experiment.config["bundles"] == experiment.bundles.model_dump(mode="json")
     first = (
         sa.select(t.ExperimentItem.experiment_id)
         .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
@@ -496,10 +504,15 @@ def bundles_of(session: Session, experiment_id: Any) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class BundlePlan:
-    """A plan as it was stored with the items: in words, its bundles and their digest."""
+    """A plan as it was stored with the items: in words, its bundles and their digest.
+
+    `view` and `recipe` are of the texts that it compares, raw where it compares none.
+    """
 
     plan: str
     groups: Sequence[tuple[str, ...]]
+    view: str = "raw"
+    recipe: str = ""
 
     @property
     def digest(self) -> str:
@@ -510,24 +523,72 @@ class BundlePlan:
 def bundle_plans(session: Session, window: int) -> list[BundlePlan]:
     """Return each plan by which documents of a window were bundled, in words."""
     rows = session.execute(
-        sa.select(t.Experiment.config, sa.func.min(t.ExperimentItem.experiment_id))
+        sa.select(t.Experiment, sa.func.min(t.ExperimentItem.experiment_id))
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
         .where(t.Experiment.window_id == window)
         .group_by(t.Experiment.id)
         .order_by(t.Experiment.id)
     )
-    first: dict[str, int] = {}
-    for config, experiment in rows:
-        plan, size = Bundles(**config.get("bundles", {})), config.get("bundle_size", 1)
-        if plan.size > 1 or size > 1:
-            first.setdefault(str(plan if plan.size > 1 else Bundles(size=size)), experiment)
-    return [BundlePlan(plan, bundles_of(session, one)) for plan, one in first.items()]
+    first: dict[str, BundlePlan] = {}
+    for row, experiment in rows:
+        plan, size = Bundles(**row.config.get("bundles", {})), row.config.get("bundle_size", 1)
+        name = str(plan if plan.size > 1 else Bundles(size=size))
+        if max(plan.size, size) > 1 and name not in first:
+            recipe = str(row.view_recipes.get(plan.view, ""))
+            first[name] = BundlePlan(name, bundles_of(session, experiment), plan.view, recipe)
+    return list(first.values())
 
 
 def documents_of(session: Session, window: int) -> dict[str, int]:
     """Return key → id of the documents of a window, in order."""
     query = sa.select(t.Document.key, t.Document.id).where(t.Document.window_id == window)
     return dict(session.execute(query.order_by(t.Document.position)).tuples().all())
+
+
+def dates_of(session: Session, window: int) -> list[date | None]:
+    """Return the date of each document of a window, in order; None where it is not known."""
+    query = sa.select(t.Document.published).where(t.Document.window_id == window)
+    return list(session.scalars(query.order_by(t.Document.position)))
+
+
+def _bundled_texts(
+    session: Session, row: t.Experiment, experiment: Experiment, documents: Iterable[int]
+) -> list[str]:
+    """Return the texts that a plan of bundles compares, in the view that it names.
+
+    Raises `LackingViewError` where a document lacks that view.
+    """
+    view = experiment.bundles.view
+    if view == "raw":
+        return texts_of(session, documents)
+    return view_texts_of(session, documents, view, str(row.view_recipes.get(view, "")))
+
+
+def view_texts_of(session: Session, documents: Iterable[int], view: str, recipe: str) -> list[str]:
+    """Return a view of documents, in the order of their ids as given.
+
+    Raises `LackingViewError` where one lacks it.
+    """
+    ids = list(documents)
+    found = dict(
+        session.execute(
+            sa.select(t.View.document_id, t.View.text).where(
+                among(t.View.document_id, ids),
+                t.View.view == view,
+                t.View.recipe == recipe,
+                t.View.status == "ready",
+            )
+        )
+        .tuples()
+        .all()
+    )
+    if lacking := [id_ for id_ in ids if id_ not in found]:
+        raise LackingViewError(
+            f"Bundles by {view} texts need that view of every document, and "
+            f"{counted(len(lacking), 'document')} of {len(ids)} lack it.",
+            "Run w1-evidence again, or use `view: raw` in `bundles`.",
+        )
+    return [found[id_] or "" for id_ in ids]
 
 
 def texts_of(session: Session, documents: Iterable[int]) -> list[str]:

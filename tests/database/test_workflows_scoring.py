@@ -16,7 +16,7 @@ from judge_gym.lab import judging, probing, scoring
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
-from judge_gym.store.experiments import bundle_plans, bundles_of
+from judge_gym.store.experiments import bundle_plans, bundles_of, documents_of
 from judge_gym.store.progress import WorkflowProgress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
 from support.misbehaving import answers, misbehaving, refuses
@@ -208,6 +208,43 @@ def test_bundles_by_likeness_are_made_once_and_serve_every_judge_and_view(
         # Five documents in two bundles.
         assert sorted(map(len, plan.groups)) == [2, 3]
         assert len({key for group in plan.groups for key in group}) == 5
+
+    simulated(database, tmp_path, 5, work)
+
+
+def test_bundles_compare_the_view_they_name_whichever_is_judged(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study) -> None:
+        by_view = {"bundles": {"by": "similar", "size": 2, "view": "cleaned"}}
+        raw = {"bundles": {"by": "similar", "size": 2}}
+        read = {"evidence_view": "raw"}
+        first = study.experiment("sim/calm-1", **by_view, **read)
+        tags = study.register(first, study.experiment("sim/calm-1", **raw, **read))
+        await study.collect()
+        await study.write_rubrics([first])
+        missing, unusable = missing_by(study.runtime, scoring.plan_scoring, tags)
+        assert missing.by_model  # the other plan is not held up
+        assert len(unusable) == 1
+        assert "5 documents of 5 lack it" in unusable[0]
+        await study.make("cleaned")
+        # The cleaned texts are alike in pairs, the raw ones in others.
+        texts = ["alpha alpha", "beta beta", "alpha alpha", "beta beta", "beta beta"]
+        ids = study.all(sa.select(t.View.document_id).order_by(t.View.document_id))
+        with study.runtime.session() as session:
+            for document, text in zip(ids, texts, strict=True):
+                of_document = t.View.document_id == document
+                session.execute(sa.update(t.View).where(of_document).values(text=text))
+        await study.score(tags)
+        with study.runtime.session() as session:
+            window = session.scalars(sa.select(t.Window.id)).one()
+            plans = {plan.plan: plan for plan in bundle_plans(session, window)}
+            keys = list(documents_of(session, window))
+        found = {frozenset(keys.index(key) for key in group)
+                 for group in plans["similar, 2, cleaned texts"].groups}  # fmt: skip
+        assert found == {frozenset({0, 2}), frozenset({1, 3, 4})}
+        assert set(plans) == {"similar, 2", "similar, 2, cleaned texts"}
+        assert plans["similar, 2, cleaned texts"].view == "cleaned"
 
     simulated(database, tmp_path, 5, work)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING
 
 from judge_gym.design.bundles import Bundles
@@ -22,7 +23,10 @@ class Bundling:
     plan: Bundles = DRAWN
 
     def group(
-        self, documents: Sequence[str], similarity: "Callable[[], Similarity] | None" = None
+        self,
+        documents: Sequence[str],
+        similarity: "Callable[[], Similarity] | None" = None,
+        dates: Callable[[], Sequence[date | None]] = list,
     ) -> list[tuple[str, ...]]:
         """Group document keys into items, in a stable order.
 
@@ -32,7 +36,7 @@ class Bundling:
         if self.plan.size > 1:
             from judge_gym.design.grouping import grouped, unknown
 
-            return grouped(self.plan, documents, self.window_key, similarity or unknown)
+            return grouped(self.plan, documents, self.window_key, similarity or unknown, dates)
         if self.size == 1:
             return [(document,) for document in documents]
         drawn = sorted(documents)

@@ -12,15 +12,17 @@ VIEWS: tuple[EvidenceView, ...] = ("raw", "cleaned", "neutralized", "abstracted"
 class View:
     name: EvidenceView
     to_make: tuple[EvidenceView, ...]
-    """The views to make, each from the one before; raw always exists."""
+    """The views to make, each from the one before, for the judge or its bundles; raw always
+    exists."""
     shows_title: bool
     """Whether the title is shown. It has tone and names, so only raw and cleaned views show it."""
 
 
 def resolve(experiment: Experiment) -> View:
     depth = VIEWS.index(experiment.evidence_view)
+    deepest = max(depth, VIEWS.index(experiment.bundles.view))
     return View(
         name=experiment.evidence_view,
-        to_make=VIEWS[1 : depth + 1],
+        to_make=VIEWS[1 : deepest + 1],
         shows_title=depth <= VIEWS.index("cleaned"),
     )

@@ -2,6 +2,7 @@
 
 import math
 import re
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from judge_gym.design.grouping import Bundles, grouped, unknown, within_similarity
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.view import View
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.similarity import text_similarity
@@ -18,13 +21,15 @@ from judge_gym.seeds import digest
 TOPICS = ("harbour crane berth", "court bench verdict", "school teacher lesson")
 
 
-def plans(by, size, documents, similarity, seed=0):
-    return grouped(Bundles(by=by, size=size, seed=seed), documents, "w", lambda: similarity)
+def plans(by, size, documents, similarity, seed=0, dates=None):
+    plan = Bundles(by=by, size=size, seed=seed)
+    dates = dates or [None] * len(documents)
+    return grouped(plan, documents, "w", lambda: similarity, lambda: dates)
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    by=st.sampled_from(["random", "similar", "spread"]),
+    by=st.sampled_from(["random", "similar", "spread", "window"]),
     count=st.integers(0, 40),
     size=st.integers(2, 7),
     seed=st.integers(0, 3),
@@ -61,6 +66,37 @@ def test_alike_texts_are_together_and_unlike_ones_where_they_are_spread():
     spread, groups = mean("spread")
     assert [{place % 3 for place in group} for group in groups] == [{0, 1, 2}] * 3
     assert spread < mean("random")[0] < alike
+
+
+@given(count=st.integers(4, 40), size=st.integers(2, 6), seed=st.integers(0, 3))
+def test_bundles_by_window_have_a_document_of_each_stretch(count, size, seed):
+    assume(count >= size)
+    documents = [f"d{number}" for number in range(count)]
+    # The source gives them in another order than that of their dates, two without one.
+    day = [(number * 7 + 3) % 41 for number in range(count)]
+    dates = [date(2026, 1, 1) + timedelta(days=one) for one in day]
+    dates[1] = dates[0] = None
+    groups = plans("window", size, documents, None, seed, dates)
+    in_time = sorted(
+        range(count), key=lambda place: (dates[place] is None, day[place] * (place > 1))
+    )
+    stretch = {documents[place]: rank // len(groups) for rank, place in enumerate(in_time)}
+    for group in groups:
+        assert sorted(stretch[key] for key in group) == list(range(len(group)))
+
+
+def test_bundles_by_window_span_its_time_and_another_seed_deals_anew():
+    documents = [f"d{number}" for number in range(6)]
+    dates = [date(2026, 1, day) for day in (6, 1, 5, 2, 4, 3)]
+    found = plans("window", 3, documents, None, 0, dates)
+    # In time: d1 d3 | d5 d4 | d2 d0, and one of each stretch in a bundle.
+    assert [{key in group for group in found} for key in documents] == [{True, False}] * 6
+    for stretch in ({"d1", "d3"}, {"d5", "d4"}, {"d2", "d0"}):
+        assert [len(stretch & set(group)) for group in found] == [1, 1]
+    dealt = {
+        tuple(map(frozenset, plans("window", 3, documents, None, seed, dates))) for seed in range(9)
+    }
+    assert len({frozenset(one) for one in dealt}) > 1
 
 
 WORDS = ["crane", "Crane", "berth", "İstanbul", "x", "naïve", "don't", "日本語", "12", "a_b", "!"]
@@ -117,3 +153,20 @@ def test_documents_one_by_one_stand_beside_bundles_in_a_list(write_blocks):
     block = "blocks:\n  - concept: c\n    model: sim/calm-1\n    bundles: [none, {size: 5}]\n"
     loaded = load_sweep(write_blocks(block))
     assert [str(one.bundles) for one in loaded.experiments()] == ["none", "random, 5"]
+
+
+def test_a_view_is_part_of_a_plan_that_compares_texts_and_of_no_other(write_blocks):
+    block = "blocks:\n  - concept: c\n    model: sim/calm-1\n    evidence_view: raw\n    bundles: "
+    plan = "{by: similar, size: 5, view: neutralized}"
+    [by_view] = load_sweep(write_blocks(f"{block}{plan}\n")).experiments()
+    [raw] = load_sweep(write_blocks(f"{block}{{by: similar, size: 5}}\n")).experiments()
+    assert str(by_view.bundles) == "similar, 5, neutralized texts"
+    assert by_view.key != raw.key
+    # The view is made though the judge reads another.
+    assert resolve(by_view).of(View).to_make == ("cleaned", "neutralized")
+    assert resolve(raw).of(View).to_make == ()
+    # An experiment of before this key keeps its identity.
+    assert "view" not in raw.bundles.model_dump(mode="json")
+    for by in ("random", "window"):
+        with pytest.raises(ConfigError, match="reads no text"):
+            load_sweep(write_blocks(f"{block}{{by: {by}, size: 5, view: cleaned}}\n"))
