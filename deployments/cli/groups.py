@@ -1,12 +1,13 @@
 """Groups of commands whose modules are imported when a command of them is run or listed."""
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group
 from typer.models import CommandInfo
 
@@ -36,6 +37,17 @@ class _Commands(Mapping[str, Any]):
         return len(self._sources)
 
 
+class _Command(TyperCommand):
+    """A command that refuses an option given twice, of which click would take the last alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for option, count in Counter(order).items():
+            if count > 1 and not option.multiple and not getattr(option, "count", False):
+                raise typer.BadParameter("it is given more than once.", ctx, option)
+        return super().parse_args(ctx, args)
+
+
 def _made(name: str, source: Source) -> Any:
     if isinstance(source, typer.Typer):
         group = get_group(source)
@@ -43,7 +55,7 @@ def _made(name: str, source: Source) -> Any:
         return group
     # Plain help: rich's would import its Markdown reader and highlighter, half of `--help`.
     return get_command_from_info(
-        CommandInfo(name, callback=_function(source)),
+        CommandInfo(name, cls=_Command, callback=_function(source)),
         pretty_exceptions_short=True,
         rich_markup_mode=None,
     )

@@ -9,6 +9,7 @@ from judge_gym.design.config import read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
+from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.families import check_served
 from judge_gym.records.items import Fields
@@ -92,7 +93,7 @@ class AlignmentFile(Frozen):
     """People's labels of the texts (CSV or JSONL), relative to this file: a row for an item, an
     annotator and a criterion. The mean or the majority of several people counts; their notes are
     the reasons of examples."""
-    label_fields: dict[str, str] = Field(default_factory=dict)
+    label_fields: FieldColumns = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     label_scale: Annotated[tuple[float, float], _LABELS] | None = None
     """The lowest and the highest label, such as [1, 5]: labels are mapped linearly from there to

@@ -10,6 +10,7 @@ from judge_gym.design.config import read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
+from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.families import check_served
@@ -70,7 +71,7 @@ class CalibrationDesign(Frozen):
     labels: Path | None = None
     """People's labels of the texts (CSV or JSONL), relative to this file: a row for an item, an
     annotator and a criterion. Figures then use the mean or the majority of several people."""
-    label_fields: dict[str, str] = Field(default_factory=dict)
+    label_fields: FieldColumns = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     repeats: int = Field(default=3, ge=1, le=50)
     """How often each text is judged; 3 are needed to tell discrimination."""

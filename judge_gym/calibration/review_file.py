@@ -12,6 +12,7 @@ from judge_gym.calibration.checks import Margins
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.window_files import TimeZone
+from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.records.items import Fields
 
 _CHANGE = Legal("a mapping of keys of the judge file, such as {model: provider/model}")
@@ -47,7 +48,7 @@ class Reviewed(Frozen):
     labels: Path | None = None
     """People's labels of `items` (CSV or JSONL), relative to the review file: a row for an item, an
     annotator and a criterion."""
-    label_fields: dict[str, str] = Field(default_factory=dict)
+    label_fields: FieldColumns = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     calibration: Path | None = None
     """In place of items: a calibration file, whose texts, changes and repeats are used, and whose

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError, DataFileError
@@ -31,6 +31,15 @@ ColumnNames = Annotated[
 """The names of the columns of a file whose first line has none, in order."""
 HeaderLine = Annotated[int, Field(ge=0, le=1_000_000)]
 """The line or row of a file, from 1, that has the names of the columns; 0 is the first."""
+
+
+def _as_text(value: Any) -> Any:
+    is_line = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_line else value
+
+
+FieldColumns = dict[str, Annotated[str, BeforeValidator(_as_text)]]
+"""Field → its column. A line, such as that of `header`, may be written as a number."""
 KEYS = ("rows", "columns", "header", "only.COLUMN")
 """What may stand beside the fields of a file: where its rows are, the names of its columns or the
 line that has them, and a value, or several with | between, that a column has in the rows that are

@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from judge_gym.design.fields import Frozen
+from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.records.items import Fields
 
 
@@ -33,7 +34,7 @@ class CertifyRule(Frozen):
     labels: Path | None = None
     """People's labels of the texts (CSV or JSONL), relative to this file: a row for an item and an
     annotator. The majority of several people counts."""
-    label_fields: dict[str, str] = Field(default_factory=dict)
+    label_fields: FieldColumns = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     repeats: int = Field(default=1, ge=1, le=50)
     """How often each text is judged."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
-from judge_gym.evidence.choosing import is_key
+from judge_gym.evidence.choosing import FieldColumns, is_key
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.records.conversations import KEYS, as_text
 from judge_gym.seeds import digest
@@ -35,7 +35,7 @@ def known_fields(fields: dict[str, str]) -> dict[str, str]:
 
 
 Fields = Annotated[
-    dict[str, str],
+    FieldColumns,
     Legal(f"a mapping of {', '.join(COLUMNS)} to the columns of the file"),
     AfterValidator(known_fields),
 ]

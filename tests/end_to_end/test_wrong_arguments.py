@@ -50,6 +50,10 @@ FILES = {
 TABLE = [
     wrong("swep", says=("No such command", "swep"), code=2),
     wrong("sweep", "plan", says=("Missing argument", "file"), code=2),
+    # click would take the last one, and leave the first out without a word.
+    bad("judge", "score", "j.yaml", "--items", "a.csv", "--items", "b.csv",
+        says=("--items", "more than once")),
+    bad("sweep", "plan", QUICK, "--json", "--json", says=("--json", "more than once")),
     bad("sweep", "plan", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
     bad("sweep", "plan", "broken.yaml", says=("broken.yaml", "line 2")),
     bad("sweep", "plan", "unknown-key.yaml", says=("line", "replicants", "replicates")),

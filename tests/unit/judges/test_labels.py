@@ -12,8 +12,10 @@ from judge_gym.judges import (
     PairwiseJudge,
     Scale,
     VerdictName,
+    load_judge,
     read_item_file,
 )
+from judge_gym.judges.item_files import read_labelled
 
 GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
 NAMED = CallableJudge(
@@ -237,3 +239,27 @@ def test_a_column_that_is_nearly_there_is_named(tmp_path: Path) -> None:
     file = written(tmp_path, "Agent reply,truth\na,5\n")
     with pytest.raises(EvidenceError, match=r"Did you mean Agent reply\?"):
         labels(file, GRADES, text="Agent Reply")
+
+
+def test_the_line_of_a_header_may_be_written_as_a_number_in_a_judge_file(tmp_path: Path) -> None:
+    """As an export with a title has it; both `fields` and `label_fields` take it."""
+    (tmp_path / "answers.csv").write_text("Export of November;;\n\nNo;Answer;By\na;Fine.;x\n")
+    (tmp_path / "labels.csv").write_text("Labels\nNo,Rater,Label\na,ann,yes\n")
+    (tmp_path / "judge.yaml").write_text(
+        """
+kind: binary
+name: own
+model: sim/calm-1
+task: Is it fine?
+verdicts: [{name: "yes", description: It is.}, {name: "no", description: It is not.}]
+gate:
+  items: answers.csv
+  fields: {header: 3, id: No, text: Answer}
+  labels: labels.csv
+  label_fields: {header: 2, item: No, annotator: Rater, label: Label}
+"""
+    )
+    judge = load_judge(tmp_path / "judge.yaml")
+    assert judge.gate is not None
+    read = read_labelled(judge, judge.gate, "gate")
+    assert [(item.id, item.text, judge.label(item)) for item in read.items] == [("a", "Fine.", 1)]
