@@ -42,7 +42,7 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for option, count in Counter(order).items():
+        for option, count in Counter[Any](order).items():
             if count > 1 and not option.multiple and not getattr(option, "count", False):
                 raise typer.BadParameter("it is given more than once.", ctx, option)
         return super().parse_args(ctx, args)
