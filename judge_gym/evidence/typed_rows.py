@@ -107,12 +107,23 @@ class _Reading(Generic[R]):
         one = self._typed(file, row, {**values, "id": name, **self._more})
         if name in self._rows:
             above = self._places[list(self._rows).index(name)]
-            raise _fault(file, row, f"id is {name!r}, which {above} has, too")
+            what = f"id is {name!r}, which {above} has, too"
+            raise _fault(file, row, what, self._told_apart(one, self._rows[name]))
         if len(self._rows) == MAX_ROWS:
             raise _fault(file, row, f"more than {MAX_ROWS} rows")
         self._rows[name] = one
         self._places.append(f"{file} {row.where}")
         self._cells.append(row.values)
+
+    def _told_apart(self, one: R, other: R) -> str:
+        """Return how rows with one id are told apart: by their systems, if these differ."""
+        if getattr(one, "system", "") == getattr(other, "system", ""):
+            return _MEND
+        both = f"'{{{self._used['system']}}}-{{{self._used['id']}}}'"
+        return (
+            f"Two systems have it: name a row by both, with fields: {{id: {both}}} or --fields "
+            f"id={both}; and its labels alike, with item={both} of their columns."
+        )
 
     def result(self, path: Path) -> TypedRows[R]:
         """Return the rows; raises `EvidenceError` without any."""

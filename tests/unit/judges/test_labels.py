@@ -263,3 +263,21 @@ gate:
     assert judge.gate is not None
     read = read_labelled(judge, judge.gate, "gate")
     assert [(item.id, item.text, judge.label(item)) for item in read.items] == [("a", "Fine.", 1)]
+
+
+def test_one_id_of_two_systems_is_refused_with_what_tells_its_rows_apart(tmp_path: Path) -> None:
+    items = tmp_path / "answers.csv"
+    items.write_text("question,prompt,text\nq1,old,Yes.\nq1,new,No.\nq2,old,Maybe.\n")
+    fields = {"id": "question", "system": "prompt"}
+    with pytest.raises(EvidenceError) as refused:
+        read_item_file(items, fields)
+    assert "line 3" in str(refused.value)
+    assert "line 2" in str(refused.value)
+    assert "{prompt}-{question}" in refused.value.remedy
+    read = read_item_file(items, fields | {"id": "{prompt}-{question}"})
+    assert [item.id for item in read.items] == ["old-q1", "new-q1", "old-q2"]
+    # Of one system twice, it is a row twice.
+    items.write_text("question,prompt,text\nq1,old,Yes.\nq1,old,No.\n")
+    with pytest.raises(EvidenceError, match="q1") as refused:
+        read_item_file(items, fields)
+    assert "system" not in refused.value.remedy
