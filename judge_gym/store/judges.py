@@ -408,6 +408,24 @@ def earlier_reviews(
     return {row.reviewed_on: row.figures for rows in ends for row in rows}
 
 
+def review_days(
+    session: Session, review: str, judge_id: int, corpus: str, before: date, most: int
+) -> list[date]:
+    """Return the days of the last `most` reviews before `before`, oldest first.
+
+    Of the reviews that `earlier_reviews` counts.
+    """
+    day = t.JudgeReview.reviewed_on
+    found = session.scalars(
+        sa.select(day)
+        .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
+        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
+        .order_by(day.desc())
+        .limit(most)
+    )
+    return sorted(found)
+
+
 def replace_reviews(
     session: Session, review: str, day: date, rows: Sequence[Mapping[str, Any]]
 ) -> None:

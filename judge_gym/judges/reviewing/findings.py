@@ -36,7 +36,7 @@ from judge_gym.judges.calibrating.assessing import (
 )
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
-from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
+from judge_gym.judges.reviewing.agreeing import Since, anchors_check, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
@@ -54,9 +54,13 @@ from judge_gym.store.judges import (
     check_values,
     earlier_reviews,
     replace_reviews,
+    review_days,
     reviews_of,
     save_judge,
 )
+
+MOST_LOOKS = 100
+"""Most earlier reviews whose answers are compared with those of the day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ class Said:
     `before` is day → what the judge in use said at its last review and, after it, at its first, so
     that what creeps is seen too; `passed` names the checks it passed at the last. `costs` are US
     dollars a judgement on the day, None where that is not known. `answered` is who answered then.
+    `looks` is what the judge in use said at every review, oldest first, that of the day last.
     """
 
     now: Sequence[Results]
@@ -73,6 +78,7 @@ class Said:
     passed: frozenset[str]
     costs: Sequence[float | None]
     answered: Sequence[Answered]
+    looks: Sequence[Results] = ()
 
     @property
     def since(self) -> date | None:
@@ -129,7 +135,8 @@ def review_findings(
         ]
         since = {day: next(drifts) for day in some.before}
         became = {day: _since(case, some, day, margins) for day in some.before}
-        findings.append(_of_judge(case, some, since, became, assessed[0], checks[0]))
+        anchors = anchors_check(case.judge, case.texts.originals, some.looks)
+        findings.append(_of_judge(case, some, since, became, assessed[0], checks[0], anchors))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
             against = _Against(place, agreement, next(gains), checks[0], checks[place])
@@ -168,6 +175,7 @@ def _of_judge(
     became: Mapping[date, Since],
     assessed: Assessment | None,
     checks: tuple[Check, ...],
+    anchors: Check | None,
 ) -> ReviewFinding:
     grounds = [
         f"It no longer judges as on {day}: {why}."
@@ -179,6 +187,8 @@ def _of_judge(
     ]
     by_name = {check.name: check for check in checks}
     readable, agreement = by_name.get(READABLE), by_name.get(AGREEMENT)
+    if anchors and anchors.result is Result.FAILS:
+        grounds.append(f"It moved: {anchors.reason}.")
     if readable and readable.result is Result.FAILS:
         grounds.append(f"Too few of its answers can be read: {readable.reason}.")
     if agreement and agreement.result is Result.FAILS:
@@ -206,7 +216,10 @@ def _of_judge(
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]
     of_texts = [check for one in became.values() for check in one.checks]
-    finding = _finding(case, answers, 0, grounds, reason, (*dated, *of_texts, *checks), ())
+    of_looks = (anchors,) if anchors else ()
+    finding = _finding(
+        case, answers, 0, grounds, reason, (*dated, *of_looks, *of_texts, *checks), ()
+    )
     last_drift = drifts[answers.since].result if answers.since is not None else None
     verdict = _verdict(finding, last_drift, (readable, agreement), bool(unread), assessed)
     return replace(finding, verdict=verdict)
@@ -455,7 +468,12 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
         answered(session, judge.record, results.values())
         for judge, results in zip(case.judges, now, strict=True)
     ]
-    return Said(now, before, passed, _costs(session, case, now), by)
+    days = review_days(session, name, judge_id, case.corpus, day, MOST_LOOKS)
+    looks = [
+        before.get(one) or results_of(session, case.judge, items, case.repeats, one.isoformat())
+        for one in days
+    ]
+    return Said(now, before, passed, _costs(session, case, now), by, [*looks, now[0]])
 
 
 def _costs(

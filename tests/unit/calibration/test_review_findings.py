@@ -3,6 +3,7 @@
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
@@ -57,8 +58,11 @@ def results(judge, some, given):
     return {item.key: [one(item, value)] for item, value in zip(some, given, strict=True)}
 
 
-def found(judges, some, now, *, before=None, costs=None):
-    """The findings of one case; `now` and `before` are what was given, by judge."""
+def found(judges, some, now, *, before=None, costs=None, looks=()):
+    """The findings of one case; `now` and `before` are what was given, by judge.
+
+    `looks` are what the judge in use gave at all reviews, those of the day last.
+    """
     case = ReviewCase(judges[0], tuple(judges[1:]), "It was chosen.", Texts(some), 1, None)
     said = Said(
         now=[results(judge, some, given) for judge, given in zip(judges, now, strict=True)],
@@ -66,8 +70,42 @@ def found(judges, some, now, *, before=None, costs=None):
         passed=frozenset(),
         costs=costs or [None] * len(judges),
         answered=[Answered(judge.answered_by) for judge in judges],
+        looks=[results(judges[0], some, given) for given in looks],
     )
     return review_findings([case], [said], MARGINS)
+
+
+def of_anchors(looks):
+    """The finding of a judge by its scores at all reviews, and its check of all of them."""
+    some = items(len(looks[-1]))
+    [finding] = found([FIRST], some, [looks[-1]], before={LAST: looks[-2]}, looks=looks)
+    return finding, next(check for check in finding.checks if check.name == "anchors")
+
+
+def test_a_judge_that_answers_alike_at_every_review_has_not_moved():
+    rng = np.random.default_rng(1)
+    steady = [(50 + 30 * np.sin(np.arange(40)) + rng.normal(0, 2, 40)).tolist() for _ in range(12)]
+    finding, check = of_anchors(steady)
+    assert (finding.recommendation, check.result.value) == ("keep", "passes")
+    assert check.estimate.estimate < 20
+
+
+def test_a_judge_that_moved_some_reviews_ago_is_reconsidered_though_it_is_as_at_the_last():
+    """Half of the texts lie 20 points higher, half lower: the mean stays, and so does the last."""
+    rng = np.random.default_rng(2)
+    apart = np.where(np.arange(40) % 2, 20, -20)
+    looks = [
+        (50 + (apart if look >= 5 else 0) + rng.normal(0, 2, 40)).tolist() for look in range(10)
+    ]
+    finding, check = of_anchors(looks)
+    assert (finding.recommendation, check.result.value) == ("reconsider", "fails")
+    assert "10 reviews of 40 texts" in finding.reason
+
+
+def test_two_reviews_or_few_texts_say_nothing_of_all_reviews():
+    for looks in ([SCORES, SCORES], [SCORES] * 5):
+        _, check = of_anchors(looks)
+        assert check.result.value == "inconclusive"
 
 
 SCORES = [20.0, 35.0, 50.0, 65.0, 80.0, 90.0] * 2

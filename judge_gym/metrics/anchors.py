@@ -1,0 +1,195 @@
+"""Who moved: the judge, people or the systems. Tested at every look, valid at all of them together.
+
+Anchors are items that are judged again, and labelled again, at every look. While nothing moves, an
+anchor's newest answer is as likely to be any of those it has had: looks are exchangeable. A look's
+p-value says how unlike the earlier answers the newest are; bets on small p-values are multiplied.
+What they win is 1 in expectation at any time while nothing moves, so that it ever exceeds 20 in at
+most 5% of streams, however often one looks (Ville 1939).
+
+Sources: Vovk, Gammerman and Shafer 2005, Algorithmic Learning in a Random World, chapter 7
+(conformal test martingales); Vovk and Wang 2021, Annals of Statistics 49 (calibrators); Shin,
+Ramdas and Rinaldo 2023, New England Journal of Statistics in Data Science 2 (e-detectors).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray
+
+ALARM = 20.0
+"""The e-value from which something has moved: false in at most 5% of whole streams."""
+LEAST_ANCHORS = 20
+"""Fewest anchors, and fresh items of a look, of which a stream without an alarm says anything."""
+LEAST_LOOKS = 3
+"""Fewest looks of a stream without an alarm that says anything."""
+_DRAWS = 999
+
+
+class Mover(StrEnum):
+    """What moved since the first look."""
+
+    JUDGE = "judge"
+    PEOPLE = "people"
+    SYSTEMS = "systems"
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What was seen at each look: `e` is the e-value after it, `items` how many it had.
+
+    The e-value is 1 before the first comparison; the first look is compared with nothing.
+    """
+
+    e: FloatArray
+    items: tuple[int, ...]
+
+    @property
+    def alarm(self) -> int | None:
+        """The first look, from 0, by which something has moved; None without one."""
+        over = np.flatnonzero(self.e >= ALARM)
+        return int(over[0]) if len(over) else None
+
+    @property
+    def highest(self) -> float:
+        """The highest e-value so far; 1 without a look."""
+        return float(self.e.max(initial=1.0))
+
+    @property
+    def why_open(self) -> str:
+        """Why no alarm means nothing yet, as the end of a sentence; "" where it means something."""
+        if len(self.items) < LEAST_LOOKS:
+            return f"{len(self.items)} of {LEAST_LOOKS} looks are there"
+        if min(self.items) < LEAST_ANCHORS:
+            return f"a look has {min(self.items)} items, and {LEAST_ANCHORS} are needed"
+        return ""
+
+
+def anchor_stream(values: FloatArray, rng: np.random.Generator) -> Stream:
+    """Return the e-values of anchors that were looked at again (looks x anchors).
+
+    `values` are in [0, 1]: a judge's scores or people's labels; NaN is no answer, which is as far
+    from any other as 0 is from 1. An anchor counts at a look by its mean squared distance from its
+    answers at all others up to there.
+    """
+    p = [_p_of_anchors(values[: look + 1], rng) for look in range(1, len(values))]
+    answered = np.isfinite(values).any(axis=0).sum() if len(values) else 0
+    return Stream(_e_values(p, len(values)), (int(answered),) * len(values))
+
+
+def fresh_stream(looks: Sequence[FloatArray], rng: np.random.Generator) -> Stream:
+    """Return the e-values of looks at fresh items: one array of 0 and 1 by look, of any length.
+
+    Such as the judge's verdicts of what the systems answered since the last look. While nothing
+    moves, the passes of the newest look are a random part of all so far: hypergeometric.
+    """
+    passes = np.array([float(np.sum(of)) for of in looks])
+    items = np.array([len(of) for of in looks], dtype=np.int64)
+    p = [
+        _p_of_passes(passes[look], items[look], passes[: look + 1].sum(), items[: look + 1].sum(),
+                     rng)
+        for look in range(1, len(looks))
+    ]  # fmt: skip
+    return Stream(_e_values(p, len(looks)), tuple(items.tolist()))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Who moved. Where nobody is shown to have, `open` says why that is not yet known, if so."""
+
+    who: tuple[Mover, ...]
+    open: str = ""
+
+    def __str__(self) -> str:
+        """Return it in a word or two."""
+        if self.who:
+            return " and ".join(self.who)
+        return "cannot tell" if self.open else "nobody"
+
+
+def who_moved(judge: Stream, people: Stream | None = None, fresh: Stream | None = None) -> Moved:
+    """Return who moved, by the judge's answers on anchors, people's, and those on fresh items.
+
+    The systems moved where fresh items are judged otherwise and the judge is not shown to have
+    moved on the anchors: had it, fresh items would follow. That is said only where the judge's
+    stream could have shown it.
+    """
+    who = [
+        mover
+        for mover, stream in ((Mover.JUDGE, judge), (Mover.PEOPLE, people))
+        if stream is not None and stream.alarm is not None
+    ]
+    of_fresh = fresh is not None and fresh.alarm is not None
+    if of_fresh and Mover.JUDGE not in who:
+        if judge.why_open:
+            return Moved(tuple(who), f"fresh items are judged otherwise, and {judge.why_open}")
+        who.append(Mover.SYSTEMS)
+    if who:
+        return Moved(tuple(who))
+    streams = [stream for stream in (judge, people, fresh) if stream is not None]
+    return Moved((), next(filter(None, (stream.why_open for stream in streams)), ""))
+
+
+def _p_of_anchors(values: FloatArray, rng: np.random.Generator) -> float:
+    """Return the smoothed p-value of the last look, by exchanging looks within each anchor."""
+    distance = _from_others(values)
+    anchors = np.arange(values.shape[1])
+    drawn = distance[rng.integers(len(values), size=(_DRAWS, len(anchors))), anchors].sum(axis=1)
+    return _smoothed(float(distance[-1].sum()), drawn, rng)
+
+
+def _from_others(values: FloatArray) -> FloatArray:
+    """Return each answer's mean squared distance from the anchor's others (looks x anchors)."""
+    has = np.isfinite(values)
+    known = np.where(has, values, 0.0)
+    count, total, squares = has.sum(axis=0), known.sum(axis=0), (known**2).sum(axis=0)
+    of_known = (count - 1) * known**2 - 2 * known * (total - known) + (squares - known**2)
+    apart = np.where(has, of_known + len(values) - count, count)
+    return np.asarray(apart / (len(values) - 1))
+
+
+def _p_of_passes(
+    passes: float, items: int, all_passes: float, all_items: int, rng: np.random.Generator
+) -> float:
+    """Return the smoothed two-sided p-value of passes among the newest items."""
+    from scipy.stats import hypergeom
+
+    null = hypergeom(int(all_items), int(all_passes), int(items))
+    low, high = null.support()
+    chance = null.pmf(np.arange(low, high + 1))
+    at = chance[int(passes) - low]
+    rarer = float(chance[chance < at * (1 - 1e-9)].sum())
+    alike = float(chance[np.abs(chance - at) <= at * 1e-9].sum())
+    return rarer + float(rng.random()) * alike
+
+
+def _smoothed(observed: float, drawn: FloatArray, rng: np.random.Generator) -> float:
+    """Return the p-value of a draw among others, ties broken at random: uniform, exactly."""
+    margin = 1e-9 * max(1.0, abs(observed))
+    above = np.count_nonzero(drawn > observed + margin)
+    ties = np.count_nonzero(np.abs(drawn - observed) <= margin) + 1
+    return float((above + rng.random() * ties) / (len(drawn) + 1))
+
+
+def _e_values(p: Sequence[float], looks: int) -> FloatArray:
+    """Return the e-value after each look; a change may begin at any of them.
+
+    The mean over beginnings s = 1, 2, …, with weights 1 / (s·(s + 1)), of the product of bets from
+    there on; one that has not begun is worth 1.
+    """
+    begun, e = 0.0, [1.0] * min(looks, 1)
+    for number, value in enumerate(p, start=1):
+        begun = (begun + 1 / (number * (number + 1))) * _bet(value)
+        e.append(begun + 1 / (number + 1))
+    return np.array(e)
+
+
+def _bet(p: float) -> float:
+    """Return (1 - p + p·ln p) / (p·(ln p)²), the mean of ε·p^(ε - 1) over ε in [0, 1]."""
+    p = float(np.clip(p, 1e-12, 1.0))
+    if p > 1 - 1e-4:
+        return 0.5 + (1 - p) / 6  # its series at 1, where the formula is 0 / 0
+    log = float(np.log(p))
+    return (1 - p + p * log) / (p * log**2)
