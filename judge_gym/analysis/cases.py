@@ -48,7 +48,7 @@ def moved_items(data: SweepData, most: int) -> list[MovedItem]:
 def _changes(data: SweepData) -> Iterator[MovedItem]:
     for axis, pairs in axis_pairs(data, comparison_groups(data)):
         for pair in pairs:
-            if pair.applied and axis not in REGROUPED:
+            if not pair.refused and axis not in REGROUPED:
                 before, after = verdicts_of(data, pair)
                 moved = np.where(before.present & after.present, after.value - before.value, 0.0)
                 for item in np.flatnonzero(moved[0]):

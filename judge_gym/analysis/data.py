@@ -28,6 +28,7 @@ from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
     STATUSES,
     CallTotals,
+    FrozenItems,
     ProbeColumns,
     SampleColumns,
     SweepArm,
@@ -36,6 +37,7 @@ from judge_gym.store.sweep_data import (
     asked_of_experiments,
     experiments_with_simulated_views,
     experiments_with_windows,
+    frozen_of_experiments,
     probe_columns,
     sample_columns,
     text_lengths,
@@ -81,6 +83,9 @@ class SweepJudge:
     """Who answered for it, by arm."""
     asked: CallTotals = field(default_factory=CallTotals)
     """What the sweep asked of it, and what that cost."""
+    frozen: frozenset[FrozenItems] = frozenset()
+    """The items that it was frozen with, one entry where all its levels have the same; empty of
+    recorded judgements."""
     levels: int = 1
     """How many experiments, which differ in facets alone, are this one: see `facets.pooled`."""
 
@@ -308,6 +313,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     arms = _arms(stored_arms)
     not_taken = not_applied(session, ids)
     asked = asked_of_experiments(session, ids, sweep)
+    frozen = frozen_of_experiments(session, ids)
     answered_by: dict[int, list[Served]] = defaultdict(list)
     for one in served(session, ids, sweep):
         answered_by[one.experiment_id].append(one)
@@ -321,6 +327,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
                 _unswapped(session, experiment, numbers),
                 tuple(answered_by[id_]),
                 asked.get(id_, CallTotals()),
+                frozenset({frozen[id_]}) if id_ in frozen else frozenset(),
             )
             for id_, (experiment, window) in experiments.items()
         ),

@@ -36,6 +36,7 @@ from judge_gym.metrics.facets import (
 )
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+from judge_gym.store.sweep_data import FrozenItems
 
 FACETS = {axis.name: axis.name for axis in axes() if axis.facet} | {
     "wording": WORDING,
@@ -77,6 +78,7 @@ def _as_one(levels: Sequence[SweepJudge]) -> SweepJudge:
         not_applied=tuple(dict.fromkeys(axis for level in levels for axis in level.not_applied)),
         unswapped=frozenset[int]().union(*(level.unswapped for level in levels)),
         served=tuple(served for level in levels for served in level.served),
+        frozen=frozenset[FrozenItems]().union(*(level.frozen for level in levels)),
         levels=len(levels),
     )
 

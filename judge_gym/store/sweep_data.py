@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
@@ -23,8 +24,9 @@ from judge_gym.metrics.reasoning import (
     UNMARKED,
     USES_EVIDENCE,
 )
+from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import arrays
+from judge_gym.store.bulk import among, arrays
 from judge_gym.store.experiments import experiments_of_sweep, within
 from judge_gym.store.recipes import point_key, view_recipe
 from judge_gym.store.score_marks import critic_of_sweep, is_by
@@ -131,6 +133,30 @@ def experiments_with_windows(session: Session, sweep: str) -> dict[int, tuple[Ex
         .order_by(point_key())
     )
     return {id_: (experiments[id_], name or key) for id_, name, key in rows}
+
+
+@dataclass(frozen=True, order=True)
+class FrozenItems:
+    """The items that an experiment was frozen with: how many, and a digest of their keys."""
+
+    count: int
+    digest: str
+
+
+def frozen_of_experiments(session: Session, ids: Sequence[int]) -> dict[int, FrozenItems]:
+    """Return id → what an experiment was frozen with; none of recorded judgements.
+
+    These have an item for whatever was judged, and are compared on what both sides have.
+    """
+    keys = sa.func.string_agg(t.Item.key, aggregate_order_by(sa.literal(","), t.Item.key))
+    rows = session.execute(
+        sa.select(t.ExperimentItem.experiment_id, sa.func.count(), sa.func.md5(keys))
+        .join(t.Item, t.Item.id == t.ExperimentItem.item_id)
+        .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
+        .where(among(t.Experiment.id, ids), ~t.Experiment.model.startswith(f"{IMPORTED}/"))
+        .group_by(t.ExperimentItem.experiment_id)
+    )
+    return {id_: FrozenItems(count, md5[:16]) for id_, count, md5 in rows}
 
 
 def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[TrueValue]:

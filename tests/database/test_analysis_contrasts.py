@@ -1,8 +1,13 @@
 """Contrasts: the same judge in two experiments that differ in one axis."""
 
+import re
+
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow
 from support.lab import Lab, labels, only, rubric
 
@@ -235,3 +240,32 @@ def test_one_judge_is_no_panel(database: str) -> None:
     lab.own(ALPHA, [[1], [2]], evidence_view="raw")
     lab.own(ALPHA, [[2], [3]])
     assert only(lab.analyse(), "panel_contrast").because.startswith("it needs two judges")
+
+
+def test_a_contrast_of_other_items_is_refused_with_the_difference(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    lab.own(ALPHA, [[1], [2], [3]], evidence_view="raw")
+    lab.own(ALPHA, [[2], [2], [3]], evidence_view="raw", abstain=False)
+    with Session(lab.engine) as session, session.begin():
+        # A fault: the window changed after the first two were frozen.
+        of_last = sa.select(t.Document).where(t.Document.position == 2)
+        columns = {
+            column.name: getattr(session.scalars(of_last).one(), column.name)
+            for column in t.Document.__table__.columns
+            if column.name != "id"
+        }
+        more = {"position": 3, "key": "new", "url": "file:n", "canonical_url": "file:n"}
+        session.add(t.Document(**{**columns, **more}))
+    lab.own(ALPHA, [[1], [2], [2], [3]], evidence_view="cleaned")
+    rows = lab.analyse()
+    kept = only(rows, "contrast", axis="abstain")
+    assert kept.estimate is not None
+    refused = only(rows, "contrast", axis="evidence_view")
+    assert refused.estimate is None
+    assert re.search(
+        r"do not hold the same items: raw 3 \([0-9a-f]{16}\), cleaned 4 \(", refused.because
+    )
+    pooled = only(rows, "axis_effect", axis="evidence_view")
+    assert (pooled.estimate, pooled.because) == (None, refused.because)
+    assert only(rows, "axis_effect", axis="abstain").estimate == kept.estimate

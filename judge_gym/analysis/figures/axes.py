@@ -234,10 +234,28 @@ class AxisPair:
     scope: Scope
 
     @property
-    def applied(self) -> bool:
-        """Whether the model applied both values of the axis; else they are not compared."""
+    def refused(self) -> str:
+        """Why the two are not compared; empty where they are."""
         axis = self.scope["axis"]
-        return self.before.applied(axis) and self.after.applied(axis)
+        if not (self.before.applied(axis) and self.after.applied(axis)):
+            return f"{self.before.model} did not apply {axis} as set"
+        return self.other_items
+
+    @property
+    def other_items(self) -> str:
+        """How the items of the two differ; empty where both are frozen with the same.
+
+        Their digests say so: the same documents in the same bundles. Of an axis that makes other
+        bundles, the window's identity says that the documents are the same.
+        """
+        sides = self.before.frozen, self.after.frozen
+        if self.scope["axis"] in REGROUPED or sides[0] == sides[1]:
+            return ""
+        start, end = (
+            f"{self.scope[name]} {' and '.join(f'{one.count} ({one.digest})' for one in held)}"
+            for name, held in zip(("from", "to"), map(sorted, sides), strict=True)
+        )
+        return f"its two sides do not hold the same items: {start}, {end}"
 
     @property
     def left_out(self) -> list[int]:
@@ -336,9 +354,8 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
 
 def _contrast(data: SweepData, pair: AxisPair, measure: Measure) -> Estimate:
     metric = f"contrast{measure.suffix}"
-    if not pair.applied:
-        because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
-        return not_estimable(metric, because)
+    if pair.refused:
+        return not_estimable(metric, pair.refused)
     before, after = _both(data, pair, measure)
     if pair.scope["axis"] in REGROUPED:
         return unpaired_contrast(metric, before, after, measure.unit)
@@ -391,11 +408,14 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     for measure in (SCORE, CONFIDENCE, *SHAPE):
         metric = f"axis_effect{measure.suffix}"
         members = [pair for pair in every if _applies(data, pair, measure)]
-        pairs = [_controlled(data, pair, measure) for pair in members if pair.applied]
+        pairs = [_controlled(data, pair, measure) for pair in members if not pair.refused]
         changes = {_change(pair.scope): None for pair in members}
         compared = {(pair.axis, pair.start, pair.end) for pair in pairs}
-        for axis, start, end in (change for change in changes if change not in compared):
-            missing = not_estimable(metric, f"no judge applied {axis} as set")
+        for change in (change for change in changes if change not in compared):
+            axis, start, end = change
+            why = {pair.other_items for pair in members if _change(pair.scope) == change} - {""}
+            because = "; ".join(sorted(why)) or f"no judge applied {axis} as set"
+            missing = not_estimable(metric, because)
             yield result_row(missing, {"axis": axis, "from": start, "to": end}, data.origin)
         for pooled in pool_pairs(pairs):
             scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}

@@ -177,7 +177,7 @@ def _texts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             continue
         settings: dict[str, list[tuple[Scope, str, CellMeans]]] = defaultdict(list)
         for pair in pairs:
-            if pair.applied and pair.before.experiment.key in common:
+            if not pair.refused and pair.before.experiment.key in common:
                 scope = without(pair.scope, "judge")
                 change = pair.compared(_change(data, pair.before, pair.after))
                 settings[canonical_json(scope)].append((scope, pair.before.model, change))

@@ -80,7 +80,7 @@ def panel_contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[Result
     for _, pairs in axis_pairs(data, groups):
         panels: dict[str, list[AxisPair]] = defaultdict(list)
         for pair in pairs:
-            if pair.applied and not pair.before.experiment.judges_pairs:
+            if not pair.refused and not pair.before.experiment.judges_pairs:
                 panels[canonical_json(without(pair.scope, "judge"))].append(pair)
         for panel in panels.values():
             scored = [pair for pair in panel if sides.scored(pair)]
