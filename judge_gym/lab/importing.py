@@ -187,7 +187,7 @@ def _experiment(
     content: RecordedWindow,
 ) -> Experiment:
     truth = GroundTruth(source=recorded.source, per_item=True) if recorded.has_truth else None
-    subset = recorded.subset and not (recorded.answers and not recorded.answer_forms)
+    subset = recorded.subset and not (recorded.answers and not recorded.forms)
     return Experiment(
         task_type="benchmark" if truth else "ecc",
         concept=recorded.concept,

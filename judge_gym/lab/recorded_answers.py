@@ -182,7 +182,7 @@ def sample_rows(
 def _judgement(
     recorded: Recorded, experiment: Experiment, shown: Presentation, given: Given
 ) -> Judgement:
-    if given.answer is not None and recorded.answer_forms:
+    if given.answer is not None and recorded.forms:
         return _by_form(recorded, experiment.scale_size, given.answer, given.reversed)
     if given.answer is not None:
         return read_judgement(experiment, shown, _answer(given.answer))
@@ -197,12 +197,12 @@ def _judgement(
 
 def _by_form(recorded: Recorded, n_stages: int, answer: str, turn: bool) -> Judgement:
     """Return the verdict that an answer gives in a declared form, in the rubric's own order."""
-    found = read_form(answer, recorded.answer_forms)
+    found = read_form(answer, recorded.forms)
     start, end = found.span or (None, None)
     if isinstance(found, ParseFailure):
         failure = unreadable(_answer(answer), found.reason, found.detail)
         return Judgement("unparseable", span_start=start, span_end=end, failure=failure)
-    stages = stages_of(recorded.answer_forms[found.form])
+    stages = stages_of(recorded.forms[found.form])
     if turn:
         stages = turned(stages, n_stages)
     return Judgement(
@@ -218,7 +218,7 @@ def compared_answers(
     recorded: Recorded, windows: Mapping[str, RecordedWindow], n_stages: int
 ) -> Compared | None:
     """Return the raw answers behind decisions and what they assert; None without `answer_forms`."""
-    if not (recorded.verdicts and recorded.answer_forms):
+    if not (recorded.verdicts and recorded.forms):
         return None
     compared = Compared()
     for window in windows.values():

@@ -64,7 +64,8 @@ class Decisions:
                 column.column,
                 f"{self._recorded.legal('decisions')} Leave a cell empty for an answer that could "
                 "not be read, or give the mapping `unlisted: unreadable` to count all such answers "
-                "as unreadable.",
+                f"as unreadable. For whole answers: `answers: [{column.column}]` in place of "
+                'verdicts, and `answer_patterns: ["Score: {verdict}"]`, in their own words.',
             )
         chosen = stages_of(choice)
         if reversed_order and not column.own_order:

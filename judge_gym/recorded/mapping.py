@@ -180,6 +180,9 @@ class Recorded(Columns):
     answer_forms: Annotated[dict[str, Choice], _CHOICES] = added({})
     """How a raw answer writes its verdict, such as `[[A>>B]]`, `Output (a)` or `Rating: 4` → stage,
     stages, or abstained; stages as they were shown. The last one that the answer asserts counts."""
+    answer_patterns: tuple[str, ...] = added(())
+    """Forms of `answer_forms` for every verdict of `scale` or `stages` at once, with `{verdict}` in
+    its place: such as `Score: {verdict}/5`."""
     scoring_method: ScoringMethod = "single"
     """What the raw answers were asked to end in."""
     counts: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
@@ -205,7 +208,8 @@ class Recorded(Columns):
         self._check_stages()
         if self.people and not (self.verdicts and self.judge_column):
             raise ValueError("people comes with verdicts and judge_column, which names the person")
-        if self.answer_forms and not (self.answers or any(one.answer for one in self.verdicts)):
+        self._check_patterns()
+        if self.forms and not (self.answers or any(one.answer for one in self.verdicts)):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
         if any(one.answer or one.own_order or one.preference for one in self.answers):
             raise ValueError("own_order, answer and preference belong to verdicts, not to answers")
@@ -216,6 +220,29 @@ class Recorded(Columns):
             if isinstance(choice, tuple) and (not choice or sorted(set(choice)) != list(choice)):
                 raise ValueError(f"{value!r} lists stages that are not one or more, ascending")
         return self
+
+    def _check_patterns(self) -> None:
+        """Raise `ValueError` for a pattern that is the same form for every verdict."""
+        for pattern in self.answer_patterns:
+            if "{verdict}" not in pattern:
+                raise ValueError(f"answer_patterns has {pattern!r}, without {{verdict}} in it")
+        if self.answer_patterns and not (self.scale or self.stages):
+            raise ValueError("answer_patterns comes with scale or stages, whose verdicts they name")
+
+    @cached_property
+    def forms(self) -> dict[str, Choice]:
+        """Every form of a raw answer → what it stands for."""
+        patterns: dict[str, Choice] = {
+            pattern.replace("{verdict}", name): stage
+            for pattern in self.answer_patterns
+            for stage, name in enumerate(self.verdict_names, 1)
+        }
+        return patterns | self.answer_forms
+
+    @property
+    def verdict_names(self) -> tuple[str, ...]:
+        """How verdicts are written, lowest first: the scores of `scale`, or the `stages`."""
+        return self.scale.labels if self.scale else self.stages
 
     def _check_stages(self) -> None:
         """Raise `ValueError` unless it is said once which stages verdicts and labels stand for."""
@@ -367,7 +394,7 @@ class Recorded(Columns):
         """Whether a verdict may name several stages."""
         if self.scoring_method == "subset":
             return True
-        choices = (*self.decisions.values(), *self.counts.values(), *self.answer_forms.values())
+        choices = (*self.decisions.values(), *self.counts.values(), *self.forms.values())
         return any(isinstance(choice, tuple) for choice in choices)
 
 

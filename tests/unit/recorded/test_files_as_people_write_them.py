@@ -218,6 +218,39 @@ def test_each_reason_of_unreadable_answers_is_shown_with_two_of_them(tmp_path: P
     assert "other reasons" not in found.too_few.message
 
 
+def test_a_pattern_is_its_form_for_every_verdict(tmp_path: Path) -> None:
+    forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
+    given = [
+        audit(tmp_path, ANSWERS, scale=SCALE, verdicts=(), answers=["answer"], **how)
+        for how in ({"answer_forms": forms}, {"answer_patterns": ["Rating: {verdict}"]})
+    ]
+    statuses, scores = (
+        [getattr(found.data.samples, name).tolist() for found, _ in given]
+        for name in ("status", "stages")
+    )
+    assert statuses[0] == statuses[1]
+    assert scores[0] == scores[1]
+    assert given[0][1] == given[1][1]
+    with pytest.raises(ValueError, match="without {verdict}"):
+        audit(
+            tmp_path,
+            ANSWERS,
+            scale=SCALE,
+            verdicts=(),
+            answers=["answer"],
+            answer_patterns=["Rating: 4"],
+        )
+
+
+def test_whole_answers_taken_for_verdicts_are_refused_with_the_way_to_read_them(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(JudgeGymError) as refused:
+        audit(tmp_path, ANSWERS, scale=SCALE, verdicts=["answer"])
+    assert "answers: [answer]" in refused.value.remedy
+    assert "answer_patterns" in refused.value.remedy
+
+
 def test_of_a_long_answer_a_hundred_characters_are_shown(tmp_path: Path) -> None:
     long = "word " * 200 + "Rating: 9" + " word" * 200
     _, cautions = audit(
