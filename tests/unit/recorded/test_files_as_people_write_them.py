@@ -231,7 +231,7 @@ def test_a_pattern_is_its_form_for_every_verdict(tmp_path: Path) -> None:
     assert statuses[0] == statuses[1]
     assert scores[0] == scores[1]
     assert given[0][1] == given[1][1]
-    with pytest.raises(ValueError, match="without {verdict}"):
+    with pytest.raises(ValueError, match=r"without \{verdict\}"):
         audit(
             tmp_path,
             ANSWERS,
