@@ -168,11 +168,28 @@ class Gateway:
         if row.answer is not None:
             await self.store(derive(row.id, row.answer))
             return row.id, row.answer
-        errors: list[AttemptError] = []
-        attempts = asyncio.create_task(self._in_time(call, row, errors))
-        is_cancelled = await self._cancelled_before_end(attempts, row.id)
+        asking = asyncio.create_task(self._asked(call, row, derive))
         try:
-            answer = attempts.result()
+            await asyncio.wait({asking})
+        except asyncio.CancelledError:
+            if row.id in self._in_flight:
+                self._say_it_waits()
+                self._stopping.add(row.id)
+                with suppress(asyncio.CancelledError):  # cancelled again
+                    await asyncio.wait({asking}, timeout=LONGEST_STOP_S)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+            self._stopping.discard(row.id)  # it may be asked again
+            raise
+        return asking.result()
+
+    async def _asked(
+        self, call: Call, row: LedgerEntry, derive: Derive
+    ) -> tuple[int, Answer | Failure]:
+        """Ask, and commit the outcome before another call may be sent in this one's place."""
+        errors: list[AttemptError] = []
+        try:
+            answer = await self._in_time(call, row, errors)
         except ProviderError as error:
             outcome = Failure(error.kind, f"{error}{_perhaps_billed(errors)}", error.body)
             if error.kind in SHARED:
@@ -180,8 +197,6 @@ class Gateway:
                 refused = refusal(call.model, self._provider(call), error)
                 raise ProviderRefusedError(*refused) from None
             await self._close(call, row.id, outcome, errors, derive)
-            if is_cancelled:
-                raise asyncio.CancelledError from None
             return row.id, outcome
         except (ModelStoppedError, ProviderRefusedError, HourlyBoundError):
             if errors:  # its last attempt has ended, so it is no longer in flight
@@ -193,24 +208,7 @@ class Gateway:
                 await self._ledger.write(Noted(row.id, errors))
             raise
         await self._close(call, row.id, answer, errors, derive)
-        if is_cancelled:
-            raise asyncio.CancelledError
         return row.id, answer
-
-    async def _cancelled_before_end(self, attempts: "asyncio.Task[Answer]", call_id: int) -> bool:
-        """Wait for the attempts of a call; return whether it was cancelled meanwhile."""
-        try:
-            await asyncio.wait({attempts})
-        except asyncio.CancelledError:
-            if call_id in self._in_flight:
-                self._say_it_waits()
-                self._stopping.add(call_id)
-                with suppress(asyncio.CancelledError):  # cancelled again
-                    await asyncio.wait({attempts}, timeout=LONGEST_STOP_S)
-            attempts.cancel()
-            await asyncio.wait({attempts})
-            return True
-        return False
 
     def _say_it_waits(self) -> None:
         if not self._stopping:

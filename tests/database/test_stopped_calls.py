@@ -103,3 +103,26 @@ def test_a_call_that_waits_for_its_turn_sends_nothing(database: str) -> None:
     rows, sent = run(work())
     assert sorted(row.status for row in rows.values()) == ["planned", "succeeded"]
     assert sent == 1
+
+
+def test_a_call_that_was_stopped_is_asked_again_by_the_same_process(database: str) -> None:
+    """As a server does whose page was closed: its gateway stays."""
+
+    async def work() -> tuple[Any, int]:
+        held = Held(refuses(500, "boom"))
+        async with (
+            misbehaving(held, answers("again")) as provider,
+            gateway_at(database, provider.base_url) as (gateway, engine),
+        ):
+            asking = asyncio.create_task(gateway.ask(a_call("k"), as_rubric("r")))
+            await held.arrived.wait()
+            asking.cancel()
+            await asyncio.sleep(0)
+            held.go.set()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            await gateway.ask(a_call("k"), as_rubric("r"))
+            return calls(engine)["k"], len(provider.requests)
+
+    row, sent = run(work())
+    assert (row.status, row.answer, sent) == ("succeeded", "again", 2)
