@@ -114,7 +114,8 @@ def correct(
     )
     text = np.unique([item.key for item in of_rows], return_inverse=True)[1]
     drawn = items.labels is not None and any(row.draw for row in items.labels.rows)
-    known = has if drawn else has & np.array(items.labelled)
+    labelled = np.array(items.labelled)
+    known = has if drawn else has & labelled
     figures = _Figures(
         judge, given, judged, known, text, drawn=drawn, by_gain=by_gain, to_rank=to_rank
     )
@@ -132,7 +133,7 @@ def correct(
         ]
     # To label a text once is enough, however often it stands there.
     firsts = np.unique(text, return_index=True)[1]
-    middles, left = figures.groups[firsts], ~has[firsts]
+    middles, left = figures.groups[firsts], ~has[firsts] & ~np.isin(text[firsts], text[labelled])
     plan = next_labels(figures.part(every, grouped=True), more)
     return Correction(
         tuple(found),

@@ -77,7 +77,10 @@ class ItemFile:
 
     @cached_property
     def labelled(self) -> tuple[bool, ...]:
-        """By item, whether a label was given to itself, and not to another row with its text."""
+        """By item, whether a label was given to itself, and not to another row with its text.
+
+        Also where people's labels of it are tied, so that no answer is known.
+        """
         rows = self.labels.rows if self.labels else ()
         named = {(row.item, row.item_key) for row in rows}
         of_texts = {row.item for row in rows}
@@ -88,7 +91,7 @@ class ItemFile:
             by_key = item.key in of_texts and item.key not in seen
             seen.add(item.key)
             by_name = not named.isdisjoint({(item.id, ""), (item.id, item.key)})
-            found.append(item.truth is not None and (label is not None or by_name or by_key))
+            found.append(label is not None or by_name or by_key)
         return tuple(found)
 
     @cached_property

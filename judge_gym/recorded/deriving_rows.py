@@ -33,6 +33,10 @@ COLUMNS = {
 """What a column of a plain file is → the names that it may have."""
 
 
+_HOW_TO_NAME = (
+    "Name the stages in a mapping file (stages), or a scale of numbers without a percent sign "
+    "(scale). Of whole answers, such as 'Score: 4/5', give answers and answer_patterns."
+)
 _COMMAS = "Write a point in place of a decimal comma, or separate values by semicolons."
 
 
@@ -65,9 +69,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     except Unfit as unfit:
         _check_numbers(files, verdict)
         if unfit.scale is None:
-            raise ConfigError(
-                f"{names_of(files)}: {verdict}: {unfit}.", "Name the stages in a mapping file."
-            ) from unfit
+            raise ConfigError(f"{names_of(files)}: {verdict}: {unfit}.", _HOW_TO_NAME) from unfit
         known = [text_of(row, options.truth or columns["truth"]) for row in rows]
         scale = covering(unfit.scale, known)
         stages = Stages((), {}, scale)

@@ -169,6 +169,9 @@ class Unread:
     """Why a file's records are no judgements → which they are."""
     apart: list[Apart] = field(default_factory=list)
     """Means that a file reports and that differ from those of its judgements."""
+    failed: dict[str, Counter[str]] = field(default_factory=dict)
+    """A column that may say how a judgement ended, and that is not read → the values of it that
+    name a failure, in how many rows."""
     pooled: dict[str, dict[str, None]] = field(default_factory=dict)
     """A column that may name what was compared, and that no figure is given by → its values."""
 

@@ -1,6 +1,7 @@
 """What a mapping leaves of rows, and what in them may be a mistake: noted while they are read."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
 """Columns that often name what was compared."""
+_STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
+"""What in a column's name says that it tells how a judgement ended."""
+_FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
 _MOST_NAMED = 3
 _FEWEST = 10
 """Fewest scores of which a scale is doubted by how high they are."""
@@ -34,6 +38,7 @@ class Noting:
         self._cells = set[tuple[str, Judging, str]]()
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
+        self._statuses: list[str] = []
         self._grouped = {
             name
             for column in (
@@ -121,9 +126,14 @@ class Noting:
             self._systems = [
                 name for name in _SYSTEMS if name in values and name not in self._grouped
             ]
+            self._statuses = [name for name in unread.columns if _STATUS.search(name)]
         for name in self._systems:
             if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None
+        for name in self._statuses:
+            written = str(values.get(name) or "").strip()
+            if written.casefold() in _FAILED:
+                unread.failed.setdefault(name, Counter())[written] += 1
         for path, used in self._lists.items():
             longest = max(entries_at(path, values), self._longest.get(path, 0))
             self._longest[path] = longest

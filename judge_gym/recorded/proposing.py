@@ -12,6 +12,8 @@ from typing import Any
 
 from judge_gym.alike import folded
 from judge_gym.counting import counted
+from judge_gym.evidence.numbers import plain_number
+from judge_gym.evidence.row import Row
 from judge_gym.recorded.derived import NoMappingError, named_by
 from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, stages_from
 from judge_gym.recorded.deriving_rows import COLUMNS
@@ -75,7 +77,7 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
             why = f"no column tells the rows of each file apart{_doubled(files)}"
             raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
         files = joined(files, join)
-    table = Table([row.values for file in files.paths for row in files.rows(file)])
+    table = Table([_with_points(row) for file in files.paths for row in files.rows(file)])
     elsewhere = {one for one in table.values if words_of(one) & _NOT_VERDICTS}
     found, values = table.verdicts(elsewhere)
     left = dict(_not_judges(table, found))
@@ -185,6 +187,16 @@ def _hint(table: Table, column: str) -> str:
         count = counted(len(table.distinct(column)), "value")
         return f"{count}: write item.system if they are what is compared"
     return "nothing tells what it is"
+
+
+def _with_points(row: Row) -> dict[str, Any]:
+    """Return a row's values, with a point in numbers of columns that have decimal commas alone."""
+    return {
+        column: plain_number(value, comma=True)
+        if isinstance(value, str) and row.numbers.are_in(column)
+        else value
+        for column, value in row.values.items()
+    }
 
 
 def _stages(values: Collection[str]) -> Stages | None:

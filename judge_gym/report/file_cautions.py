@@ -69,6 +69,13 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             )
     if unread.others:
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
+    for column, values in unread.failed.items():
+        rows = first_of([f"{value!r} in {counted(n, 'row')}" for value, n in values.items()])
+        yield (
+            f"{column} is not read, and has {rows}: their verdicts count as any other. If they "
+            f"failed, leave the verdict's cell empty, or read the others alone: only: {{{column}: "
+            "ok}, with your word for it."
+        )
     if unread.columns:
         names = first_of(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."

@@ -745,3 +745,11 @@ def test_a_proposed_mapping_keeps_the_line_of_the_names(command: CommandLine) ->
     assert "may be a title" in command("audit", "a.csv", "--yes").errors
     for typed in (("--header", "2", "--yes"), ("--mapping", "a-mapping.yaml")):
         assert "2 judges, 8 items" in command("audit", "a.csv", *typed).fine().output
+
+
+def test_a_mapping_is_proposed_of_scores_with_a_decimal_comma(command: CommandLine) -> None:
+    rows = [f"{n};{1 + n % 5 / 2};{1 + (n + n % 3) % 5 / 2}".replace(".", ",") for n in range(20)]
+    (command.folder / "a.csv").write_text("\n".join(["Nr;gpt;claude", *rows]))
+    shown = command("audit", "a.csv", "--yes").fine().output
+    assert "2 judges, 20 items" in shown
+    assert "2.00" in shown, "the mean of 1, 1.5, 2, 2.5 and 3"

@@ -287,3 +287,20 @@ def test_labels_of_rows_and_of_drawn_texts_both_meet_the_mean_over_rows(drawn: s
     error = np.std(misses) / len(misses) ** 0.5
     assert abs(np.mean(misses)) < 3 * error + 0.02
     assert inside / intervals > 0.92
+
+
+def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
+    texts = tuple(Item(id=f"t{place}", text=f"Text {place}.") for place in range(60))
+    tied = [new_label("t40", "ann", "no"), new_label("t40", "bo", "yes")]
+    judge = CallableJudge(
+        name="own", function="grades:own", scale=Scale(lowest=0, highest=1, anchors=("no", "yes"))
+    )
+    named = [new_label(text.id, "ann", "yes" if place % 2 else "no")
+             for place, text in enumerate(texts[:40])]  # fmt: skip
+    file = ItemFile(Path("texts.csv"), texts, tuple(map(str, range(60))), ("id", "text"), "")
+    bound = file.with_labels(collect_labels([*named, *tied]), [judge])
+    assert bound.items[40].truth is None
+    results = {text.key: [result(text, float(place % 2))] for place, text in enumerate(texts)}
+    found = correct(judge, bound, results, more=50)
+    assert "t40" not in {item.id for item, _ in found.chosen}
+    assert sum(found.groups.values()) == 19

@@ -340,3 +340,19 @@ def test_more_items_than_a_sweep_has_are_read(tmp_path: Path) -> None:
     found, _ = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)
     (mean,) = [row for row in found.rows if row.metric == "mean_score" and not row.scope.get("x")]
     assert (mean.n_items, mean.estimate) == (10_050, pytest.approx(0.5, abs=1e-3))
+
+
+def test_a_column_of_failures_that_is_not_read_is_named_with_how_to_leave_them_out(
+    tmp_path: Path,
+) -> None:
+    content = "item,judge,verdict,Status\n" + "".join(
+        f"i{n},j,{n % 5 + 1},{'Error' if n % 4 == 0 else 'ok'}\n" for n in range(20)
+    )
+    _, cautions = audit(tmp_path, content, scale=SCALE)
+    [said] = [one for one in cautions if "'Error' in 5 rows" in one]
+    assert "only: {Status: ok}" in said
+    _, cautions = audit(tmp_path, content, scale=SCALE, only={"Status": "ok"})
+    assert not any("'Error'" in one for one in cautions)
+    # A remark that has such a word is none.
+    _, cautions = audit(tmp_path, content.replace("Status", "Remark"), scale=SCALE)
+    assert not any("'Error'" in one for one in cautions)
