@@ -7,7 +7,7 @@ their disagreement is kept. Where a figure needs one label of an item, it is the
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -373,7 +373,10 @@ class People:
 def alpha_among(points: FloatArray, criterion: str = WHOLE) -> Estimate:
     """Return Krippendorff's α of labels (items x annotators, NaN without), of the labels alone."""
     rng = np.random.default_rng(derive_seed("people", criterion, points.tolist()))
-    return score_alpha(points, rng)
+    found = score_alpha(points, rng)
+    if found.estimate is None and not (np.isfinite(points).sum(axis=1) > 1).any():
+        return replace(found, because="no item has the labels of two people")
+    return found
 
 
 def _agreed(labels: FloatArray, judged: FloatArray) -> Estimate:
