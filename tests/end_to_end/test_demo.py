@@ -82,9 +82,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 from judge_gym.analysis.running import figures
 from judge_gym.analysis.data import load_sweep_data
+from judge_gym.analysis.recoveries import with_expected
 engine = sa.create_engine({url!r}, poolclass=sa.NullPool)
 with Session(engine) as session:
-    rows = figures(load_sweep_data(session, "demo"))
+    data = load_sweep_data(session, "demo")
+    rows = with_expected(session, "demo", data, figures(data))
 print(json.dumps([asdict(row) for row in rows]))
 """
 
@@ -243,12 +245,13 @@ def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
         "Stated against realised agreement",
         "Confidence under other rubrics",
         "What the judges said",
+        "Response curves",
         "Which sets of stages were chosen",
         "Which setting moves what",
         "Effects of the design axes",
         "Specification curve",
     }
-    assert len(sections) == len(titles) == 10
+    assert len(sections) == len(titles) == 11
     for section in sections:
         drawn = section.split("</section>")[0]
         assert 'aria-label="SIMULATED. ' in drawn
