@@ -8,7 +8,12 @@ most 5% of streams, however often one looks (Ville 1939).
 
 Sources: Vovk, Gammerman and Shafer 2005, Algorithmic Learning in a Random World, chapter 7
 (conformal test martingales); Vovk and Wang 2021, Annals of Statistics 49 (calibrators); Shin,
-Ramdas and Rinaldo 2023, New England Journal of Statistics in Data Science 2 (e-detectors).
+Ramdas and Rinaldo 2023, New England Journal of Statistics in Data Science 2 (e-detectors). The
+interval is Hoeffding's (1963, JASA 58), at a level that is spent over looks, as by Robbins 1970
+(Annals of Mathematical Statistics 41).
+
+All looks from the first on are needed. A window that moves along begins a new test at each look,
+whose false alarms add up.
 """
 
 from collections.abc import Sequence
@@ -17,7 +22,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.cells import BoolArray, FloatArray
 
 ALARM = 20.0
 """The e-value from which something has moved: false in at most 5% of whole streams."""
@@ -26,6 +31,7 @@ LEAST_ANCHORS = 20
 LEAST_LOOKS = 3
 """Fewest looks of a stream without an alarm that says anything."""
 _DRAWS = 999
+_LEVEL = 0.05
 
 
 class Mover(StrEnum):
@@ -49,7 +55,11 @@ class Stream:
     @property
     def alarm(self) -> int | None:
         """The first look, from 0, by which something has moved; None without one."""
-        over = np.flatnonzero(self.e >= ALARM)
+        return self.first_over(ALARM)
+
+    def first_over(self, e: float) -> int | None:
+        """Return the first look, from 0, whose e-value is at least `e`; None without one."""
+        over = np.flatnonzero(self.e >= e)
         return int(over[0]) if len(over) else None
 
     @property
@@ -67,16 +77,47 @@ class Stream:
         return ""
 
 
-def anchor_stream(values: FloatArray, rng: np.random.Generator) -> Stream:
+def anchor_stream(
+    values: FloatArray, rng: np.random.Generator, asked: BoolArray | None = None
+) -> Stream:
     """Return the e-values of anchors that were looked at again (looks x anchors).
 
     `values` are in [0, 1]: a judge's scores or people's labels; NaN is no answer, which is as far
-    from any other as 0 is from 1. An anchor counts at a look by its mean squared distance from its
-    answers at all others up to there.
+    from any other as 0 is from 1. `asked` says who was asked what, all anchors without it: what was
+    not asked at a look counts for nothing there. An anchor counts at a look by its mean squared
+    distance from its answers at all others up to there.
     """
-    p = [_p_of_anchors(values[: look + 1], rng) for look in range(1, len(values))]
-    answered = np.isfinite(values).any(axis=0).sum() if len(values) else 0
-    return Stream(_e_values(p, len(values)), (int(answered),) * len(values))
+    asked = np.isfinite(values).any(axis=0) & np.ones_like(values, bool) if asked is None else asked
+    p = [_p_of_anchors(values[: end + 1], asked[: end + 1], rng) for end in range(1, len(values))]
+    return Stream(_e_values(p, len(values)), tuple(asked.sum(axis=1).tolist()))
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far the newest answers lie from the earlier ones on average, with its interval."""
+
+    mean: float
+    lower: float
+    upper: float
+    anchors: int
+
+
+def latest_change(values: FloatArray) -> Change | None:
+    """Return the mean answer of the newest look less that of earlier ones (looks x anchors).
+
+    Over anchors answered now and before, each counted once; `values` are in [0, 1]. The interval
+    holds at all looks together in 95% of streams: mean ± √(ln(2/α_t) / 2n) for n anchors, where
+    α_t = 0.05 / (t·(t + 1)) at the t-th comparison, so that all of them sum to 0.05. None where
+    nothing can be compared.
+    """
+    has = np.isfinite(values)
+    both = has[-1] & has[:-1].any(axis=0) if len(values) > 1 else np.zeros(0, bool)
+    n, comparison = int(both.sum()), len(values) - 1
+    if not n:
+        return None
+    mean = float(np.mean(values[-1, both] - np.nanmean(values[:-1, both], axis=0)))
+    reach = float(np.sqrt(np.log(2 * comparison * (comparison + 1) / _LEVEL) / (2 * n)))
+    return Change(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), n)
 
 
 def fresh_stream(looks: Sequence[FloatArray], rng: np.random.Generator) -> Stream:
@@ -114,40 +155,53 @@ def who_moved(judge: Stream, people: Stream | None = None, fresh: Stream | None 
 
     The systems moved where fresh items are judged otherwise and the judge is not shown to have
     moved on the anchors: had it, fresh items would follow. That is said only where the judge's
-    stream could have shown it.
+    stream could have shown it. False alarms of all streams together are at most 5%: of k streams,
+    each has to exceed 20·k.
     """
-    who = [
-        mover
-        for mover, stream in ((Mover.JUDGE, judge), (Mover.PEOPLE, people))
-        if stream is not None and stream.alarm is not None
-    ]
-    of_fresh = fresh is not None and fresh.alarm is not None
-    if of_fresh and Mover.JUDGE not in who:
+    streams = [stream for stream in (judge, people, fresh) if stream is not None]
+
+    def moved(stream: Stream | None) -> bool:
+        return stream is not None and stream.first_over(ALARM * len(streams)) is not None
+
+    who = [mover for mover, of in ((Mover.JUDGE, judge), (Mover.PEOPLE, people)) if moved(of)]
+    if moved(fresh) and Mover.JUDGE not in who:
         if judge.why_open:
             return Moved(tuple(who), f"fresh items are judged otherwise, and {judge.why_open}")
         who.append(Mover.SYSTEMS)
     if who:
         return Moved(tuple(who))
-    streams = [stream for stream in (judge, people, fresh) if stream is not None]
     return Moved((), next(filter(None, (stream.why_open for stream in streams)), ""))
 
 
-def _p_of_anchors(values: FloatArray, rng: np.random.Generator) -> float:
-    """Return the smoothed p-value of the last look, by exchanging looks within each anchor."""
-    distance = _from_others(values)
-    anchors = np.arange(values.shape[1])
-    drawn = distance[rng.integers(len(values), size=(_DRAWS, len(anchors))), anchors].sum(axis=1)
+def _p_of_anchors(values: FloatArray, asked: BoolArray, rng: np.random.Generator) -> float:
+    """Return the smoothed p-value of the last look, by exchanging looks within each anchor.
+
+    NaN where nothing of it was asked before: no comparison.
+    """
+    compared = asked[-1] & (asked.sum(axis=0) > 1)
+    if not compared.any():
+        return float("nan")
+    asked = asked[:, compared]
+    distance = _from_others(values[:, compared], asked)
+    # Looks at which an anchor was asked come first, so that one of them is drawn by its place.
+    places, times = np.argsort(~asked, axis=0, kind="stable"), asked.sum(axis=0)
+    anchors = np.arange(len(times))
+    looks = places[rng.integers(times, size=(_DRAWS, len(times))), anchors]
+    drawn = distance[looks, anchors].sum(axis=1)
     return _smoothed(float(distance[-1].sum()), drawn, rng)
 
 
-def _from_others(values: FloatArray) -> FloatArray:
-    """Return each answer's mean squared distance from the anchor's others (looks x anchors)."""
-    has = np.isfinite(values)
+def _from_others(values: FloatArray, asked: BoolArray) -> FloatArray:
+    """Return each answer's mean squared distance from the anchor's others (looks x anchors).
+
+    Where an anchor was not asked, it means nothing. Each anchor was asked twice or more.
+    """
+    has = np.isfinite(values) & asked
     known = np.where(has, values, 0.0)
     count, total, squares = has.sum(axis=0), known.sum(axis=0), (known**2).sum(axis=0)
     of_known = (count - 1) * known**2 - 2 * known * (total - known) + (squares - known**2)
-    apart = np.where(has, of_known + len(values) - count, count)
-    return np.asarray(apart / (len(values) - 1))
+    times = asked.sum(axis=0)
+    return np.asarray(np.where(has, of_known + times - count, count) / (times - 1))
 
 
 def _p_of_passes(
@@ -177,11 +231,11 @@ def _e_values(p: Sequence[float], looks: int) -> FloatArray:
     """Return the e-value after each look; a change may begin at any of them.
 
     The mean over beginnings s = 1, 2, …, with weights 1 / (s·(s + 1)), of the product of bets from
-    there on; one that has not begun is worth 1.
+    there on; one that has not begun is worth 1. A p-value of NaN is no comparison, and no bet.
     """
     begun, e = 0.0, [1.0] * min(looks, 1)
     for number, value in enumerate(p, start=1):
-        begun = (begun + 1 / (number * (number + 1))) * _bet(value)
+        begun = (begun + 1 / (number * (number + 1))) * (1.0 if np.isnan(value) else _bet(value))
         e.append(begun + 1 / (number + 1))
     return np.array(e)
 

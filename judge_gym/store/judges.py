@@ -409,9 +409,9 @@ def earlier_reviews(
 
 
 def review_days(
-    session: Session, review: str, judge_id: int, corpus: str, before: date, most: int
+    session: Session, review: str, judge_id: int, corpus: str, before: date
 ) -> list[date]:
-    """Return the days of the last `most` reviews before `before`, oldest first.
+    """Return the days of all reviews before `before`, oldest first.
 
     Of the reviews that `earlier_reviews` counts.
     """
@@ -420,10 +420,9 @@ def review_days(
         sa.select(day)
         .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
         .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
-        .order_by(day.desc())
-        .limit(most)
+        .order_by(day)
     )
-    return sorted(found)
+    return list(found)
 
 
 def replace_reviews(

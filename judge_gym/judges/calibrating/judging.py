@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -134,6 +135,21 @@ def results_of(
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     stored = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
     return {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
+
+
+def results_by_day(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, days: Sequence[date]
+) -> list[dict[str, list[JudgeResult]]]:
+    """Return what `results_of` does, for each of these days of reviews."""
+    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
+    by_day = (
+        store.results(session, judge.record, judge_id, items, ids, repeats, day.isoformat())
+        for day in days
+    )
+    return [
+        {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
+        for stored in by_day
+    ]
 
 
 def criticisms(

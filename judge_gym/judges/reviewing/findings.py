@@ -35,7 +35,7 @@ from judge_gym.judges.calibrating.assessing import (
     points_of,
 )
 from judge_gym.judges.calibrating.comparing import compare
-from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.calibrating.judging import results_by_day, results_of
 from judge_gym.judges.reviewing.agreeing import Since, anchors_check, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
@@ -58,9 +58,6 @@ from judge_gym.store.judges import (
     reviews_of,
     save_judge,
 )
-
-MOST_LOOKS = 100
-"""Most earlier reviews whose answers are compared with those of the day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,11 +465,8 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
         answered(session, judge.record, results.values())
         for judge, results in zip(case.judges, now, strict=True)
     ]
-    days = review_days(session, name, judge_id, case.corpus, day, MOST_LOOKS)
-    looks = [
-        before.get(one) or results_of(session, case.judge, items, case.repeats, one.isoformat())
-        for one in days
-    ]
+    days = review_days(session, name, judge_id, case.corpus, day)
+    looks = results_by_day(session, case.judge, case.texts.originals, case.repeats, days)
     return Said(now, before, passed, _costs(session, case, now), by, [*looks, now[0]])
 
 

@@ -18,12 +18,10 @@ from judge_gym.metrics.anchors import (
     _p_of_passes,
     anchor_stream,
     fresh_stream,
+    latest_change,
     who_moved,
 )
 from support.references import SHARED
-
-NINE = SHARED / "data/judging_judges"
-needs_nine = pytest.mark.skipif(not NINE.exists(), reason="needs ../shared/data/judging_judges")
 
 
 @pytest.mark.parametrize("p", [1e-6, 0.001, 0.2, 0.7, 0.9999, 1.0])
@@ -57,7 +55,7 @@ def test_distances_from_other_looks_are_those_of_every_pair():
                     expected[look, anchor] += float(not np.isnan(pair).all()) / 2
                 else:
                     expected[look, anchor] += (pair[0] - pair[1]) ** 2 / 2
-    assert _from_others(values) == pytest.approx(expected)
+    assert _from_others(values, np.ones((3, 3), bool)) == pytest.approx(expected)
 
 
 def test_passes_of_a_look_have_fishers_p():
@@ -81,16 +79,25 @@ def noisy(looks, anchors, rng, switch=None, moved=0.3):
 
 @pytest.mark.slow
 def test_streams_of_a_thousand_looks_give_few_false_alarms(capsys):
-    """SIMULATED. Noisy anchors, constant ones, and fresh items, of which nothing moves."""
-    rng, alarms, n = np.random.default_rng(5), {"noisy": 0, "constant": 0, "fresh": 0}, 20
+    """SIMULATED. Noisy anchors, constant ones, fresh items; of each, nothing moves.
+
+    Also how often somebody is said to move by all three, and how often an interval of the change
+    of noisy anchors ever misses 0, though their mean stays.
+    """
+    rng, n = np.random.default_rng(5), 40
+    alarms = dict.fromkeys(("noisy", "constant", "fresh", "anybody", "interval"), 0)
     for _ in range(n):
+        values = noisy(1000, 20, rng)
         streams = {
-            "noisy": anchor_stream(noisy(1000, 20, rng), rng),
+            "noisy": anchor_stream(values, rng),
             "constant": anchor_stream(np.tile(rng.random(20) < 0.5, (1000, 1)).astype(float), rng),
             "fresh": fresh_stream([(rng.random(20) < 0.7).astype(float) for _ in range(1000)], rng),
         }
         for name, stream in streams.items():
             alarms[name] += stream.alarm is not None
+        alarms["anybody"] += bool(who_moved(*streams.values()).who)
+        changes = [latest_change(values[:end]) for end in range(2, 1001)]
+        alarms["interval"] += any(one.lower > 0 or one.upper < 0 for one in changes)
     with capsys.disabled():
         print(f"\nSIMULATED: false alarms of {n} streams of 1,000 looks: {alarms}")
     assert all(count <= 0.05 * n for count in alarms.values())
@@ -112,12 +119,54 @@ def test_answers_that_stop_coming_are_a_move():
     assert stream.alarm >= 8
 
 
+def test_distances_leave_out_looks_at_which_an_anchor_was_not_asked():
+    values, asked = np.array([[0.0], [0.5], [1.0]]), np.array([[True], [False], [True]])
+    assert _from_others(values, asked)[[0, 2], 0] == pytest.approx([1, 1])
+
+
+def test_anchors_asked_by_turns_are_compared_with_their_own_answers():
+    """Even looks ask one half, odd ones the other: what was not asked is no lost answer."""
+    rng = np.random.default_rng(3)
+    asked = (np.arange(24)[:, None] + np.arange(60)) % 2 == 0
+    same = np.tile(np.arange(60) % 3 == 0, (24, 1)).astype(float)
+    other = same.copy()
+    other[12:, :30] = 1 - other[12:, :30]
+    steady, moved = (anchor_stream(np.where(asked, of, np.nan), rng, asked) for of in (same, other))
+    assert steady.items == (30,) * 24
+    assert steady.alarm is None
+    assert moved.alarm is not None
+    assert moved.alarm >= 12
+
+
+def test_an_anchor_asked_for_the_first_time_is_no_comparison():
+    stream = anchor_stream(np.eye(4), np.random.default_rng(0), np.eye(4, dtype=bool))
+    assert stream.e == pytest.approx([1, 1, 1, 1])
+
+
+def test_the_interval_of_a_change_by_hand():
+    values = np.array([[0.0, 1.0, np.nan, 0.5], [0.5, 1.0, 1.0, np.nan], [1.0, 0.0, 1.0, np.nan]])
+    found = latest_change(values)
+    # 1 - 0.25, 0 - 1 and 1 - 1; the second comparison has 0.05 / 6, so half of it is ln(2 / α) / 6.
+    assert found.anchors == 3
+    assert found.mean == pytest.approx((0.75 - 1 + 0) / 3)
+    assert found.upper - found.mean == pytest.approx((np.log(240) / 6) ** 0.5)
+    assert found.lower == -1
+    assert latest_change(values[:1]) is None
+
+
+def test_a_change_of_a_real_size_lies_outside_of_no_change():
+    values = np.full((5, 400), 0.3)
+    values[-1] = 0.6
+    found = latest_change(values)
+    assert (found.lower > 0, found.lower < 0.3 < found.upper) == (True, True)
+
+
 def quiet(looks=5, items=40):
     return Stream(np.ones(looks), (items,) * looks)
 
 
 def alarmed():
-    return Stream(np.array([1.0, 5.0, ALARM]), (40,) * 3)
+    return Stream(np.array([1.0, 5.0, 3 * ALARM]), (40,) * 3)
 
 
 @pytest.mark.parametrize(
@@ -137,47 +186,97 @@ def test_who_moved_follows_from_the_streams(streams, said):
     assert str(who_moved(*streams)) == said
 
 
+def test_the_more_streams_are_watched_the_more_each_has_to_show():
+    just = Stream(np.array([1.0, 5.0, 1.5 * ALARM]), (40,) * 3)
+    assert str(who_moved(just)) == "judge"
+    assert str(who_moved(just, quiet(), quiet())) == "nobody"
+
+
 def test_what_is_open_says_what_is_missing():
     assert "5 items" in who_moved(quiet(items=5)).open
     assert who_moved(quiet()) == Moved(())
 
 
-def splice(table, rng, who, judges=("GPT-4", "Llama-7B")):
-    """Looks at 60 anchors and at fresh answers: 10 of before, 10 of after `who` has moved."""
-    as_number = {"True": 1.0, "False": 0.0, "": np.nan}
-    before, after = (np.array([as_number[v] for v in table[name]]) for name in judges)
-    people = np.array([as_number[v] for v in table["HumanJudgement"]])
-    other = np.array([as_number[v] for v in table["Contains"]])
-    systems = np.unique(table["system"], return_inverse=True)[1]
-    rates = [np.nanmean(before[systems == number]) for number in range(9)]
-    known = np.flatnonzero(np.isfinite(people) & np.isfinite(before) & np.isfinite(after))
-    anchors = rng.choice(known, 60, replace=False)
-    judged, labelled, fresh = [], [], []
-    for look in range(20):
-        late = look >= 10
-        of_judge = after if late and who is Mover.JUDGE else before
-        of_people = other if late and who is Mover.PEOPLE else people
-        judged.append(of_judge[anchors])
-        labelled.append(of_people[anchors])
-        worst = np.argsort(rates)[:2] if late and who is Mover.SYSTEMS else np.argsort(rates)[4:]
-        pool = np.flatnonzero(np.isin(systems, worst) & np.isfinite(of_judge))
-        fresh.append(of_judge[rng.choice(pool, 60)])
-    return (
-        anchor_stream(np.array(judged), rng),
-        anchor_stream(np.array(labelled), rng),
-        fresh_stream(fresh, rng),
-    )
+def looks(anchors, pools, rng):
+    """Streams of 20 looks: `anchors` and `pools` are of before and of after the middle one."""
+    of_judge, of_people = ([of[look >= 10] for look in range(20)] for of in anchors)
+    fresh = [rng.choice(pools[look >= 10], 60) for look in range(20)]
+    streams = (anchor_stream(np.array(of), rng) for of in (of_judge, of_people))
+    return (*streams, fresh_stream(fresh, rng))
 
 
-@needs_nine
-@pytest.mark.parametrize("who", [*Mover, None])
-def test_spliced_real_judges_are_told_apart(who):
-    """Real answers: another judge, another way of labelling, or a worse mix of systems."""
-    with gzip.open(NINE / "answers.csv.gz", "rt", newline="") as file:
-        rows = list(csv.DictReader(file))
-    table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+def splice(judge, people, mix, rng, who, count=60):
+    """The streams if `who` moved in the middle; each argument is of before and of after, by item.
+
+    `mix` says which items fresh ones are drawn from.
+    """
+    judge, people, mix = (
+        of if who is mover else (of[0], of[0])
+        for of, mover in zip((judge, people, mix), (Mover.JUDGE, Mover.PEOPLE, Mover.SYSTEMS),
+                             strict=True)
+    )  # fmt: skip
+    known = np.flatnonzero(np.isfinite(np.array([*judge, *people])).all(axis=0))
+    anchors = rng.choice(known, count, replace=False)
+    pools = [of[within & np.isfinite(of)] >= 1 for of, within in zip(judge, mix, strict=True)]
+    sides = [[one[anchors] for one in of] for of in (judge, people)]
+    return looks(sides, [pool.astype(float) for pool in pools], rng)
+
+
+def by_rate(passes, systems):
+    """Items of the five systems with the highest pass rates, and of the two with the lowest."""
+    names = np.unique(systems)
+    order = names[np.argsort([np.nanmean(passes[systems == name]) for name in names])]
+    return np.isin(systems, order[-5:]), np.isin(systems, order[:2])
+
+
+def columns(name, file):
+    with gzip.open(SHARED / "data" / name / file, "rt", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    return {key: np.array([row[key] for row in rows]) for key in rows[0]}
+
+
+def numbers(values, scale):
+    return np.array([scale.get(value, np.nan) for value in values])
+
+
+def nine_systems():
+    """Verdicts of two judges; the labels of after are those of a rule, as there is one person."""
+    table, scale = columns("judging_judges", "answers.csv.gz"), {"True": 1.0, "False": 0.0}
+    judge = [numbers(table[name], scale) for name in ("GPT-4", "Llama-7B")]
+    people = [numbers(table[name], scale) for name in ("HumanJudgement", "Contains")]
+    return judge, people, by_rate(judge[0], table["system"])
+
+
+def pairs():
+    """Which of two answers is better, by two judges and by two people; 0 is a tie."""
+    table, scale = columns("pandalm", "pairs.csv.gz"), {"1": 1.0, "2": 0.0, "0": 0.5, "Tie": 0.5}
+    judge = [numbers(table[name], scale) for name in ("gpt-3.5-turbo", "pandalm-7b")]
+    people = [numbers(table[name], scale) for name in ("annotator1", "annotator3")]
+    return judge, people, by_rate(judge[0], table["pair"])
+
+
+def grades():
+    """Four grades of passages by two submissions; labels and passages stay as they are."""
+    table, scale = columns("llmjudge", "labels.csv.gz"), {str(n): n / 3 for n in range(4)}
+    judge = [numbers(table[name], scale) for name in ("Olz-gpt4o", "RMITIR-llama38b")]
+    everything = np.ones(len(judge[0]), dtype=bool)
+    return judge, (judge[0], judge[0]), (everything, everything)
+
+
+@pytest.mark.skipif(not (SHARED / "data").exists(), reason="needs ../shared/data")
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        *((source, who) for source in (nine_systems, pairs) for who in (*Mover, None)),
+        (grades, Mover.JUDGE),
+        (grades, None),
+    ],
+)
+def test_spliced_real_judges_are_told_apart(source, who):
+    """Real answers: another judge, another one who labels, or a worse mix of systems."""
+    judge, people, mix = source()
     rng, right = np.random.default_rng(11), 0
     for _ in range(40):
-        said = who_moved(*splice(table, rng, who)).who
+        said = who_moved(*splice(judge, people, mix, rng, who)).who
         right += said == ((who,) if who else ())
     assert right >= (36 if who else 38)

@@ -1,0 +1,91 @@
+"""Reviews of a judge of one's own over many nights, as they are stored."""
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+from judge_gym.judges.judging import judge_items
+from judge_gym.judges.reviewing.cases import LoadedReview, load_review
+from judge_gym.judges.reviewing.findings import store_findings
+from judge_gym.runtime import Runtime
+from judge_gym.store.judges import ReviewRow, replace_reviews, save_judge
+from support.rig import run, runtime_at
+
+FIRST_DAY, ITEMS = date(2026, 1, 1), 24
+GRADES = """
+from pathlib import Path
+
+
+def graded(asked):
+    number = int(asked["id"])
+    moved = Path("moved").exists()
+    return 100 * ((number + moved) % 2)
+"""
+REVIEW = """
+name: nightly
+time_zone: Asia/Tokyo
+reviews:
+  - {judge: mine.yaml, items: items.jsonl, decision: It was chosen.}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a review of a function, in the working folder; it moves where `moved` exists."""
+    module = f"nightly_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{module}.py").write_text(GRADES)
+    (tmp_path / "mine.yaml").write_text(f"kind: callable\nname: mine\nfunction: {module}:graded\n")
+    texts = [json.dumps({"id": str(number), "text": f"Text {number}"}) for number in range(ITEMS)]
+    (tmp_path / "items.jsonl").write_text("\n".join(texts))
+    (tmp_path / "review.yaml").write_text(REVIEW)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path / "review.yaml"
+
+
+async def judged(runtime: Runtime, review: LoadedReview, day: date) -> None:
+    for one in review.asked:
+        await judge_items(runtime, one.judge, one.items, review_day=day.isoformat())
+
+
+def noted(session: Session, review: LoadedReview, day: date) -> None:
+    """Store that there was a review on a day, without what it found."""
+    [case] = review.cases
+    row = {
+        "judge_id": save_judge(session, case.judge.record), "alternative_id": None,
+        "corpus": case.corpus, "decision": case.decision, "figures": {"checks": []},
+        "recommendation": "keep", "reason": "", "simulated": False,
+    }  # fmt: skip
+    replace_reviews(session, review.file.name, day, [row])
+
+
+def anchors_of(rows: list[ReviewRow]) -> dict[str, Any]:
+    [row] = rows
+    return next(check for check in row.figures["checks"] if check["name"] == "anchors")
+
+
+def test_a_move_long_ago_is_not_forgotten_and_every_review_counts(
+    database: str, file: Path
+) -> None:
+    """It moved on the sixth of 106 nights: a window of the last ones would see a steady judge."""
+    review = load_review(file)
+
+    async def work() -> dict[str, Any]:
+        async with runtime_at(database, "", data_dir=file.parent) as runtime:
+            days = [FIRST_DAY + timedelta(days=night) for night in range(106)]
+            for night, day in enumerate(days):
+                if night == 5:
+                    (file.parent / "moved").touch()
+                await judged(runtime, review, day)
+            with runtime.session() as session:
+                for day in days[:-1]:
+                    noted(session, review, day)
+            return anchors_of(store_findings(runtime, review, days[-1]))
+
+    check = run(work())
+    assert check["result"] == "fails"
+    assert "106 reviews of 24 texts" in check["reason"]
