@@ -309,7 +309,8 @@ def review(
 
     Judges the items anew and recommends which judges to keep. Changes nothing. Rerun the command
     with the same date to resume. `--exit-code` exits with 1 if a judge is to be reconsidered, and
-    with 3 if the data cannot tell whether it may be used.
+    with 3 if the data cannot tell whether it may be used, or there are too few texts to tell who
+    moved.
     """
     from datetime import UTC
 
@@ -341,7 +342,9 @@ def _result_of(row: "ReviewRow") -> "Result":
 
     if row.recommendation == RECONSIDER:
         return Result.FAILS
+    moved = row.figures.get("moved") or {}
     cannot_tell = row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words
+    cannot_tell |= moved.get("anchors_missing", 0) > 0
     return Result.INCONCLUSIVE if cannot_tell else Result.PASSES
 
 
@@ -408,12 +411,13 @@ def _reused(loaded: "LoadedReview", of: date) -> str:
 def _show_review(rows: "list[ReviewRow]") -> None:
     show_table(
         "Judges in use and their alternatives",
-        ("judge", "alternative", "recommendation", "why"),
+        ("judge", "alternative", "recommendation", "moved", "why"),
         [
             (
                 row.figures["judge"],
                 row.figures["alternative"] or "its last review",
                 row.recommendation,
+                (row.figures.get("moved") or {}).get("who", ""),
                 row.reason,
             )
             for row in rows

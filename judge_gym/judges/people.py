@@ -8,9 +8,11 @@ their disagreement is kept. Where a figure needs one label of an item, it is the
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -417,6 +419,33 @@ def bind(
             binding.add(row, found, binding.criterion(row))
     binding.check_others(by_name)
     return binding.people()
+
+
+def labelled_by_day(
+    judge: Judge,
+    items: Sequence[Item],
+    labels: LabelFile | None,
+    time_zone: str,
+    scale: tuple[float, float] | None = None,
+) -> dict[date, FloatArray]:
+    """Return the day of labels → the reference that they alone make, in points by text.
+
+    NaN where a text has none of that day. Labels that a newer one replaced count on their day;
+    those without a time are left out. Days are those of `time_zone`.
+    """
+    plain = [item.model_copy(update={"truth": None}) for item in distinct(items)]
+    names = {name for item in plain for name in (item.id, item.key)}
+    days: dict[date, list[Annotation]] = defaultdict(list)
+    for row in labels.every if labels else ():
+        if row.time is not None and row.item in names:
+            days[row.time.astimezone(ZoneInfo(time_zone)).date()].append(row)
+    return {
+        day: bind(
+            judge, plain, replace(labels, rows=tuple(rows), earlier=()), scale=scale
+        ).reference_points()
+        for day, rows in sorted(days.items())
+        if labels is not None
+    }
 
 
 class _Binding:

@@ -44,9 +44,10 @@ class Mover(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What was seen at each look: `e` is the e-value after it, `items` how many it had.
+    """What was seen at each look: `e` is the e-value after it, `items` how many it compared.
 
-    The e-value is 1 before the first comparison; the first look is compared with nothing.
+    Of the first look, which is compared with nothing, how many it had. The e-value is 1 before the
+    first comparison.
     """
 
     e: FloatArray
@@ -70,11 +71,10 @@ class Stream:
     @property
     def why_open(self) -> str:
         """Why no alarm means nothing yet, as the end of a sentence; "" where it means something."""
-        if len(self.items) < LEAST_LOOKS:
-            return f"{len(self.items)} of {LEAST_LOOKS} looks are there"
-        if min(self.items) < LEAST_ANCHORS:
-            return f"a look has {min(self.items)} items, and {LEAST_ANCHORS} are needed"
-        return ""
+        most, enough = max(self.items, default=0), sum(n >= LEAST_ANCHORS for n in self.items)
+        if self.items and not enough:
+            return f"a look has {most} items, and {LEAST_ANCHORS} are needed"
+        return "" if enough >= LEAST_LOOKS else f"{enough} of {LEAST_LOOKS} looks are there"
 
 
 def anchor_stream(
@@ -89,7 +89,9 @@ def anchor_stream(
     """
     asked = np.isfinite(values).any(axis=0) & np.ones_like(values, bool) if asked is None else asked
     p = [_p_of_anchors(values[: end + 1], asked[: end + 1], rng) for end in range(1, len(values))]
-    return Stream(_e_values(p, len(values)), tuple(asked.sum(axis=1).tolist()))
+    before = np.cumsum(asked, axis=0) > asked
+    before[:1] = True
+    return Stream(_e_values(p, len(values)), tuple((asked & before).sum(axis=1).tolist()))
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
 
 
 def judged(figures: Mapping[str, Any]) -> str:
-    """Return in a sentence how many judgements there are, since when, and what they cost."""
+    """Return in a sentence how many judgements there are, since when, their cost, and who moved."""
     ends = [f"{count} {status}" for status, count in sorted(figures["judgements"].items())]
     if figures["missing"]:
         ends.append(f"{figures['missing']} missing")
@@ -277,6 +277,9 @@ def judged(figures: Mapping[str, Any]) -> str:
         text += f" Last review: {figures['since']}."
     if figures["usd_a_judgement"] is not None:
         text += f" Each has cost {dollars(figures['usd_a_judgement'])} USD."
+    if moved := figures.get("moved"):
+        open_ = f" ({moved['open']})" if moved["open"] else ""
+        text += f" Moved, by all reviews together: {moved['who']}{open_}."
     return text
 
 

@@ -55,7 +55,7 @@ async def judged(runtime: Runtime, review: LoadedReview, day: date) -> None:
 def noted(session: Session, review: LoadedReview, day: date) -> None:
     """Store that there was a review on a day, without what it found."""
     [case] = review.cases
-    row = {
+    row: dict[str, Any] = {
         "judge_id": save_judge(session, case.judge.record), "alternative_id": None,
         "corpus": case.corpus, "decision": case.decision, "figures": {"checks": []},
         "recommendation": "keep", "reason": "", "simulated": False,
@@ -66,6 +66,50 @@ def noted(session: Session, review: LoadedReview, day: date) -> None:
 def anchors_of(rows: list[ReviewRow]) -> dict[str, Any]:
     [row] = rows
     return next(check for check in row.figures["checks"] if check["name"] == "anchors")
+
+
+def relabelled(folder: Path, moved: bool) -> None:
+    """Labels of all texts on six days, with other labels on the last three if `moved`."""
+    rows = ["item,annotator,label,time"]
+    for night in range(6):
+        day = (FIRST_DAY + timedelta(days=night)).isoformat()
+        other = moved and night >= 3
+        rows += [f"{n},Ada,{100 * ((n + other) % 2)},{day}T10:00:00+09:00" for n in range(ITEMS)]
+    (folder / "labels.csv").write_text("\n".join(rows))
+    (folder / "review.yaml").write_text(
+        REVIEW.replace("items.jsonl", "items.jsonl, labels: labels.csv")
+    )
+
+
+async def reviewed(database: str, file: Path, nights: int) -> list[dict[str, Any]]:
+    """What was found of who moved, night by night."""
+    review, found = load_review(file), []
+    async with runtime_at(database, "", data_dir=file.parent) as runtime:
+        for night in range(nights):
+            day = FIRST_DAY + timedelta(days=night)
+            await judged(runtime, review, day)
+            [row] = store_findings(runtime, review, day)
+            found.append(dict(row.figures))
+    return found
+
+
+@pytest.mark.parametrize(("moved", "who"), [(True, "people"), (False, "nobody")])
+def test_people_who_label_the_texts_otherwise_have_moved(
+    database: str, file: Path, moved: bool, who: str
+) -> None:
+    """Labels of later days than the review's are not yet there for it."""
+    relabelled(file.parent, moved)
+    found = run(reviewed(database, file, 6))
+    assert found[0]["moved"] is None
+    assert [figures["moved"]["who"] for figures in found[2:4]] == ["nobody", "nobody"]
+    last = found[-1]["moved"]
+    assert last["who"] == who
+    of_judge, of_people = last["evidence"]
+    assert (of_judge["of"], of_people["of"]) == ("judge", "people")
+    assert of_judge["alarm_from"] == of_people["alarm_from"] == 40
+    assert (of_people["e_value"] >= 40) == moved
+    assert of_judge["anchors"] == of_people["anchors"] == ITEMS
+    assert of_people["change"]["lower"] <= 0 <= of_people["change"]["upper"]  # as many up as down
 
 
 def test_a_move_long_ago_is_not_forgotten_and_every_review_counts(

@@ -12,24 +12,18 @@ import numpy as np
 from judge_gym.calibration.checks import Check, Decide, Margins, Result, claimed
 from judge_gym.calibration.comparisons import answers_kept_check
 from judge_gym.calibration.verdict import agreement_check, readable_check
-from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge
-from judge_gym.judges.calibrating.assessing import Results, known_points, points_of
+from judge_gym.judges.calibrating.assessing import Results, known_points
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
-from judge_gym.metrics.anchors import ALARM, anchor_stream
+from judge_gym.judges.reviewing.moving import mean_points
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Direction, MarginClaim
-from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
-from judge_gym.seeds import derive_seed
 
 KEPT, ALIKE = "agreement kept", "alike"
 """Names of checks: agreement with labels did not fall, texts have the scores that they had."""
-ANCHORS = "anchors"
-"""Name of the check of all reviews together."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ def labels_check(
     known = ~np.isnan(labels)
     if not known.any():
         return None
-    judged = _means(judge, texts, now)
+    judged = mean_points(judge, texts, now)
     both = known & ~np.isnan(judged)
     answered = np.array([bool(now[item.key]) for item in texts])
     return agreement_check(
@@ -92,31 +86,6 @@ def labels_check(
         verdicts=judge.decides,
         unscored=int((known & answered & np.isnan(judged)).sum()),
     )
-
-
-def anchors_check(judge: Judge, texts: Sequence[Item], looks: Sequence[Results]) -> Check | None:
-    """Return whether the judge answers as at all earlier reviews; None before a second one.
-
-    Valid however often it is looked at: see `metrics.anchors`. `looks` are by review, oldest first.
-    Draws are the same at every review, so that what an earlier one was worth stays.
-    """
-    if len(looks) < 2:
-        return None
-    values = np.array([_means(judge, texts, look) for look in looks]) / HIGHEST
-    stream = anchor_stream(values, np.random.default_rng(derive_seed("anchors", judge.key)))
-    e, n = stream.highest, int(np.isfinite(values).any(axis=0).sum())
-    method = f"conformal test martingale over {len(looks)} reviews; {ALARM:g} shows a move"
-    estimate = Estimate("anchors_e_value", e, None, None, len(looks) * n, n, method=method)
-    of = f"e-value {plain(round(e, 2))} over {len(looks)} reviews of {counted(n, 'text')}"
-    rule = f"{ALARM:g} shows a move, falsely in at most 5% of judges that are reviewed for ever"
-    if stream.alarm is not None:
-        result, action = Result.FAILS, "Read the texts that moved, and calibrate it again."
-    elif why := stream.why_open:
-        result, action, rule = Result.INCONCLUSIVE, "Review it again.", why
-    else:
-        result, action = Result.PASSES, ""
-    question = "it answers as at all earlier reviews, however often one looks"
-    return Check(ANCHORS, question, estimate, result, f"{of}; {rule}", action)
 
 
 def since_review(
@@ -132,7 +101,7 @@ def since_review(
     was, is_now = (readable_shares(some[key] for key in judged) for some in results)
     answers = readable_of(judge, [one for key in judged for one in results[1][key]])
     answers_kept = answers_kept_check(was, is_now, answers, f"on {day}")
-    before, now = (_means(judge, texts, some) for some in results)
+    before, now = (mean_points(judge, texts, some) for some in results)
     both = ~np.isnan(before) & ~np.isnan(now)
     labels = _labels(judge, texts, scale)
     known = both & ~np.isnan(labels)
@@ -175,8 +144,3 @@ def _alike(before: FloatArray, now: FloatArray, day: date, margins: Margins) -> 
 
 def _labels(judge: Judge, texts: Sequence[Item], scale: tuple[float, float] | None) -> FloatArray:
     return np.array([known_points(judge, item, scale) for item in texts], dtype=np.float64)
-
-
-def _means(judge: Judge, texts: Sequence[Item], results: Results) -> FloatArray:
-    points = [points_of(judge, results[item.key]) for item in texts]
-    return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)

@@ -1,7 +1,8 @@
 """The cases of a review file: each judge in use with its alternatives and the texts they judge."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
@@ -14,6 +15,8 @@ from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import judge_in
 from judge_gym.judges.item_files import read_item_file
 from judge_gym.judges.label_files import read_labels
+from judge_gym.judges.people import labelled_by_day
+from judge_gym.metrics.cells import FloatArray
 
 _LONGEST_NAME = 100
 
@@ -33,6 +36,8 @@ class ReviewCase:
     design: CalibrationDesign | None
     labels: str = ""
     """How many labels the texts have and where they are from, for a person."""
+    labelled: Mapping[date, FloatArray] = field(default_factory=dict)
+    """Day on which people labelled texts → their points of each; see `labelled_by_day`."""
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -118,7 +123,11 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
         check_labels((judge, *alternatives), items)
         texts = Texts(items.texts, people=people_of(items))
     labels = items.said(judge, reviewed.calibration or node.place.file)
-    return ReviewCase(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
+    scale = design.label_scale if design else None
+    labelled = labelled_by_day(judge, items.texts, items.labels, file.time_zone, scale)
+    return ReviewCase(
+        judge, alternatives, reviewed.decision, texts, repeats, design, labels, labelled
+    )
 
 
 def _check_calibration(

@@ -6,7 +6,7 @@ and how many items would tell. Nothing here changes a judge: a person decides.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -36,8 +36,10 @@ from judge_gym.judges.calibrating.assessing import (
 )
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_by_day, results_of
-from judge_gym.judges.reviewing.agreeing import Since, anchors_check, own_checks, since_review
+from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
+from judge_gym.judges.reviewing.moving import ANCHORS, PEOPLE_ANCHORS, Movement, movement
+from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
 from judge_gym.metrics.margins import ALPHA, Direction, MarginClaim
@@ -67,7 +69,8 @@ class Said:
     `before` is day → what the judge in use said at its last review and, after it, at its first, so
     that what creeps is seen too; `passed` names the checks it passed at the last. `costs` are US
     dollars a judgement on the day, None where that is not known. `answered` is who answered then.
-    `looks` is what the judge in use said at every review, oldest first, that of the day last.
+    `looks` is what the judge in use said at every review, oldest first, that of the day last;
+    `labelled` are people's points of the originals by the days up to there on which they labelled.
     """
 
     now: Sequence[Results]
@@ -76,6 +79,7 @@ class Said:
     costs: Sequence[float | None]
     answered: Sequence[Answered]
     looks: Sequence[Results] = ()
+    labelled: Mapping[date, FloatArray] = field(default_factory=dict)
 
     @property
     def since(self) -> date | None:
@@ -102,6 +106,8 @@ class ReviewFinding:
     cost: float | None
     since: date | None
     simulated: bool
+    movement: Movement | None = None
+    """Who moved, by all reviews of the judge in use; None of an alternative, and at the first."""
 
 
 def review_findings(
@@ -132,8 +138,8 @@ def review_findings(
         ]
         since = {day: next(drifts) for day in some.before}
         became = {day: _since(case, some, day, margins) for day in some.before}
-        anchors = anchors_check(case.judge, case.texts.originals, some.looks)
-        findings.append(_of_judge(case, some, since, became, assessed[0], checks[0], anchors))
+        moved = movement(case.judge, case.texts.originals, some.looks, some.labelled)
+        findings.append(_of_judge(case, some, since, became, assessed[0], checks[0], moved))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
             against = _Against(place, agreement, next(gains), checks[0], checks[place])
@@ -172,7 +178,7 @@ def _of_judge(
     became: Mapping[date, Since],
     assessed: Assessment | None,
     checks: tuple[Check, ...],
-    anchors: Check | None,
+    moved: Movement | None,
 ) -> ReviewFinding:
     grounds = [
         f"It no longer judges as on {day}: {why}."
@@ -184,8 +190,10 @@ def _of_judge(
     ]
     by_name = {check.name: check for check in checks}
     readable, agreement = by_name.get(READABLE), by_name.get(AGREEMENT)
-    if anchors and anchors.result is Result.FAILS:
-        grounds.append(f"It moved: {anchors.reason}.")
+    of_looks = {check.name: check for check in moved.checks} if moved else {}
+    judge_moved, people_moved = of_looks.get(ANCHORS), of_looks.get(PEOPLE_ANCHORS)
+    if judge_moved and judge_moved.result is Result.FAILS:
+        grounds.append(f"It moved: {judge_moved.reason}.")
     if readable and readable.result is Result.FAILS:
         grounds.append(f"Too few of its answers can be read: {readable.reason}.")
     if agreement and agreement.result is Result.FAILS:
@@ -213,13 +221,14 @@ def _of_judge(
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]
     of_texts = [check for one in became.values() for check in one.checks]
-    of_looks = (anchors,) if anchors else ()
-    finding = _finding(
-        case, answers, 0, grounds, reason, (*dated, *of_looks, *of_texts, *checks), ()
-    )
+    all_checks = (*dated, *of_looks.values(), *of_texts, *checks)
+    finding = _finding(case, answers, 0, grounds, reason, all_checks, ())
+    if people_moved and people_moved.result is Result.FAILS:
+        said = f"{finding.reason} People moved: {people_moved.reason}. {people_moved.action}"
+        finding = replace(finding, reason=said)
     last_drift = drifts[answers.since].result if answers.since is not None else None
     verdict = _verdict(finding, last_drift, (readable, agreement), bool(unread), assessed)
-    return replace(finding, verdict=verdict)
+    return replace(finding, verdict=verdict, movement=moved)
 
 
 def _verdict(
@@ -467,7 +476,8 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     ]
     days = review_days(session, name, judge_id, case.corpus, day)
     looks = results_by_day(session, case.judge, case.texts.originals, case.repeats, days)
-    return Said(now, before, passed, _costs(session, case, now), by, [*looks, now[0]])
+    labelled = {on: points for on, points in case.labelled.items() if on <= day}
+    return Said(now, before, passed, _costs(session, case, now), by, [*looks, now[0]], labelled)
 
 
 def _costs(
@@ -500,6 +510,7 @@ def _row(session: Session, finding: ReviewFinding) -> dict[str, Any]:
             "judgements": dict(finding.statuses),
             "missing": finding.missing,
             "usd_a_judgement": finding.cost,
+            "moved": finding.movement.figures() if finding.movement else None,
         },
         "recommendation": finding.recommendation,
         "reason": finding.reason,
