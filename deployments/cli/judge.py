@@ -198,9 +198,9 @@ def _scored_items(
 
     critic, paid, stopped = _criticised(judge, results)
     cost, by = _ledger_of(judge, results)
-    labelled = agreement(judge, read.texts, results)
+    labelled = agreement(judge, read.answers, results)
     sessions = session_scores(results, read.conversations.sessions)
-    parts = by_part(judge, read.items, results)
+    parts = by_part(judge, read, results)
     scored = _ScoredItems(judge, results, by, cost, labelled, parts, sessions, critic, paid)
     return scored, stopped
 

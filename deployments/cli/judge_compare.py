@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check, Result
     from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
     from judge_gym.judges.calibrating.comparing import Agreement, Comparison
+    from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
 
@@ -130,7 +131,7 @@ def _print_comparison(
 
 
 def _compare(
-    loaded: "tuple[tuple[AnyJudge, AnyJudge], Sequence[Item]]",
+    loaded: "tuple[tuple[AnyJudge, AnyJudge], ItemFile]",
     *,
     repeats: int,
     margins: tuple[float, float],
@@ -144,7 +145,8 @@ def _compare(
     from judge_gym.judges.calibrating.comparing import compare as compared
     from judge_gym.store.judges import answered
 
-    judges, texts = loaded
+    judges, read = loaded
+    texts = read.texts
     results = _judge(judges, texts, repeats, retry_failed=retry_failed)
     bias, limits = margins
     enough = Margins(replacement_bias=bias, replacement_limits=limits)
@@ -156,7 +158,9 @@ def _compare(
     titles = [f"{judge.name}, {by}" for judge, by in zip(judges, by_judge, strict=True)]
     comparison = compared(judges, texts, results, enough)
     _show_comparison(titles, comparison, len(texts), shown)
-    agreed = [agreement(judge, texts, own) for judge, own in zip(judges, results, strict=True)]
+    agreed = [
+        agreement(judge, read.answers, own) for judge, own in zip(judges, results, strict=True)
+    ]
     for judge, of_judge in zip(judges, agreed, strict=True):
         if of_judge.labels:
             console.print(f"{judge.name}: {of_judge}", markup=False, soft_wrap=True)
@@ -169,7 +173,7 @@ def _compare(
 
 def _load(
     old: Path, new: Path, items: Path, fields: list[str] | None, labels: "LabelFile | None"
-) -> "tuple[tuple[AnyJudge, AnyJudge], Sequence[Item]]":
+) -> "tuple[tuple[AnyJudge, AnyJudge], ItemFile]":
     """Read both judges and the items; raises `ConfigError` if the judges are the same."""
     from judge_gym.judges import load_judge, read_item_file
 
@@ -179,7 +183,7 @@ def _load(
     read = read_item_file(items, fields_of(items, fields)).with_labels(labels, judges)
     read.check(judges)
     console.print(read.said(judges[0]), markup=False, soft_wrap=True)
-    return judges, read.texts
+    return judges, read
 
 
 def _judge(

@@ -278,17 +278,27 @@ def agreement_check(
     *,
     verdicts: bool = False,
     unscored: int = 0,
+    times: IntArray | None = None,
 ) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
+
+    `times` is how many answers each text's label stands for, 1 by default; intervals are clustered
+    by text.
 
     By Lin's concordance, which is 0 for a judge that does not depend on the text, and for
     `verdicts` is Cohen's κ. Ten labels are
     the fewest that decide. `beside` is the share of labels met within `near` points, which
-    `unscored` further texts with a label and an answer without a score do not.
+    `unscored` further answers with a label and a judgement without a score do not.
     """
-    hits = np.append(np.abs(labels - judged) <= near, np.zeros(unscored)).astype(np.int64)
-    met = clustered_share("labels_met", hits, np.ones(len(hits), dtype=np.int64))
-    agreement = label_agreement(labels, judged)
+    times = np.ones(len(labels), dtype=np.int64) if times is None else times
+    hits = (np.abs(labels - judged) <= near) * times
+    met = clustered_share(
+        "labels_met",
+        np.append(hits, np.zeros(unscored, dtype=np.int64)),
+        np.append(times, np.ones(unscored, dtype=np.int64)),
+    )
+    text = np.repeat(np.arange(len(labels)), times)
+    agreement = label_agreement(labels[text], judged[text], cluster=text)
     claim = MarginClaim(Direction.ABOVE, least)
     check = claimed(
         AGREEMENT,
@@ -299,14 +309,15 @@ def agreement_check(
         beside=(met,),
         undecided=_more_labels(agreement, claim),
     )
-    if len(hits):
+    noun = "text" if len(text) == len(labels) else "answer"
+    if met.n:
         met_by = (
             "verdicts as labelled"
             if verdicts
             else f"scores within {plain(near)} points of their label"
         )
-        counts = f"{int(hits.sum())} of {len(hits)} {met_by}"
-        scored = f" of the {len(labels)} texts with a score" if unscored else ""
+        counts = f"{int(hits.sum())} of {met.n} {met_by}"
+        scored = f" of the {counted(len(text), noun)} with a score" if unscored else ""
         named = f"{statistic(verdicts=verdicts)} {check.reason}{scored}"
         check = replace(check, reason=f"{named}; {counts}")
     if agreement.estimate is None:

@@ -113,11 +113,10 @@ def correct(
         row.draw.startswith("ranking") for row in items.labels.rows
     )
     text = np.unique([item.key for item in of_rows], return_inverse=True)[1]
-    drawn = items.labels is not None and any(row.draw for row in items.labels.rows)
     labelled = np.array(items.labelled)
-    known = has if drawn else has & labelled
+    known = has if items.drawn else has & labelled
     figures = _Figures(
-        judge, given, judged, known, text, drawn=drawn, by_gain=by_gain, to_rank=to_rank
+        judge, given, judged, known, text, drawn=items.drawn, by_gain=by_gain, to_rank=to_rank
     )
     every = np.ones(len(of_rows), dtype=np.bool_)
     found = [figures.mean(ALL, every)]

@@ -101,7 +101,7 @@ async def run_gate(
     new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
     with runtime.session() as session:
         day = day_again(session, loaded, recheck=recheck)
-    checks = threshold_checks(judge, rule, texts, results)
+    checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts))
     if not day:
         with runtime.session() as session:
             by = answered(session, judge.record, [results])
@@ -126,7 +126,7 @@ async def run_gate(
         same=same_answers(loaded.sentinel, results, again),
     )
     of_now = [
-        *threshold_checks(judge, rule, loaded.sentinel, again),
+        *threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel)),
         *change_checks(judge, rule, loaded.sentinel, results, again),
     ]
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]

@@ -53,9 +53,17 @@ _READ = "Read the texts on which judge and labels differ; then change the rubric
 
 
 def threshold_checks(
-    judge: Judge, rule: GateRule, texts: Sequence[Item], results: Sequence[JudgeResult]
+    judge: Judge,
+    rule: GateRule,
+    texts: Sequence[Item],
+    results: Sequence[JudgeResult],
+    labelled: Sequence[Item] | None = None,
 ) -> list[Check]:
-    """Return whether these answers reach the thresholds; `results` are of these texts alone."""
+    """Return whether these answers reach the thresholds; `results` are of these texts alone.
+
+    `labelled` are those whose label is known, a text as often as people labelled it; without them
+    each text counts once.
+    """
     scored = {item.key: [0, 0] for item in texts}
     for result in results:
         scored[result.item_key][0] += result.failure is None
@@ -63,12 +71,12 @@ def threshold_checks(
     counts = np.array(list(scored.values()), dtype=np.int64).reshape(-1, 2)
     answers = readable_of(judge, results)
     checks = [readable_check(counts[:, 0], counts[:, 1], answers, rule.readable)]
-    people = agreement(judge, texts, results)
+    people = agreement(judge, texts if labelled is None else labelled, results)
     figures = _figures(people)
     for name, least in rule.by_labels.items():
         figure = _FIGURES[name].format(statistic=statistic(verdicts=judge.decides))
         check = at_least(name, figures[name], least, f"{figure} more than {plain(least)}", _READ)
-        if people.scored < LEAST_LABELS:
+        if people.texts < LEAST_LABELS:
             action = _too_few_scored(people, answers)
             check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
         checks.append(check)
@@ -87,10 +95,12 @@ def _figures(people: Agreement) -> dict[str, Estimate]:
 
 def _too_few_scored(people: Agreement, answers: Answers) -> str:
     """Return what to do where too few texts have both a label and a score: what is missing."""
-    if people.labels < LEAST_LABELS:
+    if people.labels < LEAST_LABELS or (people.texts and people.scored == people.labels):
         return f"Label more texts, drawn at random: {LEAST_LABELS} are the fewest."
     if not answers.failures:
-        return f"Only {people.scored} of {people.labels} texts with a label have a score."
+        return (
+            f"Only {people.scored} of {counted(people.labels, 'answer')} with a label have a score."
+        )
     read = answers.readable or "None"
     return (
         f"{read} of {counted(answers.total, 'answer')} can be read ({answers.why}). "

@@ -1,5 +1,6 @@
 """The texts and labels that a judge's gate names, read without a database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +30,11 @@ class LoadedGate:
         """The texts that count: those that the judge does not have as examples."""
         examples = example_texts(self.judge)
         return tuple(item for item in self.file.texts if same_text(item) not in examples)
+
+    def answers(self, texts: Sequence[Item]) -> list[Item]:
+        """Return the labelled answers with one of these texts, a text as often as it is there."""
+        keys = {item.key for item in texts}
+        return [item for item in self.file.answers if item.key in keys]
 
     @property
     def sentinel(self) -> list[Item]:

@@ -94,6 +94,24 @@ class ItemFile:
             found.append(label is not None or by_name or by_key)
         return tuple(found)
 
+    @property
+    def drawn(self) -> bool:
+        """Whether labels are of texts that `judge label` drew, each once, and not of rows."""
+        return self.labels is not None and any(row.draw for row in self.labels.rows)
+
+    @cached_property
+    def answers(self) -> tuple[Item, ...]:
+        """The items whose label is known of themselves, in the order of the file.
+
+        An answer that is given often counts as often: of labels of rows, those rows; of labels of
+        texts that were drawn, all rows with the text.
+        """
+        return tuple(
+            item
+            for item, own in zip(self.items, self.labelled, strict=True)
+            if item.truth is not None and (own or self.drawn)
+        )
+
     @cached_property
     def texts(self) -> tuple[Item, ...]:
         """The items, without those whose texts an earlier one has."""
@@ -207,8 +225,8 @@ class ItemFile:
         if repeated:
             rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
             sentence += (
-                f" {rows} the texts of another; each text is judged once, and is one text where "
-                "judge and people are compared."
+                f" {rows} the texts of another; each text is judged once, and where judge and "
+                "people are compared it counts as often as it was labelled."
             )
         if self._apart and self.labels is None:
             texts = [" and ".join(given) for given in self._apart]

@@ -121,15 +121,17 @@ def label_agreement(
     left out together, and their misses count as `effective_counts` says. Needs 4 labels that vary.
     """
     metric, n = "label_agreement", len(labels)
-    if n < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
-        because = "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have label and score"
-        return not_estimable(metric, because, n=n, n_items=n)
+    cluster = np.arange(n) if cluster is None else cluster
+    n_items = int(cluster.max()) + 1 if n else 0
+    if n_items < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
+        few = f"{n_items} texts have label and score"
+        because = "all labels are the same" if n_items >= MIN_ITEMS else few
+        return not_estimable(metric, because, n=n, n_items=n_items)
     labels, judged = labels.reshape(n, -1), judged.reshape(n, -1)
     missed = ((labels - judged) ** 2).sum(axis=1)
     apart = float(_independent(labels, judged, np.ones((1, n)))[0])
     value = 1 - float(missed.mean()) / apart
-    cluster = np.arange(n) if cluster is None else cluster
-    left_out = jackknife_weights(int(cluster.max()) + 1)[:, cluster]
+    left_out = jackknife_weights(n_items)[:, cluster]
     shares = ratio_or_nan(left_out, left_out.sum(axis=1, keepdims=True))
     agreements = 1 - ratio_or_nan(shares @ missed, _independent(labels, judged, left_out))
     near = jackknife_interval(value, agreements, level)
@@ -145,7 +147,9 @@ def label_agreement(
     )
     method = "Lin's concordance with labels; t interval on Fisher's scale or Wilson's of misses"
     return with_interval(
-        Estimate(metric, value, None, None, n, n, method=method, unit="agreement beyond chance"),
+        Estimate(
+            metric, value, None, None, n, n_items, method=method, unit="agreement beyond chance"
+        ),
         (min([value, *ends, least]), max([value, *ends, most])),
         SIGNED_UNIT,
     )

@@ -30,7 +30,7 @@ from judge_gym.judges import Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts
 from judge_gym.judges.reason_critic import Criticism
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.expert_labels import (
     NEXT_LABELS,
@@ -184,24 +184,25 @@ class _Judged:
     labelled: Labelled
     people: tuple[FloatArray, FloatArray]
     """People's labels of the texts, people x texts, and the judge's scores, NaN without one."""
+    times: IntArray
+    """How many answers each of these labels stands for."""
     unscored: int
-    """Texts with a label and answers, none of them with a score."""
+    """Answers with a label that were judged and have no score."""
     steps: int
 
 
 def _judged(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> _Judged:
     points = {key: points_of(judge, some) for key, some in results.items()}
     means = {key: float(np.mean(given)) for key, given in points.items() if given}
+    known = [item for item in texts.originals if item.truth is not None and results[item.key]]
     return _Judged(
         scores=_scores([points[item.key] for item in texts.originals]),
         means=means,
         curves=[_curve(texts, means, design, name) for name in _names(design)],
         labelled=_labelled(judge, texts, means, design),
         people=_people(texts, means),
-        unscored=sum(
-            item.truth is not None and bool(results[item.key]) and item.key not in means
-            for item in texts.originals
-        ),
+        times=texts.times([item for item in known if item.key in means]),
+        unscored=int(texts.times([item for item in known if item.key not in means]).sum()),
         steps=_steps(judge, texts, results),
     )
 
@@ -228,6 +229,7 @@ def _checks(
                     margins.near,
                     verdicts=judge.decides,
                     unscored=judged.unscored,
+                    times=judged.times,
                 )
             ]
             if has_labels

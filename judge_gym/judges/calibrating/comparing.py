@@ -1,6 +1,7 @@
 """One judge beside another on one corpus, or beside the labels of the same texts."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,7 @@ from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
+from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.consistency import clustered_share
@@ -115,12 +117,17 @@ def _means(judge: Judge, results: Sequence[JudgeResult]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of the texts with a label: how many have a score, and how these agree."""
+    """Of the answers with a label: how many have a score, and how these agree.
+
+    An answer that was labelled often counts as often; intervals are clustered by text.
+    """
 
     labels: int
     scored: int
+    texts: int
+    """The different texts among those with a score."""
     met: Estimate | None
-    """The share of labels met, of all labelled texts that were judged; None without one.
+    """The share of labels met, of all labelled answers that were judged; None without one.
 
     Without a score, whatever the reason (a crash, an unreadable answer, an abstention, a pair that
     is decided by order), a label is not met.
@@ -137,10 +144,14 @@ class Agreement:
         """For a table: how many labels, the share that is met, the agreement beyond chance."""
         if self.met is None or self.concordance is None:
             return str(self.labels), "", ""
-        if self.scored < LEAST_LABELS:
-            count = round((self.met.estimate or 0.0) * self.met.n_items)
-            return str(self.labels), f"{count} of {self.met.n_items}", "too few labels"
+        if self.texts < LEAST_LABELS:
+            count = round((self.met.estimate or 0.0) * self.met.n)
+            return str(self.labels), f"{count} of {self.met.n}", "too few labels"
         return str(self.labels), span(self.met), span(self.concordance)
+
+    @property
+    def _noun(self) -> str:
+        return "text" if self.texts == self.scored else "answer"
 
     def __str__(self) -> str:
         """Return the figures in words, or that there are too few labels for any."""
@@ -148,22 +159,23 @@ class Agreement:
             return ""
         missing = self.labels - self.scored
         without = (
-            f" {counted(missing, 'labelled text')} {'has' if missing == 1 else 'have'} no score, "
-            "so not the labelled one."
+            f" {counted(missing, f'labelled {self._noun}')} {'has' if missing == 1 else 'have'} no "
+            "score, so not the labelled one."
             if missing
             else ""
         )
         if self.met is None or self.concordance is None:
             return f"Agreement with labels: none to say.{without}"
-        answered = self.met.n_items
+        answered = self.met.n
         count = round((self.met.estimate or 0.0) * answered)
         how = (
             "judged as labelled"
             if self.near == _HALF_WAY
             else f"scored within {plain(self.near)} points of their label (the whole scale is 100)"
         )
-        sentence = f"Agreement with labels: {count} of {answered} texts are {how}"
-        if self.scored < LEAST_LABELS:
+        which = f" ({counted(self.texts, 'text')})" if self.texts != self.scored else ""
+        sentence = f"Agreement with labels: {count} of {answered} {self._noun}s{which} are {how}"
+        if self.texts < LEAST_LABELS:
             return (
                 f"{sentence}; too few to say more: {LEAST_LABELS} labels are the fewest.{without}"
             )
@@ -191,21 +203,15 @@ class PartScores:
     labelled: Agreement
 
 
-def by_part(
-    judge: Judge, items: Sequence[Item], results: Sequence[JudgeResult]
-) -> list[PartScores]:
+def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> list[PartScores]:
     """Return the scores of each system's texts, by name; empty where items name fewer than two."""
-    parts: dict[str, list[Item]] = {}
-    for item in items:
-        if item.part:
-            parts.setdefault(item.part, []).append(item)
+    parts, labelled_by = _parts(file.items), _parts(file.answers)
     if len(parts) < 2:
         return []
     by_text = _by_text(results)
     found = []
     for name, given in sorted(parts.items()):
-        texts = distinct(given)
-        own = {item.key: by_text[item.key] for item in texts if item.key in by_text}
+        own = {item.key: by_text[item.key] for item in given if item.key in by_text}
         means = {
             key: float(np.mean(scores))
             for key, some in own.items()
@@ -214,14 +220,26 @@ def by_part(
         # A text that a system gives often is as much of what it says.
         of_rows = [means[item.key] for item in given if item.key in means]
         mean = float(np.mean(of_rows)) if of_rows else None
-        labelled = _agreement(judge, texts, own)
+        labelled = _agreement(judge, labelled_by.get(name, []), own)
         found.append(PartScores(name, len(given), len(of_rows), mean, labelled))
     return found
 
 
-def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
-    """Return how the results on these texts, each given once, agree with their labels."""
-    return _agreement(judge, texts, _by_text(results))
+def _parts(items: Iterable[Item]) -> dict[str, list[Item]]:
+    parts: dict[str, list[Item]] = {}
+    for item in items:
+        if item.part:
+            parts.setdefault(item.part, []).append(item)
+    return parts
+
+
+def agreement(judge: Judge, answers: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
+    """Return how the results agree with the labels of answers, such as `ItemFile.answers`.
+
+    Each counts, also where several have one text: a sentence that a system gives to every fourth
+    question is a fourth of what it says.
+    """
+    return _agreement(judge, answers, _by_text(results))
 
 
 def _by_text(results: Sequence[JudgeResult]) -> dict[str, list[JudgeResult]]:
@@ -233,25 +251,39 @@ def _by_text(results: Sequence[JudgeResult]) -> dict[str, list[JudgeResult]]:
 
 
 def _agreement(
-    judge: Judge, texts: Sequence[Item], by_text: Mapping[str, Sequence[JudgeResult]]
+    judge: Judge, answers: Sequence[Item], by_text: Mapping[str, Sequence[JudgeResult]]
 ) -> Agreement:
     near = near_of(judge)
-    labelled = [item for item in texts if item.truth is not None]
-    pairs = [
-        (known_points(judge, item), float(np.mean(points)))
-        for item in labelled
+    rows = Counter(item.key for item in answers if item.truth is not None)
+    texts = [item for item in distinct(answers) if item.truth is not None]
+    pairs = {
+        item.key: (known_points(judge, item), float(np.mean(points)))
+        for item in texts
         if (points := points_of(judge, by_text.get(item.key, [])))
-    ]
-    labels, judged = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    met = np.zeros(sum(item.key in by_text for item in labelled), dtype=np.int64)
-    met[: len(pairs)] = np.abs(labels - judged) <= near
+    }
+    of_text = np.array(list(pairs.values()), dtype=np.float64).reshape(-1, 2)
+    cluster = np.repeat(np.arange(len(pairs)), [rows[key] for key in pairs])
+    labels, judged = of_text[cluster].T
+    times = np.array([rows[key] for key in (*pairs, *_unscored(texts, pairs, by_text))], dtype=int)
+    met = np.zeros(len(times), dtype=np.int64)
+    met[: len(pairs)] = np.abs(of_text[:, 0] - of_text[:, 1]) <= near
     return Agreement(
-        len(labelled),
+        rows.total(),
+        len(cluster),
         len(pairs),
-        clustered_share("labels_met", met, np.ones_like(met)) if len(met) else None,
-        label_agreement(labels, judged) if pairs else None,
+        clustered_share("labels_met", met * times, times) if len(times) else None,
+        label_agreement(labels, judged, cluster=cluster) if pairs else None,
         near,
-        class_rates(judged / HIGHEST, labels / HIGHEST, np.arange(len(pairs)))
+        class_rates(judged / HIGHEST, labels / HIGHEST, cluster)
         if judge.has_two_verdicts
         else None,
     )
+
+
+def _unscored(
+    texts: Sequence[Item],
+    scored: Container[str],
+    by_text: Mapping[str, Sequence[JudgeResult]],
+) -> list[str]:
+    """Return the texts that were judged and have no score."""
+    return [item.key for item in texts if item.key in by_text and item.key not in scored]

@@ -99,13 +99,13 @@ def load_texts(session: Session, design: CalibrationDesign, originals: ItemFile)
     """Return the texts and their variants; one that a model has not changed yet has none."""
     texts = originals.texts
     changed = changed_texts(texts, design, found(session, rewritings(texts, design)))
-    return replace(changed, people=people_of(originals))
+    return with_people(changed, originals)
 
 
-def people_of(originals: ItemFile) -> FloatArray:
-    """Return each person's labels of the texts in points, people x texts; no row without people."""
-    people = originals.people
-    return np.zeros((0, len(originals.texts))) if people is None else people.points(WHOLE).T
+def with_people(texts: Texts, file: ItemFile) -> Texts:
+    """Return the texts of a file with how often each was labelled, and each person's labels."""
+    people = np.zeros((0, len(file.texts))) if file.people is None else file.people.points(WHOLE).T
+    return replace(texts, people=people, answers=Counter(item.key for item in file.answers))
 
 
 def missing(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.planted.editing import Edit, Made, NothingToChange, Perturbed
 from judge_gym.planted.perturbations import Perturbation, perturbations
 from judge_gym.questions.perturber import LONGEST_ORIGINAL, prompt_hash
@@ -43,6 +43,12 @@ class Texts:
     people: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     """Labels of the originals in points, people x originals, NaN where a person gave none; without
     a file of people's labels no row."""
+    answers: Mapping[str, int] = field(default_factory=Counter)
+    """Key of an original → the answers that its label stands for; 1 where it is not there."""
+
+    def times(self, labelled: Sequence[Item]) -> IntArray:
+        """Return how many answers the labels of these originals stand for."""
+        return np.array([self.answers.get(item.key, 1) for item in labelled], dtype=np.int64)
 
     @property
     def items(self) -> list[Item]:

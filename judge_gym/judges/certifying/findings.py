@@ -247,7 +247,7 @@ class _Family:
 
 
 def _agreement(found: Estimate) -> CertifiedAgreement:
-    return CertifiedAgreement(value=found.estimate, lower=found.lower, texts=found.n_items)
+    return CertifiedAgreement(value=found.estimate, lower=found.lower, texts=found.n)
 
 
 def _one_correction(evidence: Evidence, systems: Sequence[_SliceTexts]) -> OneCorrection | None:

@@ -17,6 +17,7 @@ from judge_gym.judges import Item, Judge
 from judge_gym.judges.calibrating.assessing import Results, known_points
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
+from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.judges.reviewing.moving import mean_points
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.margins import Direction, MarginClaim
@@ -51,13 +52,13 @@ class Since:
 
 
 def own_checks(
-    judge: Judge, texts: Sequence[Item], now: Results, scale: tuple[float, float] | None
+    judge: Judge, texts: Texts, now: Results, scale: tuple[float, float] | None
 ) -> tuple[Check, ...]:
     """Return whether the answers of a judge can be read, and agree with people's labels if any.
 
     As `Decide` asks; none before the first answer.
     """
-    given = [now[item.key] for item in texts if now[item.key]]
+    given = [now[item.key] for item in texts.originals if now[item.key]]
     if not given:
         return ()
     counts = np.array([(sum(one.failure is None for one in some), len(some)) for some in given])
@@ -68,23 +69,25 @@ def own_checks(
 
 
 def labels_check(
-    judge: Judge, texts: Sequence[Item], now: Results, scale: tuple[float, float] | None
+    judge: Judge, texts: Texts, now: Results, scale: tuple[float, float] | None
 ) -> Check | None:
     """Return whether a judge agrees with people's labels, as `Decide` asks; None without labels."""
-    labels = _labels(judge, texts, scale)
+    originals, times = texts.originals, texts.times(texts.originals)
+    labels = _labels(judge, originals, scale)
     known = ~np.isnan(labels)
     if not known.any():
         return None
-    judged = mean_points(judge, texts, now)
+    judged = mean_points(judge, originals, now)
     both = known & ~np.isnan(judged)
-    answered = np.array([bool(now[item.key]) for item in texts])
+    answered = np.array([bool(now[item.key]) for item in originals])
     return agreement_check(
         labels[both],
         judged[both],
         Decide().agreement,
         near_of(judge),
         verdicts=judge.decides,
-        unscored=int((known & answered & np.isnan(judged)).sum()),
+        unscored=int(times[known & answered & np.isnan(judged)].sum()),
+        times=times[both],
     )
 
 

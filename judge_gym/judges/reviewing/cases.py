@@ -1,7 +1,7 @@
 """The cases of a review file: each judge in use with its alternatives and the texts they judge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_
 from judge_gym.design.config import Node, Place, read_tree
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, load_judge
-from judge_gym.judges.calibrating.judging import Asked, check_labels, load_originals, people_of
+from judge_gym.judges.calibrating.judging import Asked, check_labels, load_originals, with_people
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import judge_in
 from judge_gym.judges.item_files import read_item_file
@@ -114,14 +114,14 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
     if design is not None:
         items, repeats = load_originals(design, (judge, *alternatives)), design.repeats
         _check_calibration(design, items.texts, judge, node.items["calibration"].place)
-        texts = replace(changed_texts(items.texts, design), people=people_of(items))
+        texts = with_people(changed_texts(items.texts, design), items)
     else:
         assert reviewed.items is not None
         items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
         people = reviewed.labels and read_labels(folder / reviewed.labels, reviewed.label_fields)
         items = items.with_labels(people or None, (judge, *alternatives))
         check_labels((judge, *alternatives), items)
-        texts = Texts(items.texts, people=people_of(items))
+        texts = with_people(Texts(items.texts), items)
     labels = items.said(judge, reviewed.calibration or node.place.file)
     scale = design.label_scale if design else None
     labelled = labelled_by_day(judge, items.texts, items.labels, file.time_zone, scale)

@@ -163,7 +163,7 @@ def _scale(case: ReviewCase) -> tuple[float, float] | None:
 
 
 def _own_checks(case: ReviewCase, place: int, answers: Said) -> tuple[Check, ...]:
-    return own_checks(case.judges[place], case.texts.originals, answers.now[place], _scale(case))
+    return own_checks(case.judges[place], case.texts, answers.now[place], _scale(case))
 
 
 def _since(case: ReviewCase, answers: Said, day: date, margins: Margins) -> Since:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, recall_score
 
+from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.judges import (
     BinaryJudge,
@@ -28,9 +30,13 @@ from judge_gym.judges import (
     read_item_file,
 )
 from judge_gym.judges.calibrating.comparing import agreement, by_part
+from judge_gym.judges.calibrating.judging import with_people
+from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.judges.gate_checks import threshold_checks
 from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.reviewing.agreeing import labels_check
 from judge_gym.metrics.people import known_answers
+from judge_gym.metrics.score_agreement import label_agreement
 
 STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
 OF_TWO = Scale(lowest=1, highest=2, anchors=("No", "Yes"))
@@ -262,6 +268,64 @@ def test_a_crash_and_none_count_alike_in_the_gate(tmp_path: Path) -> None:
     assert (accuracy.estimate.n_items, agrees.estimate.n_items) == (30, 27)
 
 
+def test_an_answer_that_is_given_often_counts_as_often(tmp_path: Path) -> None:
+    """A judge that passes all is right on 74 of 100 answers, and not on 74 of 75 texts."""
+    file = tmp_path / "answers.csv"
+    canned = [f"c{n},I cannot help with that.,No" for n in range(26)]
+    rows = [f"t{n},Answer {n}.,Yes" for n in range(74)]
+    file.write_text("\n".join(["id,text,truth", *canned, *rows]))
+    read, judge = read_item_file(file), JUDGES["function"]
+    passes = said(judge, list(read.texts), [1.0] * 75)
+    found = agreement(judge, read.answers, passes)
+    assert found.met is not None
+    assert (found.labels, found.scored, found.texts) == (100, 100, 75)
+    assert (found.met.estimate, found.met.n, found.met.n_items) == (0.74, 100, 75)
+    assert "74 of 100 answers (75 texts) are judged as labelled" in str(found)
+    rule = GateRule(items=file, accuracy=0.9, agreement=None)
+    readable, accuracy = threshold_checks(judge, rule, read.texts, passes, read.answers)
+    assert (readable.result, accuracy.result) == (Result.PASSES, Result.INCONCLUSIVE)
+    texts_of = with_people(Texts(read.texts), read)
+    given = {one.item_key: [one] for one in passes}
+    check = labels_check(judge, texts_of, given, None)
+    assert check is not None
+    assert check.reason.endswith("74 of 100 verdicts as labelled")
+
+
+def test_an_answer_that_is_labelled_once_counts_once(tmp_path: Path) -> None:
+    """People labelled one of the rows with a text, so the others say nothing of the judge."""
+    file = tmp_path / "answers.csv"
+    canned = [f"c{n},I cannot help with that.,{'' if n else 'No'}" for n in range(26)]
+    rows = [f"t{n},Answer {n}.,Yes" for n in range(74)]
+    file.write_text("\n".join(["id,text,truth", *canned, *rows]))
+    read, judge = read_item_file(file), JUDGES["binary"]
+    found = agreement(judge, read.answers, said(judge, list(read.texts), [1.0] * 75))
+    assert found.met is not None
+    assert (found.labels, round(found.met.estimate * 75)) == (75, 74)
+
+
+def test_repeated_answers_give_the_figures_of_their_rows(tmp_path: Path) -> None:
+    """κ, sensitivity and specificity equal those of the rows, with intervals that are wider."""
+    rng = np.random.default_rng(4)
+    of_text = rng.integers(0, 2, (40, 2))
+    times = rng.integers(1, 6, 40)
+    text = np.repeat(np.arange(40), times)
+    file = tmp_path / "answers.csv"
+    lines = [f"r{n},Answer {t}.,{['No', 'Yes'][of_text[t, 0]]}" for n, t in enumerate(text)]
+    file.write_text("\n".join(["id,text,truth", *lines]))
+    read, judge = read_item_file(file), JUDGES["binary"]
+    results = said(judge, list(read.texts), of_text[:, 1].astype(float).tolist())
+    found = agreement(judge, read.answers, results)
+    people, judged = of_text[text].T
+    assert found.concordance is not None
+    assert found.concordance.estimate == pytest.approx(cohen_kappa_score(people, judged))
+    sensitivity, specificity = found.rates or ()
+    assert sensitivity.estimate == pytest.approx(recall_score(people, judged))
+    assert specificity.estimate == pytest.approx(recall_score(people, judged, pos_label=0))
+    alone = label_agreement(people * 100.0, judged * 100.0)
+    assert found.concordance.lower < alone.lower
+    assert found.concordance.n_items == 40
+
+
 def test_scores_and_agreement_are_of_each_system(tmp_path: Path) -> None:
     """A judge that is right about one system and wrong about the other is not half right."""
     file = tmp_path / "answers.csv"
@@ -271,7 +335,7 @@ def test_scores_and_agreement_are_of_each_system(tmp_path: Path) -> None:
     assert "Systems: new, old, and 1 item of none." in read.said(judge)
     right = [float(majority(n) == "Yes") for n in range(80)]
     given = [score if n % 2 else 1 - score for n, score in enumerate(right)]
-    new, old = by_part(judge, read.items, said(judge, list(read.items), [*given, None]))
+    new, old = by_part(judge, read, said(judge, list(read.items), [*given, None]))
     assert (new.system, new.rows, new.scored) == ("new", 40, 40)
     assert new.mean == pytest.approx(sum(right[1::2]) / 40)
     assert old.mean == pytest.approx(1 - sum(right[::2]) / 40)
@@ -282,7 +346,7 @@ def test_one_system_is_no_part_and_a_misspelt_column_is_named(tmp_path: Path) ->
     file = tmp_path / "answers.csv"
     file.write_text("id,text,sytem\na,One.,new\nb,Two.,old")
     read, judge = read_item_file(file), JUDGES["binary"]
-    assert by_part(judge, read.items, said(judge, list(read.items), [1.0, 0.0])) == []
+    assert by_part(judge, read, said(judge, list(read.items), [1.0, 0.0])) == []
     assert "--fields system=sytem" in read.said(judge)
     mapped = read_item_file(file, {"system": "sytem"})
     assert [item.part for item in mapped.items] == ["new", "old"]

@@ -126,7 +126,8 @@ def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_pat
     verdicts = read_item_file(written(tmp_path, "text,truth\na,pass\nb,fail\nc,fail\nd,\nd,\n"))
     assert verdicts.said(BINARY) == (
         "Labels: 3 of 5 items, from column 'truth' (2 Fail, 1 Pass). 1 row repeats the texts of "
-        "another; each text is judged once, and is one text where judge and people are compared."
+        "another; each text is judged once, and where judge and people are compared it counts as "
+        "often as it was labelled."
     )
 
 
