@@ -1,7 +1,9 @@
 """Judge review: judge again with judges in use and their alternatives; a person decides."""
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
@@ -17,7 +19,7 @@ from flows.running import locked_run
 from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError, restated
 from judge_gym.judges.approving import plan_study
-from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
 from tasks.events import emit_failure
@@ -53,7 +55,31 @@ async def judge_review(
         check_can_wait()
     review = load_review(file)
     day = day or day_of(flow_run.scheduled_start_time, review.file.time_zone)
-    async with locked_run("judges under review", review.judges) as run:
+    return await run_review(
+        review,
+        day,
+        retry_failed=retry_failed,
+        decide=decide,
+        approve_over_usd=approve_over_usd,
+        again={"day": day},
+    )
+
+
+async def run_review(
+    review: LoadedReview,
+    day: date,
+    *,
+    retry_failed: bool,
+    decide: bool = False,
+    approve_over_usd: float | None,
+    settings: Mapping[str, Any] | None = None,
+    again: Mapping[str, Any],
+) -> State[Path]:
+    """Review judges in this flow run; parameters and result are those of the flow `judge_review`.
+
+    `again` are parameters that differ in the next run, where this one waits.
+    """
+    async with locked_run("judges under review", review.judges, settings=settings) as run:
 
         def spending(session: Session, over_usd: float) -> SpendingPlan:
             called, of_day = f"Review {review.file.name}", day.isoformat()
@@ -68,17 +94,17 @@ async def judge_review(
                 run, review.asked, retry_failed=retry_failed, review_day=day.isoformat()
             )
         except JudgeGymError as stopped:
-            page = await report_review(file, day)
+            page = await report_review(review.path, day)
             message = f"{stopped.message} What was judged until then: {page.resolve()}."
             told = restated(stopped, message, stopped.remedies)
             if isinstance(told, HourlyBoundError):
-                return await wait_for_the_hour(told, day=day)
+                return await wait_for_the_hour(told, **again)
             raise told from stopped
         if run.waits:
-            return await run.state(day=day, retry_failed=False)
-        page = await report_review(file, day)
+            return await run.state(**{**again, "retry_failed": False})
+        page = await report_review(review.path, day)
         name = review.file.name
         if decide and (judges := await to_reconsider(name, day)):
             await wait_for_decisions(run.runtime, name, day, judges)
-            page = await report_review(file, day)
+            page = await report_review(review.path, day)
         return await run.state(page)

@@ -1,7 +1,7 @@
 """Study: the same sweep every day or week on the evidence of that period, and a drift page."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from flows.endings import (
     wait_for_the_hour,
 )
 from flows.forms import AtLeastOne, File, OrLeftOut, RunSettings, study_run_name
+from flows.judge_review import run_review
 from flows.running import lock
 from flows.sweep import run_sweep
 from judge_gym.counting import counted
@@ -32,7 +33,8 @@ from judge_gym.design.study_file import (
     sweep_of,
 )
 from judge_gym.design.window_files import Period, day_of
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, OutageError
+from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
 from judge_gym.store.studies import points_of, save_point
@@ -57,7 +59,8 @@ async def study(
 
     The state's data is the page. A period that has a point is not run again, however late or often
     a run comes. Periods are run one after the other, the oldest first; one that fails has no point,
-    and the next run does it again.
+    and the next run does it again. A review that the file names is made after them, once a period:
+    for the day after the last one, however late or often a run comes.
 
     Args:
         file: the study file, in the folder JUDGE_GYM_HOME of the worker; or a shipped example, such
@@ -68,10 +71,12 @@ async def study(
         retry_failed: retry what failed in these periods.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
         at_once: share W3 to W6 of each period among workers, at most this many flow runs at a time.
-        approve_over_usd: wait for a person's approval if the rest of a period is expected to cost
-            more US dollars; the lower one of this and of the template's own bound applies.
+        approve_over_usd: wait for a person's approval if the rest of a period, or of the review, is
+            expected to cost more US dollars; the lower one of this and of the template's own bound
+            applies.
     """
     loaded = load_study(file)
+    review = load_review(loaded.review) if loaded.review else None
     day = day or day_of(flow_run.scheduled_start_time, loaded.time_zone)
     due = due_periods(loaded, day, catch_up)
     failures: list[JudgeGymError] = []
@@ -92,14 +97,37 @@ async def study(
             except HourlyBoundError as bound:
                 return await wait_for_the_hour(bound, day=day)
             except JudgeGymError as error:
-                failures.append(_failure(period, error))
+                failures.append(_failure(_dates(period), error))
                 continue
             if state.is_cancelled() or state.name == "Waiting":
                 return state
             if failure := await _point_or_failure(current, loaded, period, state):
                 failures.append(failure)
+        added = len(missing) - len(failures)
+        if review is not None:
+            try:
+                reviewed = await run_review(
+                    review,
+                    due[-1].end + timedelta(days=1),
+                    retry_failed=retry_failed,
+                    settings=settings,
+                    approve_over_usd=approve_over_usd,
+                    again={"day": day},
+                )
+            except HourlyBoundError as bound:
+                return await wait_for_the_hour(bound, day=day)
+            except OutageError:
+                raise
+            except JudgeGymError as error:
+                failures.append(_failure("Review", error))
+            else:
+                if reviewed.is_cancelled() or reviewed.name == "Waiting":
+                    return reviewed
+                if reviewed.is_failed():
+                    result = await reviewed.aresult(raise_on_failure=False)
+                    failures.append(_failure("Review", result))
         page = await report_drift(file)
-    return _ended(due, len(missing) - len(failures), failures, page)
+    return _ended(due, added, failures, page)
 
 
 async def _point_or_failure(
@@ -107,7 +135,7 @@ async def _point_or_failure(
 ) -> JudgeGymError | None:
     """Store the point of a period whose sweep has ended; returns why it has none."""
     if state.is_failed():
-        return _failure(period, await state.aresult(raise_on_failure=False))
+        return _failure(_dates(period), await state.aresult(raise_on_failure=False))
     run_id = int(await state.aresult())
     with runtime.session() as session:
         save_point(session, study.name, period.start, period.end, run_id)
@@ -132,8 +160,12 @@ def _missing(runtime: Runtime, study: StudyFile, due: Sequence[Period]) -> list[
     return [period for period in due if (period.start, period.end) not in had]
 
 
-def _failure(period: Period, cause: Any) -> JudgeGymError:
-    """Return why a period has no point, with its dates."""
+def _failure(of: str, cause: Any) -> JudgeGymError:
+    """Return why a period has no point, or the review has no page, named by `of`."""
     message = cause.message if isinstance(cause, JudgeGymError) else f"{type(cause).__name__}."
     remedies = cause.remedies if isinstance(cause, JudgeGymError) else [REMEDY]
-    return JudgeGymError(f"{period.start} to {period.end}: {message}", remedies)
+    return JudgeGymError(f"{of}: {message}", remedies)
+
+
+def _dates(period: Period) -> str:
+    return f"{period.start} to {period.end}"

@@ -10,6 +10,7 @@
 | `judge-gym.served-model.changed` | `judge-gym.model.<model>` | before, now, since, experiments |
 | `judge-gym.judge.drifted` | `judge-gym.judge.<name>` | review, day, judge, simulated, message |
 | `judge-gym.judge.reconsider` | `judge-gym.judge.<name>` | the same, and alternative |
+| `judge-gym.anchors.moved` | `judge-gym.judge.<name>` | the same but message; who, evidence |
 
 A served model is the one that a provider names as the author of an answer. Its change is emitted
 when the run that saw it ends, with the model and the tags of the experiments that it answered. A
@@ -18,8 +19,11 @@ killed run emits nothing.
 `conclusions` counts the findings by their conclusion. A judge has drifted if a review finds that it
 judges other than at an earlier review, by more than the margin of the review's file. A judge to
 reconsider may have drifted, fail a check that it passed before, or have an alternative that is
-shown to be better. Review the same day again, and the event has the same id. Payloads hold no text
-of a prompt, an answer, a document or an item, and no key.
+shown to be better. Anchors, the texts of a review, have moved if all reviews together show that the
+judge, people or both answer them otherwise than before: `who` lists them, and `evidence` has of
+each the e-value, its threshold and the change in points with its interval. Review the same day
+again, and the event has the same id. Payloads hold no text of a prompt, an answer, a document or an
+item, and no key.
 
 Related resources are the flow run, its flow and deployment, their tags and, where known, the sweep
 as `judge-gym.sweep.<name>`. For a workflow of a sweep, the sweep emits the event.
@@ -46,6 +50,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.calibration.comparisons import DRIFT
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.judges.reviewing.moving import shown_moves
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import canonical_json
@@ -62,6 +67,7 @@ WINDOW_COLLECTED = "judge-gym.window.collected"
 WINDOW_EMPTY = "judge-gym.window.empty"
 JUDGE_DRIFTED = "judge-gym.judge.drifted"
 JUDGE_RECONSIDER = "judge-gym.judge.reconsider"
+ANCHORS_MOVED = "judge-gym.anchors.moved"
 SERVED_MODEL_CHANGED = "judge-gym.served-model.changed"
 LONGEST = 1000
 """Characters of a message: errors may repeat what a provider has said."""
@@ -149,19 +155,19 @@ def emit_analysed(run_id: int, conclusions: Conclusions) -> None:
 
 
 def emit_reviewed(review: str, day: date, rows: Iterable[ReviewRow]) -> None:
-    """Emit which judges of a review have drifted, and which it says to reconsider."""
+    """Emit which judges of a review have drifted, which to reconsider, and whose anchors moved."""
     judge = ""
     for row in rows:
         figures = row.figures
         if figures["alternative"] is None:
             judge = str(row.config["name"])
-        about = {
+        where = {
             "review": review,
             "day": day.isoformat(),
             "judge": judge,
             "simulated": row.simulated,
-            "message": row.reason[:LONGEST],
         }
+        about = {**where, "message": row.reason[:LONGEST]}
         resource = f"judge-gym.judge.{judge}"
         drifts = [check for check in figures["checks"] if check["name"] == DRIFT]
         if any(check["result"] == Result.FAILS.value for check in drifts):
@@ -169,6 +175,10 @@ def emit_reviewed(review: str, day: date, rows: Iterable[ReviewRow]) -> None:
         if row.recommendation == RECONSIDER:
             other = row.config["name"] if figures["alternative"] else None
             _emit(JUDGE_RECONSIDER, resource, judge, {**about, "alternative": other}, once=True)
+        if evidence := shown_moves(figures):
+            who = [one["of"] for one in evidence]
+            shown = {**where, "who": who, "evidence": evidence}
+            _emit(ANCHORS_MOVED, resource, judge, shown, once=True)
 
 
 def _emit(

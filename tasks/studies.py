@@ -8,7 +8,7 @@ from prefect.artifacts import acreate_markdown_artifact
 
 from judge_gym.analysis.drift import StudyDrift, drift_of
 from judge_gym.design.study_file import StudyFile, load_study
-from judge_gym.report.drift import conclusion
+from judge_gym.report.drift import anchors_said, conclusion
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from tasks.analysis import where_the_report_is
@@ -24,9 +24,10 @@ async def report_drift(file: Path) -> Path:
         study = load_study(file)
         drift, page = await asyncio.to_thread(_write, current, study)
         where = where_the_report_is(page, current.settings.reports_url)
+    anchors = "".join(f"{escaped(said)}\n\n" for said in anchors_said(drift))
     mark = "**SIMULATED.** " if drift.simulated else ""
     await acreate_markdown_artifact(
-        f"{mark}{escaped(conclusion(drift))}\n\n{where}",
+        f"{mark}{escaped(conclusion(drift))}\n\n{anchors}{where}",
         artifact_key("drift", study.name),
         f"Drift of {study.name}: {len(drift.points)} points",
     )

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from sqlalchemy.orm import Session
 
+from judge_gym.calibration.review_file import load_review_file
 from judge_gym.design.study_file import StudyFile
 from judge_gym.metrics.control_chart import Limits, false_alarm_share, individuals_limits
 from judge_gym.seeds import canonical_json
+from judge_gym.store.judges import ReviewRow, newest_review, reviews_of
 from judge_gym.store.results import ResultRow, load_results
 from judge_gym.store.studies import Point, points_of
 
@@ -83,16 +86,25 @@ class StudyDrift:
     """Figures of the study that could be estimated in no period."""
     false_alarms: float
     """The share of later points outside the limits if nothing changes."""
+    reviewed_on: date | None = None
+    """The day of the newest review of the study's anchors; None without one."""
+    reviews: tuple[ReviewRow, ...] = ()
+    """What it found of each judge in use."""
 
     @property
     def simulated(self) -> bool:
         """Whether the simulator answered in any period."""
-        return any(point.simulated for point in self.points)
+        return any(self._simulated)
 
     @property
     def is_simulated_throughout(self) -> bool:
         """Whether the simulator answered in every period."""
-        return all(point.simulated for point in self.points)
+        return all(self._simulated)
+
+    @property
+    def _simulated(self) -> list[bool]:
+        points = [point.simulated for point in self.points]
+        return [*points, *(row.simulated for row in self.reviews)]
 
 
 def drift_of(session: Session, study: StudyFile) -> StudyDrift:
@@ -110,6 +122,9 @@ def drift_of(session: Session, study: StudyFile) -> StudyDrift:
             values.setdefault(key, []).append(PeriodValue(point, row))
             scopes[key] = scope
     found = {metric for metric, _ in values}
+    review = load_review_file(study.review)[0].name if study.review else ""
+    day = newest_review(session, review) if review else None
+    rows = reviews_of(session, day) if day else []
     return StudyDrift(
         study,
         tuple(points),
@@ -119,6 +134,8 @@ def drift_of(session: Session, study: StudyFile) -> StudyDrift:
         ),
         tuple(metric for metric in study.figures if metric not in found),
         false_alarm_share(study.baseline),
+        day,
+        tuple(row for row in rows if row.review == review and not row.is_alternative),
     )
 
 

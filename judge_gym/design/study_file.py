@@ -49,19 +49,24 @@ class StudyFile(Frozen):
     baseline: int = Field(default=12, ge=FEWEST_POINTS, le=200)
     """The first points, from which control limits are computed; before there are so many, the page
     has no limits."""
+    review: Path | None = None
+    """A review file (`judge review`), relative to this file: its texts are anchors, judged again
+    once a period, and the drift page states whether the judge or people moved."""
 
 
 def load_study(path: Path) -> StudyFile:
     """Read a study file; raises `ConfigError` with file, line, key, value and what is legal."""
     tree = read_tree(path)
     study = read_model(StudyFile, tree)
-    template = path.parent / study.sweep
-    if not template.is_file():
-        raise tree.items["sweep"].place.problem(
-            f"is {shown(str(study.sweep))}, which does not exist", what_exists(template)
-        )
+    named = {"sweep": study.sweep} | ({"review": study.review} if study.review else {})
+    files = {key: path.parent / file for key, file in named.items()}
+    for key, file in files.items():
+        if not file.is_file():
+            raise tree.items[key].place.problem(
+                f"is {shown(str(named[key]))}, which does not exist", what_exists(file)
+            )
     # A mistake in the template is found before anything is spent.
-    study = study.model_copy(update={"sweep": template})
+    study = study.model_copy(update=files)
     sweep_of(study, Period(date(2026, 1, 5), date(2026, 1, 11)))
     return study
 

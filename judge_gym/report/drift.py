@@ -8,12 +8,14 @@ from judge_gym.analysis.drift import Series, StudyDrift
 from judge_gym.counting import counted
 from judge_gym.formats import figure, number, percent
 from judge_gym.report.files import ENVIRONMENT, csv_of, put_in_place
+from judge_gym.report.markdown import moved_text
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table
 from judge_gym.report.trust import MOST_TILES, Tile
 
 TOO_FEW, NO_VARIATION, BASELINE = "too few points", "no limits", "baseline"
 WITHIN, OUTSIDE = "within", "outside"
+NO_LOOK = "One review so far: who moved shows from the second on."
 
 
 def save_drift(drift: StudyDrift, folder: Path) -> Path:
@@ -37,6 +39,7 @@ def drift_page(drift: StudyDrift, written: datetime) -> str:
         written=written,
         conclusion=conclusion(drift),
         rule=rule(drift),
+        anchors=anchors_said(drift),
         tiles=tiles[:MOST_TILES],
         sections=[
             {
@@ -80,6 +83,13 @@ def conclusion(drift: StudyDrift) -> str:
     found = sum(len(series.outside) for series in outside)
     verb = "lies outside its" if found == 1 else "lie outside their"
     return f"{found} of {values} {verb} control limits: {named}."
+
+
+def anchors_said(drift: StudyDrift) -> list[str]:
+    """Return of each judge under review who moved on its anchors, and how far."""
+    return [
+        f"{row.figures['judge']}: {moved_text(row.figures) or NO_LOOK}" for row in drift.reviews
+    ]
 
 
 def rule(drift: StudyDrift) -> str:

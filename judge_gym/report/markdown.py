@@ -11,6 +11,7 @@ from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
+from judge_gym.judges.reviewing.moving import shown_moves
 from judge_gym.lab.status import Status, sweep_status
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.panel.state import SPARED, PanelState, RaterState, ScoreAgreement
@@ -277,10 +278,31 @@ def judged(figures: Mapping[str, Any]) -> str:
         text += f" Last review: {figures['since']}."
     if figures["usd_a_judgement"] is not None:
         text += f" Each has cost {dollars(figures['usd_a_judgement'])} USD."
-    if moved := figures.get("moved"):
-        open_ = f" ({moved['open']})" if moved["open"] else ""
-        text += f" Moved, by all reviews together: {moved['who']}{open_}."
+    if moved := moved_text(figures):
+        text += f" {moved}"
     return text
+
+
+def moved_text(figures: Mapping[str, Any]) -> str:
+    """Return in a sentence who moved on the texts of a review, and how far; "" where not stored."""
+    moved = figures.get("moved")
+    if not moved:
+        return ""
+    who = moved["open"] and f"{moved['who']} ({moved['open']})"
+    of = {one["of"]: one for one in shown_moves(figures)}
+    named = [f"{name} ({_evidence(one)})" for name, one in of.items()]
+    return f"Moved, by all reviews together: {' and '.join(named) or who or moved['who']}."
+
+
+def _evidence(one: Mapping[str, Any]) -> str:
+    change = one["change"]
+    by = ""
+    if change["points"] is not None:
+        by = f"{change['points']:+.1f} points [{change['lower']:.1f}, {change['upper']:.1f}], "
+    return (
+        f"{by}{counted(one['anchors'], 'text')}, e-value {plain(round(one['e_value'], 1))} of "
+        f"{one['alarm_from']:g}"
+    )
 
 
 def _marked_recommendation(row: ReviewRow) -> str:

@@ -425,6 +425,12 @@ def review_days(
     return list(found)
 
 
+def newest_review(session: Session, review: str) -> date | None:
+    """Return the last day of a review with this name; None before the first."""
+    days = sa.select(sa.func.max(t.JudgeReview.reviewed_on))
+    return session.scalar(days.where(t.JudgeReview.review == review))
+
+
 def replace_reviews(
     session: Session, review: str, day: date, rows: Sequence[Mapping[str, Any]]
 ) -> None:

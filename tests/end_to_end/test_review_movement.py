@@ -66,4 +66,5 @@ def test_a_judge_that_moved_is_named_with_its_evidence(command: CommandLine, fol
     assert (moved["who"], evidence["of"], evidence["anchors"]) == ("judge", "judge", 40)
     assert evidence["e_value"] >= evidence["alarm_from"] == 20
     page = (command.data / "reports" / "judge_review_2026-02-06.html").read_text()
-    assert "Moved, by all reviews together: judge." in page
+    # As many texts went up as down.
+    assert "Moved, by all reviews together: judge (+0.0 points [" in page

@@ -1,19 +1,29 @@
 """Rolling studies: each period once and in order, after an outage too, and what its page says."""
 
 import asyncio
+import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from prefect.events import AutomationCore
+from prefect.flow_engine import run_flow_async
+from prefect.states import Scheduled
+from ruamel.yaml import YAML
 
+from flows.judge_review import judge_review
 from flows.study import study
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.settings import settings
 from support.command_line import REPOSITORY
 from support.flow_runs import HOURLY, error_of, flow_run, run_flow, run_scheduled
 from support.simulation import Simulator
+from support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 WEEKLY = REPOSITORY / "deployments" / "studies" / "weekly"
@@ -109,3 +119,144 @@ def test_a_bound_per_hour_ends_the_run_and_not_only_a_period(
     with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
         sweeps = connection.execute(sa.text("SELECT name FROM sweeps")).scalars().all()
     assert sweeps == ["valmora-weekly-2026-01-05"]
+
+
+GRADED = """
+from pathlib import Path
+
+
+def graded(asked):
+    with Path("asked.txt").open("a") as file:
+        file.write(asked["id"] + chr(10))
+    if Path("broken").exists():
+        raise ValueError("away")
+    return 40 + int(asked["id"]) % 3 + 30 * Path("moved").exists()
+"""
+ANCHORS = 24
+
+
+@pytest.fixture
+def reviewed(file: Path, place: pytest.MonkeyPatch) -> Path:
+    """The study with a review of a function, in the working folder; it moves where `moved` is."""
+    folder = file.parent
+    module = f"anchored_{folder.name.replace('-', '_')}"
+    (folder / f"{module}.py").write_text(GRADED)
+    judge = f"kind: callable\nname: {folder.name}\nfunction: {module}:graded\n"
+    (folder / "mine.yaml").write_text(judge)
+    texts = [json.dumps({"id": str(n), "text": f"Text {n}"}) for n in range(ANCHORS)]
+    (folder / "items.jsonl").write_text("\n".join(texts))
+    (folder / "review.yaml").write_text(
+        "name: anchors\ntime_zone: Europe/Lisbon\n"
+        "reviews: [{judge: mine.yaml, items: items.jsonl, decision: It was chosen.}]\n"
+    )
+    file.write_text(f"{file.read_text()}\nreview: review.yaml\n")
+    place.chdir(folder)
+    place.syspath_prepend(str(folder))
+    return file
+
+
+async def deployed(file: Path, scheduled: str) -> tuple[UUID, UUID]:
+    """Run the study twice as a deployment's run while there is the example automation.
+
+    Returns the ids of the deployment and of the automation.
+    """
+    example = REPOSITORY / "deployments" / "automations" / "anchors-moved.yaml"
+    described = AutomationCore.model_validate(YAML(typ="safe").load(example))
+    given = {"file": str(file), "catch_up": 0}
+    meant_for = Scheduled(scheduled_time=datetime.fromisoformat(scheduled))
+    async with get_client() as client:
+        made = await client.create_automation(described)
+        deployment = await client.create_deployment(await client.create_flow(study), "anchored")
+        for _ in range(2):
+            run = await client.create_flow_run_from_deployment(
+                deployment, parameters=given, state=meant_for
+            )
+            await run_flow_async(study, run, given, return_type="state")
+    return deployment, made
+
+
+async def is_paused(deployment: UUID) -> bool:
+    async with get_client() as client:
+        return bool((await client.read_deployment(deployment)).paused)
+
+
+async def removed(deployment: UUID, automation: UUID) -> None:
+    async with get_client() as client:
+        await client.delete_automation(automation)
+        await client.delete_deployment(deployment)
+
+
+def moved_events(judge: str) -> list[dict[str, Any]]:
+    async def read() -> list[dict[str, Any]]:
+        async with get_client() as client:
+            chosen = {
+                "event": {"prefix": ["judge-gym.anchors."]},
+                "any_resource": {"id": [f"judge-gym.judge.{judge}"]},
+            }
+            answer = await client.request("POST", "/events/filter", json={"filter": chosen})
+            return list(answer.json()["events"])
+
+    return until(lambda: asyncio.run(read()), "events of anchors", every=0.3)
+
+
+def test_anchors_that_moved_are_on_the_page_told_once_and_pause_the_deployment(
+    reviewed: Path,
+) -> None:
+    """Four earlier looks, the fourth after the move; the study's own is the fifth."""
+    folder = reviewed.parent
+    for day in (8, 9, 10, 11):
+        if day == 11:
+            (folder / "moved").touch()
+        run_scheduled(
+            judge_review, f"2026-01-{day:02}T08:00:00+00:00", file=str(folder / "review.yaml")
+        )
+    deployment, automation = asyncio.run(deployed(reviewed, "2026-01-12T08:00:00+00:00"))
+    try:
+        until(lambda: asyncio.run(is_paused(deployment)), "the deployment to be paused", every=0.3)
+    finally:
+        asyncio.run(removed(deployment, automation))
+    # The second run of the period has judged nothing again.
+    assert len((folder / "asked.txt").read_text().splitlines()) == 5 * ANCHORS
+    [event] = moved_events(folder.name)
+    payload = event["payload"]
+    assert (payload["review"], payload["day"], payload["who"]) == (
+        "anchors", "2026-01-12", ["judge"]
+    )  # fmt: skip
+    [evidence] = payload["evidence"]
+    assert evidence["e_value"] >= evidence["alarm_from"] == 20
+    # 30 points beside the mean of three looks at 0 and one at 30: 22.5.
+    change = evidence["change"]
+    assert change["points"] == pytest.approx(22.5)
+    assert change["lower"] < 22.5 < change["upper"]
+    assert "Text" not in json.dumps(payload)
+    [page] = (settings().reports_dir).glob("drift-*.html")
+    assert "judge (+22.5 points [" in page.read_text()
+
+
+def test_a_review_that_fails_leaves_the_point_and_is_made_by_the_next_run(
+    reviewed: Path, database: str
+) -> None:
+    broken = reviewed.parent / "broken"
+    broken.touch()
+    failed = ran("2026-01-12T08:00:00+00:00", reviewed, catch_up=0)
+    assert failed.is_failed()
+    assert "Review: " in str(error_of(failed))
+    assert "1 new point." in (failed.message or "")
+    assert len(points(database)) == 1
+    broken.unlink()
+    later = ran("2026-01-14T08:00:00+00:00", reviewed, catch_up=0, retry_failed=True)
+    assert later.is_completed(), later.message
+    page: Path = asyncio.run(later.aresult())
+    assert "One review so far" in page.read_text()
+
+
+def test_a_fault_of_the_review_is_named_before_anything_is_asked(
+    reviewed: Path, simulator: Simulator
+) -> None:
+    (reviewed.parent / "mine.yaml").unlink()
+    before = simulator.answered()
+    assert "mine.yaml" in str(error_of(ran("2026-01-12T08:00:00+00:00", reviewed, catch_up=0)))
+    reviewed.write_text(reviewed.read_text().replace("review.yaml", "reviews.yaml"))
+    error = str(error_of(ran("2026-01-12T08:00:00+00:00", reviewed, catch_up=0)))
+    assert "review is 'reviews.yaml', which does not exist" in error
+    assert simulator.answered() == before

@@ -54,6 +54,7 @@ class ReviewCase:
 class LoadedReview:
     """A review file with everything that it names."""
 
+    path: Path
     file: ReviewFile
     cases: tuple[ReviewCase, ...]
 
@@ -104,7 +105,7 @@ def load_review(path: Path) -> LoadedReview:
             place = node.items["judge"].place
             raise place.problem("is reviewed on the same texts above", "Review it once.")
         seen.add((case.judge.key, case.corpus))
-    return LoadedReview(file, tuple(cases))
+    return LoadedReview(path, file, tuple(cases))
 
 
 def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> ReviewCase:

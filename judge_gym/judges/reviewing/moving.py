@@ -74,6 +74,15 @@ class Movement:
         }  # fmt: skip
 
 
+def shown_moves(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the evidence of each that is shown to have moved, in the stored figures of a review.
+
+    Empty of an alternative, and of reviews that were stored by earlier versions.
+    """
+    evidence = (figures.get("moved") or {}).get("evidence", [])
+    return [one for one in evidence if one["e_value"] >= one["alarm_from"]]
+
+
 def movement(
     judge: Judge,
     texts: Sequence[Item],
