@@ -291,7 +291,10 @@ def moved_text(figures: Mapping[str, Any]) -> str:
     who = moved["open"] and f"{moved['who']} ({moved['open']})"
     of = {one["of"]: one for one in shown_moves(figures)}
     named = [f"{name} ({_evidence(one)})" for name, one in of.items()]
-    return f"Moved, by all reviews together: {' and '.join(named) or who or moved['who']}."
+    since = "together"
+    if kept := moved.get("kept"):
+        since = f"since that of {kept['day']}, after which {kept['person']} kept it"
+    return f"Moved, by all reviews {since}: {' and '.join(named) or who or moved['who']}."
 
 
 def _evidence(one: Mapping[str, Any]) -> str:

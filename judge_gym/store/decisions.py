@@ -127,6 +127,30 @@ def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decid
     return {(row.subject, row.judge_id): _decided(row) for row in rows if row.judge_id is not None}
 
 
+@dataclass(frozen=True)
+class Kept:
+    """That a person kept a judge after the review of a day: later reviews count from it."""
+
+    day: date
+    person: str
+
+
+def last_kept(session: Session, review: str, judge_id: int, before: date) -> Kept | None:
+    """Return the newest review before a day after which a person kept a judge; None without one.
+
+    Of several decisions about one day the newest counts.
+    """
+    rows = session.scalars(
+        sa.select(t.Decision)
+        .where(t.Decision.kind == t.REVIEW, t.Decision.subject == review)
+        .where(t.Decision.judge_id == judge_id)
+        .order_by(t.Decision.id)
+    )
+    by_day = {date.fromisoformat(row.details["day"]): row for row in rows}
+    kept = [day for day, row in by_day.items() if row.decision == "keep" and day < before]
+    return Kept(max(kept), by_day[max(kept)].person) if kept else None
+
+
 def _save(
     session: Session,
     kind: str,

@@ -390,9 +390,14 @@ class ReviewRow:
 
 
 def earlier_reviews(
-    session: Session, review: str, judge_id: int, corpus: str, before: date
+    session: Session,
+    review: str,
+    judge_id: int,
+    corpus: str,
+    before: date,
+    since: date = date.min,
 ) -> dict[date, dict[str, Any]]:
-    """Return the figures of the first and the last review before `before`, by day.
+    """Return the figures of the first and the last review from `since` to `before`, by day.
 
     Only reviews with this name, judge and corpus count. The last review comes first. The result
     has one entry if first and last are the same review, and is empty without reviews.
@@ -401,6 +406,7 @@ def earlier_reviews(
     chosen = (
         sa.select(day, t.JudgeReview.figures)
         .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
+        .where(day >= since)
         .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
         .limit(1)
     )
@@ -409,9 +415,14 @@ def earlier_reviews(
 
 
 def review_days(
-    session: Session, review: str, judge_id: int, corpus: str, before: date
+    session: Session,
+    review: str,
+    judge_id: int,
+    corpus: str,
+    before: date,
+    since: date = date.min,
 ) -> list[date]:
-    """Return the days of all reviews before `before`, oldest first.
+    """Return the days of all reviews from `since` to `before`, oldest first.
 
     Of the reviews that `earlier_reviews` counts.
     """
@@ -419,6 +430,7 @@ def review_days(
     found = session.scalars(
         sa.select(day)
         .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
+        .where(day >= since)
         .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
         .order_by(day)
     )

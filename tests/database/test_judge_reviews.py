@@ -5,12 +5,14 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy.orm import Session
 
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
-from judge_gym.judges.reviewing.findings import store_findings
+from judge_gym.judges.reviewing.findings import save_decision, store_findings
+from judge_gym.judges.reviewing.moving import labelled_since
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import ReviewRow, replace_reviews, save_judge
 from support.rig import run, runtime_at
@@ -133,3 +135,53 @@ def test_a_move_long_ago_is_not_forgotten_and_every_review_counts(
     check = run(work())
     assert check["result"] == "fails"
     assert "106 reviews of 24 texts" in check["reason"]
+
+
+def test_a_person_who_keeps_a_judge_closes_its_move_and_later_looks_count_from_there(
+    database: str, file: Path
+) -> None:
+    """It moves on the fourth night; Ada keeps it after the sixth; it moves back on the tenth."""
+    review = load_review(file)
+    marker = file.parent / "moved"
+
+    async def work() -> list[dict[str, Any]]:
+        found = []
+        async with runtime_at(database, "", data_dir=file.parent) as runtime:
+            for night in range(11):
+                day = FIRST_DAY + timedelta(days=night)
+                if night == 3:
+                    marker.touch()
+                if night == 9:
+                    marker.unlink()
+                await judged(runtime, review, day)
+                [row] = store_findings(runtime, review, day)
+                found.append({"recommendation": row.recommendation, **row.figures})
+                if night == 5:
+                    with runtime.session() as session:
+                        save_decision(session, "nightly", day, "mine", "keep", "Ada")
+                    # What the review of that day found is not rewritten by the decision.
+                    [again] = store_findings(runtime, review, day)
+                    assert again.figures == row.figures
+        return found
+
+    found = run(work())
+    shown = [one["moved"] and one["moved"]["who"] for one in found]
+    assert shown[5] == "judge"
+    assert found[5]["recommendation"] == "reconsider"
+    kept = {"day": (FIRST_DAY + timedelta(days=5)).isoformat(), "person": "Ada"}
+    assert [one["moved"]["kept"] for one in found[6:]] == [kept] * 5
+    assert shown[6:9] == ["cannot tell", "nobody", "nobody"]
+    assert [one["recommendation"] for one in found[6:9]] == ["keep"] * 3
+    assert shown[10] == "judge"
+    assert found[10]["recommendation"] == "reconsider"
+
+
+def test_labels_before_a_kept_review_are_one_look() -> None:
+    nan = np.nan
+    days = [FIRST_DAY + timedelta(days=night) for night in range(4)]
+    points = np.array([[1, nan, 2], [3, nan, nan], [nan, 4, nan], [5, 5, 5]])
+    found = labelled_since(dict(zip(days, points, strict=True)), days[2])
+    assert list(found) == [days[2], days[3]]
+    assert found[days[2]].tolist() == [3, 4, 2]
+    assert found[days[3]].tolist() == [5, 5, 5]
+    assert labelled_since({}, days[2]) == {}

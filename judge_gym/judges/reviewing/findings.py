@@ -38,7 +38,13 @@ from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_by_day, results_of
 from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
-from judge_gym.judges.reviewing.moving import ANCHORS, PEOPLE_ANCHORS, Movement, movement
+from judge_gym.judges.reviewing.moving import (
+    ANCHORS,
+    PEOPLE_ANCHORS,
+    Movement,
+    labelled_since,
+    movement,
+)
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
@@ -47,7 +53,7 @@ from judge_gym.model_names import Answered
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.calls import cost_of
-from judge_gym.store.decisions import ReviewDecision, save_review
+from judge_gym.store.decisions import Kept, ReviewDecision, last_kept, save_review
 from judge_gym.store.judges import (
     KEEP,
     RECONSIDER,
@@ -71,6 +77,7 @@ class Said:
     dollars a judgement on the day, None where that is not known. `answered` is who answered then.
     `looks` is what the judge in use said at every review, oldest first, that of the day last;
     `labelled` are people's points of the originals by the days up to there on which they labelled.
+    All of them count from the last review after which a person `kept` the judge, if any.
     """
 
     now: Sequence[Results]
@@ -80,6 +87,7 @@ class Said:
     answered: Sequence[Answered]
     looks: Sequence[Results] = ()
     labelled: Mapping[date, FloatArray] = field(default_factory=dict)
+    kept: Kept | None = None
 
     @property
     def since(self) -> date | None:
@@ -138,7 +146,7 @@ def review_findings(
         ]
         since = {day: next(drifts) for day in some.before}
         became = {day: _since(case, some, day, margins) for day in some.before}
-        moved = movement(case.judge, case.texts.originals, some.looks, some.labelled)
+        moved = movement(case.judge, case.texts.originals, some.looks, some.labelled, some.kept)
         findings.append(_of_judge(case, some, since, became, assessed[0], checks[0], moved))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
@@ -463,10 +471,11 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     items, review_day = case.texts.items, day.isoformat()
     now = [results_of(session, judge, items, case.repeats, review_day) for judge in case.judges]
     judge_id = save_judge(session, case.judge.record)
-    earlier = earlier_reviews(session, name, judge_id, case.corpus, day)
+    kept = last_kept(session, name, judge_id, day)
+    since = kept.day if kept else date.min
+    earlier = earlier_reviews(session, name, judge_id, case.corpus, day, since)
     before = {
-        since: results_of(session, case.judge, items, case.repeats, since.isoformat())
-        for since in earlier
+        on: results_of(session, case.judge, items, case.repeats, on.isoformat()) for on in earlier
     }
     last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
     passed = frozenset(check["name"] for check in last if check["result"] == "passes")
@@ -474,10 +483,12 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
         answered(session, judge.record, results.values())
         for judge, results in zip(case.judges, now, strict=True)
     ]
-    days = review_days(session, name, judge_id, case.corpus, day)
+    days = review_days(session, name, judge_id, case.corpus, day, since)
     looks = results_by_day(session, case.judge, case.texts.originals, case.repeats, days)
     labelled = {on: points for on, points in case.labelled.items() if on <= day}
-    return Said(now, before, passed, _costs(session, case, now), by, [*looks, now[0]], labelled)
+    labelled = labelled_since(labelled, since)
+    costs = _costs(session, case, now)
+    return Said(now, before, passed, costs, by, [*looks, now[0]], labelled, kept)
 
 
 def _costs(

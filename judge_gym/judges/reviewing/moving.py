@@ -31,6 +31,7 @@ from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.seeds import derive_seed
+from judge_gym.store.decisions import Kept
 
 ANCHORS, PEOPLE_ANCHORS = "anchors", "people's anchors"
 """Names of the checks of all reviews together: of the judge, and of people."""
@@ -51,6 +52,8 @@ class Movement:
     checks: tuple[Check, ...]
     missing: int
     """How many more texts are needed before anything can be said."""
+    kept: Kept | None = None
+    """The review from which on looks are compared, since a person kept the judge then."""
 
     def figures(self) -> dict[str, Any]:
         """Return what is stored of it: who, why it is open, and the evidence of each."""
@@ -58,6 +61,9 @@ class Movement:
             "who": str(self.moved),
             "open": self.moved.open,
             "anchors_missing": self.missing,
+            "kept": {"day": self.kept.day.isoformat(), "person": self.kept.person}
+            if self.kept
+            else None,
             "evidence": [
                 {
                     "of": mover.value,
@@ -88,12 +94,13 @@ def movement(
     texts: Sequence[Item],
     looks: Sequence[Results],
     labelled: Mapping[date, FloatArray],
+    kept: Kept | None = None,
 ) -> Movement | None:
     """Return who moved; None before a second review, unless there are too few texts for any.
 
     Valid however often it is looked at. `looks` are by review, oldest first, `labelled` people's
-    points by day (see `labelled_by_day`). Draws are the same at every review, so that what an
-    earlier one was worth stays.
+    points by day (see `labelled_by_day`), both from the review on after which the judge was `kept`.
+    Draws are the same at every review, so that what an earlier one was worth stays.
     """
     values = np.array([mean_points(judge, texts, look) for look in looks]) / HIGHEST
     missing = max(LEAST_ANCHORS - len(texts), 0)
@@ -113,13 +120,26 @@ def movement(
         _check(name, stream, of, mover in moved.who, len(streams))
         for name, mover, stream, of in streams
     )
-    return Movement(moved, checks, missing)
+    return Movement(moved, checks, missing, kept)
 
 
 def mean_points(judge: Judge, texts: Sequence[Item], results: Results) -> FloatArray:
     """Return the judge's mean points of each text; NaN without a score."""
     points = [points_of(judge, results[item.key]) for item in texts]
     return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)
+
+
+def labelled_since(labelled: Mapping[date, FloatArray], since: date) -> dict[date, FloatArray]:
+    """Return people's points by day from a day on, the newest of each text until then as one day's.
+
+    So labels of a text that were given once before are still what later ones are compared with.
+    """
+    later = {day: points for day, points in labelled.items() if day > since}
+    newest: FloatArray | None = None
+    for day in sorted(set(labelled) - set(later)):
+        points = labelled[day]
+        newest = points if newest is None else np.where(np.isfinite(points), points, newest)
+    return later if newest is None else {since: newest, **later}
 
 
 def _rng(judge: Judge, name: str) -> np.random.Generator:
