@@ -18,7 +18,7 @@ from judge_gym.calibration.checks import (
     span,
 )
 from judge_gym.counting import counted
-from judge_gym.formats import p_value, percent, plain
+from judge_gym.formats import p_value, percent, plain, short
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
@@ -330,6 +330,22 @@ def changed_check(moved: FloatArray, near: float, most: float) -> Check:
         "Read the texts that moved most: another model may answer. Calibrate it before relying on "
         "it.",
     )
+
+
+def at_look(check: Check, claim: MarginClaim, look: int) -> Check:
+    """Return a check that fails at most once in 20 streams at its margin, however often one looks.
+
+    At the `look`-th look, from 1, it fails if its one-sided p lies below 0.05 / (look·(look + 1)),
+    which sums to 0.05 over all looks; at the first that is as its interval says. What fails by its
+    interval alone is open. A pass is of this look only.
+    """
+    p = check.p_adjusted if check.p_adjusted is not None else p_at_margin(check.estimate, claim)
+    level = ALPHA / (look * (look + 1))
+    if check.result is not Result.FAILS or p is None or p / 2 <= level:
+        return check
+    reason = f"{check.reason}; at look {look} it fails below a one-sided p of {short(level)}"
+    action = "Judge the texts again, or more of them: this may be chance of so many looks."
+    return replace(check, result=Result.INCONCLUSIVE, reason=reason, action=action)
 
 
 def answers_kept_check(

@@ -31,7 +31,13 @@ from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
-from judge_gym.store.judges import answered, judged_on, judged_times, newest_review_day
+from judge_gym.store.judges import (
+    answered,
+    judged_days,
+    judged_on,
+    judged_times,
+    newest_review_day,
+)
 from judge_gym.store.served import configurations, newest_configuration
 
 _GATE_DAY = "gate "
@@ -115,6 +121,7 @@ async def run_gate(
     )
     with runtime.session() as session:
         before, by = (answered(session, judge.record, [some]) for some in (results, again))
+        between = _between(session, loaded, day)
     if certified:
         certified.check_served(by.served)
     served = served_check(judge, before, by)
@@ -127,7 +134,7 @@ async def run_gate(
     )
     of_now = [
         *threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel)),
-        *change_checks(judge, rule, loaded.sentinel, results, again),
+        *change_checks(judge, rule, loaded.sentinel, results, again, between),
     ]
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     said = _judged_again(loaded, day, len(again) - more)
@@ -204,6 +211,18 @@ def recheck_day(session: Session, gate: LoadedGate) -> str:
         return last
     number = int(last.partition(_NUMBER)[2] or 1)
     return f"{today}{_NUMBER}{number + 1}"
+
+
+def _between(session: Session, gate: LoadedGate, day: str) -> list[list[JudgeResult]]:
+    """Return the answers of each earlier time that the whole sentinel set was judged again."""
+    judge, sentinel, repeats = gate.judge, gate.sentinel, gate.rule.repeats
+    days = judged_days(session, judge.record, _GATE_DAY)
+    looks = []
+    for earlier in days[: days.index(day)] if day in days else days:
+        by_text = results_of(session, judge, sentinel, repeats, earlier)
+        if all(len(results) == repeats for results in by_text.values()):
+            looks.append([result for results in by_text.values() for result in results])
+    return looks
 
 
 def _changed_day(session: Session, gate: LoadedGate) -> str:

@@ -12,6 +12,7 @@ from judge_gym.calibration.comparisons import (
     DRIFT,
     Drift,
     answers_kept_check,
+    at_look,
     changed_check,
     drift_checks,
 )
@@ -25,11 +26,11 @@ from judge_gym.calibration.verdict import (
 from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges.base import Judge
-from judge_gym.judges.calibrating.assessing import known_points, points_of
+from judge_gym.judges.calibrating.assessing import known_points
 from judge_gym.judges.calibrating.comparing import Agreement, agreement
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.judges.reviewing.moving import judge_check, mean_points
 from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
@@ -213,12 +214,18 @@ def change_checks(
     sentinel: Sequence[Item],
     before: Sequence[JudgeResult],
     again: Sequence[JudgeResult],
+    between: Sequence[Sequence[JudgeResult]] = (),
 ) -> list[Check]:
     """Return whether texts are answered and judged as before: each by itself, and on average.
 
     Of verdicts one check says both of the latter. A text that has lost its answer is changed.
+    `between` are the answers of earlier times that the texts were judged again, oldest first:
+    with two or more, a check compares all times (see `metrics.anchors`), and those beside the
+    first answers fail as `at_look` says. So a steady judge fails each in at most 5% of streams.
     """
-    old, new = (_means(judge, sentinel, some) for some in (before, again))
+    look = len(between) + 1
+    looks = [_by_text(sentinel, some) for some in (before, *between, again)]
+    old, new = (mean_points(judge, sentinel, some) for some in (looks[0], looks[-1]))
     # A text that lost its verdict, or its score, is judged otherwise, too.
     moved = (new - old)[~np.isnan(old)]
     margins = Margins(equivalence=rule.drift, changed_verdicts=rule.changed)
@@ -226,9 +233,17 @@ def change_checks(
     kept = _answers_kept(judge, sentinel, before, again)
     if judge.decides:
         changed = (np.isnan(moved) | (np.abs(moved) > 0)).astype(np.float64)
-        return [kept, *drift_checks([Drift(changed, verdicts=True)], margins, rng)]
-    apart = changed_check(moved, margins.near, rule.changed)
-    return [kept, apart, *drift_checks([Drift(moved[~np.isnan(moved)])], margins, rng)]
+        drift = drift_checks([Drift(changed, verdicts=True)], margins, rng)[0]
+        beside = [at_look(drift, MarginClaim(Direction.BELOW, rule.changed), look)]
+    else:
+        apart = changed_check(moved, margins.near, rule.changed)
+        drift = drift_checks([Drift(moved[~np.isnan(moved)])], margins, rng)[0]
+        beside = [
+            at_look(apart, MarginClaim(Direction.BELOW, rule.changed), look),
+            at_look(drift, MarginClaim(Direction.WITHIN, rule.drift), look),
+        ]
+    steady = judge_check(judge, sentinel, looks, "time")
+    return [kept, *beside, *([steady] if steady else [])]
 
 
 def _answers_kept(
@@ -277,12 +292,6 @@ def served_check(judge: Judge, before: Answered, now: Answered) -> Check | None:
         reason,
         "" if versions else "Name the model that is to answer, with its date, in the judge's file.",
     )
-
-
-def _means(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> FloatArray:
-    """Return the mean points of each text; NaN without a score."""
-    points = [points_of(judge, some) for some in _by_text(texts, results).values()]
-    return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)
 
 
 def _by_text(texts: Sequence[Item], results: Sequence[JudgeResult]) -> dict[str, list[JudgeResult]]:

@@ -229,6 +229,26 @@ def test_every_recheck_asks_again(command: CommandLine, own: Path) -> None:
     assert re.search(r"own, own:grade\W+0\W+20\b", planned), planned
 
 
+def test_a_move_within_the_margins_is_shown_by_all_times_together(
+    command: CommandLine, own: Path
+) -> None:
+    """It judges four times alike, then gives texts another score; the margins allow any."""
+    text = own.read_text().replace("sentinel: 20", "sentinel: 20, drift: 100, changed: 0.99")
+    own.write_text(text.replace("agreement: 0.6, accuracy: 0.7", "agreement: null"))
+    command("judge", "gate", own).fine()
+    for _ in range(3):
+        [gate] = json.loads(command("judge", "gate", own, "--recheck", "--json").fine().output)
+    steady = {check["name"]: check for check in gate["checks"]}["anchors"]
+    assert (steady["result"], steady["n_items"]) == ("passes", 20)
+    (command.folder / "shift").write_text("1")
+    for _ in range(2):
+        ended = command("judge", "gate", own, "--recheck", "--json")
+    assert ended.code == 1
+    [gate] = json.loads(ended.output)
+    failing = {check["name"] for check in gate["checks"] if check["result"] == "fails"}
+    assert failing == {"anchors"}
+
+
 def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
     items = command.folder / "items.jsonl"
     items.write_text("\n".join(items.read_text().splitlines()[:8]))

@@ -200,6 +200,8 @@ class Ends(CertificatePart):
     """Points of 100 by which the mean of texts judged again may move (`judge gate --recheck`)."""
     drift_changed: float = Field(gt=0, lt=1)
     """Share of texts judged again whose verdict may change."""
+    drift_e_value: float = Field(gt=1)
+    """The e-value from which all times that texts were judged again show that the judge moved."""
 
 
 class Signature(CertificatePart):

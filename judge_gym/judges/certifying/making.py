@@ -24,6 +24,7 @@ from judge_gym.judges.certifying.loading import LoadedCertification
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.people import WHOLE
+from judge_gym.metrics.anchors import ALARM
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.model_names import Answered
 from judge_gym.records.judgements import JudgeResult
@@ -174,6 +175,7 @@ def certificate_of(
             on=(now + timedelta(days=rule.valid_days)).date(),
             drift_points=drift.drift,
             drift_changed=drift.changed,
+            drift_e_value=ALARM,
         ),
     )
     return certificate.model_copy(update={"digest": certificate.content_digest})

@@ -129,6 +129,19 @@ def mean_points(judge: Judge, texts: Sequence[Item], results: Results) -> FloatA
     return np.array([np.mean(some) if some else np.nan for some in points], dtype=np.float64)
 
 
+def judge_check(
+    judge: Judge, texts: Sequence[Item], looks: Sequence[Results], look: str
+) -> Check | None:
+    """Return whether a judge answers as at all looks before; None while that cannot be told.
+
+    `looks` are oldest first, `look` is what one is called. Valid at all of them together.
+    """
+    values = np.array([mean_points(judge, texts, results) for results in looks]) / HIGHEST
+    stream = anchor_stream(values, _rng(judge, ANCHORS))
+    check = _check(ANCHORS, stream, values, stream.alarm is not None, 1, look)
+    return None if check.result is Result.INCONCLUSIVE else check
+
+
 def labelled_since(labelled: Mapping[date, FloatArray], since: date) -> dict[date, FloatArray]:
     """Return people's points by day from a day on, the newest of each text until then as one day's.
 
@@ -146,9 +159,12 @@ def _rng(judge: Judge, name: str) -> np.random.Generator:
     return np.random.default_rng(derive_seed(name, judge.key))
 
 
-def _check(name: str, stream: Stream, values: FloatArray, moved: bool, streams: int) -> Check:
-    """Return the check of one stream, its change in points beside it."""
+def _check(
+    name: str, stream: Stream, values: FloatArray, moved: bool, streams: int, called: str = ""
+) -> Check:
+    """Return the check of one stream, its change in points beside it; `called` names a look."""
     question, look, action = _AGAIN[name]
+    look = called or look
     looks, n, alarm = len(values), int(np.isfinite(values).any(axis=0).sum()), ALARM * streams
     method = f"conformal test martingale over {counted(looks, look)}; {alarm:g} shows a move"
     e = Estimate("anchors_e_value", stream.highest, None, None, looks * n, n, method=method)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
-from judge_gym.calibration.comparisons import Drift, drift_checks
+from judge_gym.calibration.comparisons import Drift, at_look, changed_check, drift_checks
+from judge_gym.metrics.margins import Direction, MarginClaim
 
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1)
 
@@ -72,3 +73,30 @@ def test_nothing_to_compare_is_said(rng, verdicts):
     assert found.result is Result.NOT_APPLICABLE
     assert "not estimable" in found.reason
     assert check([1], rng, verdicts=verdicts).result is Result.INCONCLUSIVE
+
+
+def test_at_its_margin_a_judge_fails_in_at_most_a_twentieth_of_streams_of_looks() -> None:
+    """A fifth of 100 texts changes at each of 60 looks; by its interval alone many streams fail."""
+    rng, claim = np.random.default_rng(3), MarginClaim(Direction.BELOW, 0.2)
+    spent = alone = 0
+    for _ in range(100):
+        looks = [changed_check(30.0 * (rng.random(100) < 0.2), 10.0, 0.2) for _ in range(60)]
+        alone += any(check.result is Result.FAILS for check in looks)
+        spent += any(
+            at_look(check, claim, look).result is Result.FAILS
+            for look, check in enumerate(looks, start=1)
+        )
+    assert spent <= 5
+    assert alone > 30
+
+
+def test_a_look_fails_by_a_level_that_sums_to_a_twentieth() -> None:
+    """40 of 100 beside a margin of 0.2: Wilson's half below is 0.4 - 0.3094, so t is 4.380 and the
+    one-sided p, of 99 degrees of freedom, 1.475e-5: below 0.05 / (look·(look + 1)) to look 57."""
+    check = changed_check(np.repeat([30.0, 0.0], [40, 60]), 10.0, 0.2)
+    claim = MarginClaim(Direction.BELOW, 0.2)
+    assert at_look(check, claim, 1) == check
+    assert at_look(check, claim, 57).result is Result.FAILS
+    assert at_look(check, claim, 58).result is Result.INCONCLUSIVE
+    passes = changed_check(np.zeros(100), 10.0, 0.2)
+    assert at_look(passes, claim, 10_000).result is Result.PASSES

@@ -131,6 +131,46 @@ def test_a_text_that_lost_its_score_is_changed():
     assert by_name["drift"].estimate.n_items == 12
 
 
+def looked(judge, right, later, gate):
+    """The checks of each time that texts were judged again, beside all times before."""
+    items = labelled(right)
+    said_by = [said(judge, items, scores) for scores in (right, *later)]
+    return [
+        {one.name: one for one in change_checks(judge, gate, items, said_by[0], last, between)}
+        for end, last in enumerate(said_by[1:], start=1)
+        for between in [said_by[1:end]]
+    ]
+
+
+CLASS_SWAPPED = {"swapped": lambda right, rng: [{2: 3, 3: 2}.get(one, one) for one in right]}
+
+
+@pytest.mark.parametrize("exchange", [*EXCHANGES, *CLASS_SWAPPED])
+@settings(max_examples=8, deadline=None)
+@given(steady=st.integers(3, 6), seed=st.integers(0, 50))
+def test_an_exchange_after_steady_looks_moves_the_anchors_whatever_the_margins(
+    exchange, steady, seed
+):
+    """Margins that let anything pass, and no label: the third look of another model shows it."""
+    right = grades(40, seed)
+    change, rng = (EXCHANGES | CLASS_SWAPPED)[exchange], np.random.default_rng(seed + 1000)
+    now = change(right, rng)
+    gate = rule(agreement=None, drift=100.0, changed=0.99)
+    found = looked(GRADES, right, [right] * steady + [now] * 3, gate)
+    assert all(one["anchors"].result is Result.PASSES for one in found[1:steady])
+    assert found[-1]["anchors"].result is Result.FAILS
+    # What moved back stays shown.
+    back = looked(GRADES, right, [right] * steady + [now] * 3 + [right], gate)
+    assert back[-1]["anchors"].result is Result.FAILS
+
+
+def test_the_first_time_again_compares_with_the_first_answers_alone():
+    right = grades(20)
+    [first, second] = looked(GRADES, right, [right, right], rule())
+    assert "anchors" not in first
+    assert second["anchors"].estimate.n_items == 20
+
+
 def part(size=20, texts=150, labelled=143, decided=(), *, same=True):
     return Again(size, texts, labelled, frozenset(decided), same)
 
