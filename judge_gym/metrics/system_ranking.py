@@ -68,6 +68,11 @@ class SystemScores:
         """The number of answers with a score and a label, by system."""
         return np.bincount(self.system[self.both], minlength=self.n_systems)
 
+    def questions(self, chosen: BoolArray) -> IntArray:
+        """Return the number of questions with a chosen answer, by system."""
+        pairs = np.unique(np.stack([self.system[chosen], self.cluster[chosen]]), axis=1)
+        return np.bincount(pairs[0], minlength=self.n_systems)
+
     def filled(self) -> "SystemScores":
         """Return it with the judge's mean score where it gave none that is readable."""
         mean = float(self.judge[self.readable].mean()) if self.readable.any() else 0.0
@@ -390,8 +395,9 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     mean, too. A system without any readable one is not ranked. Errors: the covariance of
     influences summed by question, a system's label variance at least that shrunk towards all
     systems', and that of half a label that disagrees with the others. Simultaneous: quantile of the
-    largest |t| of draws from that covariance, with the degrees of freedom of the least labelled
-    system, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
+    largest |t| of draws from that covariance, with the degrees of freedom of the system with the
+    fewest labelled questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008,
+    Biometrical Journal 50).
     """
     own = judged.means(judged.judge, judged.readable)
     scored, _ = _corrected(judged)
@@ -402,7 +408,8 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     of_all, weight = _corrected(judged)
     corrected = np.where(ranked, of_all, np.nan)
     covariance, residual = _errors(judged, weight, ranked)
-    least = int(labels[ranked].min()) if ranked.any() else MIN_LABELS
+    questions = judged.questions(judged.both)
+    least = max(int(questions[ranked].min()), 2) if ranked.any() else MIN_LABELS
     of_systems = _t_draws(covariance, least - 1, rng)
     # A difference has the errors of two systems.
     draws = _t_draws(covariance, 2 * (least - 1), rng)
@@ -441,7 +448,11 @@ def _corrected(judged: SystemScores) -> tuple[FloatArray, float]:
 def _errors(
     judged: SystemScores, weight: float, ranked: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the covariance of corrected means, and by system the shrunk variance of a label."""
+    """Return the covariance of corrected means, and by system the shrunk variance of a label.
+
+    Scores and labels of a system count G / (G - 1) for the G questions that it has of each: of one
+    label a question, their variance is that of n - 1 degrees of freedom.
+    """
     labels, both, system = judged.labels, judged.both, judged.system
     raw = judged.means(judged.judge, judged.readable)
     answers = np.bincount(system[judged.readable], minlength=judged.n_systems)
@@ -451,7 +462,8 @@ def _errors(
     score = weight * (judged.judge - raw[system])
     for chosen, part, n in ((judged.readable, score, answers), (both, apart, labels)):
         of = chosen & ranked[system]
-        np.add.at(influence, (judged.cluster[of], system[of]), part[of] / n[system[of]])
+        by = n / np.sqrt(_unbiased(judged.questions(chosen)))
+        np.add.at(influence, (judged.cluster[of], system[of]), part[of] / by[system[of]])
     squares = np.bincount(system[both], apart[both] ** 2, minlength=judged.n_systems)
     freedom = np.maximum(labels - 1, 0)
     pooled = max(squares.sum() / max(1, freedom.sum()), 1 / (labels.sum() + 2) ** 2)
@@ -460,7 +472,7 @@ def _errors(
     missed = 0.5 / (labels + 1)
     shrunk = np.maximum(own, (squares + _PRIOR * pooled) / (freedom + _PRIOR))
     shrunk = np.maximum(shrunk, missed * (1 - missed))
-    covariance = influence.T @ influence * _unbiased(len(influence))
+    covariance = influence.T @ influence
     covariance += np.diag((shrunk - own) / np.maximum(labels, 1))
     return covariance, shrunk
 
@@ -490,8 +502,8 @@ def _tuned(judged: SystemScores, of_labels: FloatArray, people: FloatArray) -> f
     return float(np.clip(slope / (1 + share), *UNIT_INTERVAL))
 
 
-def _unbiased(clusters: int) -> float:
-    return clusters / (clusters - 1) if clusters > 1 else 1.0
+def _unbiased(clusters: IntArray) -> FloatArray:
+    return np.where(clusters > 1, clusters / np.maximum(clusters - 1, 1), 1.0)
 
 
 def _pair_variance(covariance: FloatArray, first: IntArray, second: IntArray) -> FloatArray:

@@ -130,6 +130,38 @@ def test_a_judge_that_ties_all_systems_is_expected_to_invert_half_of_the_pairs()
     assert found.tau().because == "systems do not differ"
 
 
+def test_errors_of_labels_on_a_part_of_the_questions_are_those_of_numpy():
+    # 12 of 400 questions have labels of both systems; the judge says the same of all: no weight.
+    rng = np.random.default_rng(4)
+    people = rng.random((2, 12)) < [[0.5], [0.6]]
+    rows = [(s, q, 1, int(people[s, q]) if q < 12 else None) for s in range(2) for q in range(400)]
+    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    reference = np.cov(people, ddof=1) / 12
+    # A system's own variance is at least that shrunk towards all systems'.
+    squares = people.var(axis=1, ddof=1) * 11
+    pooled = squares.sum() / 22
+    shrunk = np.maximum(squares / 11, (squares + 2 * pooled) / 13)
+    reference += np.diag((shrunk - squares / 11) / 12)
+    assert found.covariance == pytest.approx(reference, abs=1e-12)
+    difference = reference[0, 0] + reference[1, 1] - 2 * reference[0, 1]
+    assert found.errors == pytest.approx([difference**0.5], abs=1e-12)
+
+
+def test_errors_of_several_answers_to_a_question_are_clustered_as_by_statsmodels():
+    from statsmodels.api import OLS
+
+    rng = np.random.default_rng(6)
+    question = np.repeat(np.arange(15), 3)
+    people = rng.random(45) < np.repeat(rng.random(15), 3)
+    rows = [(0, q, 1, int(p)) for q, p in zip(question, people, strict=True)]
+    rows += [(0, q, 1, None) for q in range(15, 100)]
+    found = ranking(judged(rows, 1), np.random.default_rng(1))
+    fitted = OLS(people.astype(float), np.ones(45)).fit(
+        cov_type="cluster", cov_kwds={"groups": question}
+    )
+    assert found.covariance[0, 0] == pytest.approx(fitted.cov_params()[0, 0], rel=1e-9)
+
+
 def test_labels_that_all_agree_do_not_make_a_system_certain():
     # 20 of 20 labels pass, as the judge says: Wilson's interval is [0.84, 1].
     rows = [(s, q, int(q % 2 < 1 + s), int(q % 2 < 1 + s) if q < 20 else None)
