@@ -278,6 +278,8 @@ def _show(reports: "Sequence[GateReport]") -> None:
         line = f"{name}{texts}, {counted(report.new_judgements, 'new judgement')}."
         console.print(f"{line} {report.answers}".strip(), markup=False, soft_wrap=True)
         show_note(report.answered)
+        if report.caution:
+            console.print(f"Caution: {report.caution}", markup=False, soft_wrap=True)
     for report in reports:
         console.print(report.sentence, markup=False, soft_wrap=True)
     if any(report.simulated for report in reports):

@@ -7,7 +7,7 @@ of these new answers alone: those of before are what they are compared with, and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
@@ -62,6 +62,8 @@ class GateReport:
     """Judgements that were not stored before; 0 for an unchanged judge on unchanged texts."""
     answered: Answered
     simulated: bool
+    caution: str = ""
+    """Why the judge's certificate may not be what it says, as a sentence; empty without a doubt."""
 
     @property
     def result(self) -> Result:
@@ -115,7 +117,8 @@ async def run_gate(
         if certified:
             certified.check_served(by.served)
         said = "" if new == len(results) else f"Answers of {days}. --recheck asks again."
-        return _report(loaded, checks, new, results, by, said)
+        report = _report(loaded, checks, new, results, by, said)
+        return replace(report, caution=certified.caution if certified else "")
     more, again = await _judged(
         runtime, judge, loaded.sentinel, rule.repeats, day, retry_failed=retry_failed
     )
@@ -138,7 +141,8 @@ async def run_gate(
     ]
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     said = _judged_again(loaded, day, len(again) - more)
-    return _report(loaded, checks, new + more, again, by, said)
+    report = _report(loaded, checks, new + more, again, by, said)
+    return replace(report, caution=certified.caution if certified else "")
 
 
 def _report(

@@ -47,6 +47,7 @@ def gate_json(report: GateReport) -> dict[str, Any]:
         "texts": report.texts,
         "labels": report.labels,
         "answers": report.answers,
+        "caution": report.caution,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
         "checks": [check_values(check) | {"result": check.result.words} for check in report.checks],
@@ -81,6 +82,8 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
         )
         if note := report.answered.note():
             parts.append(f"Note: {note}.")
+        if report.caution:
+            parts.append(f"Caution: {report.caution}")
         if report.simulated:
             parts.append(_SIMULATED)
     parts += [

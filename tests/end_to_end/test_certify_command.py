@@ -94,7 +94,12 @@ def test_a_judge_is_certified_verified_elsewhere_and_gated(
     assert ended.code == 1
     faults = {one["check"]: one["fault"] for one in json.loads(ended.output)["checks"]}
     assert "overall.specificity.lower is 0.99" in faults["its figures are those of the data"]
-    command("judge", "gate", own, "--certificate", certificate).fine()
+    report = own.with_name("gate.md")
+    asked = ("judge", "gate", own, "--certificate", certificate, "--markdown", report)
+    assert "is not signed: anyone can write a certificate" in command(*asked).fine().output
+    assert "Caution: " in report.read_text()
+    [gate] = json.loads(command(*asked, "--json").fine().output)
+    assert "gate.signed_by" in gate["caution"]
 
     assert "no certificate" in refused(command, own, "--certificate", own.with_name("none.json"))
     assert "changed after" in refused(command, own, "--certificate", clean / "c.json")

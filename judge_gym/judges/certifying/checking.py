@@ -31,6 +31,25 @@ class ValidCertificate:
     judge: Judge
     certificate: Certificate
     path: Path
+    key: Path | None = None
+    """The public key that its signature was checked with."""
+
+    @property
+    def caution(self) -> str:
+        """Why anyone may have written it, as a sentence; empty where its signature was checked."""
+        if self.key is not None:
+            return ""
+        signature = self.certificate.signature
+        if signature is None:
+            return (
+                f"{self.path} is not signed: anyone can write a certificate and its digest. Sign "
+                "it with `judge certify --sign KEY`, and set `gate.signed_by` to the public key."
+            )
+        return (
+            f"{self.path} is signed by key {signature.public_key[:16]}, and no key was asked for: "
+            "anyone can sign with a key of their own. Set `gate.signed_by` to the public key that "
+            "you trust."
+        )
 
     def check_served(self, served: Collection[str]) -> None:
         """Raise `CertificateError` where other models have answered than those it was made with."""
@@ -87,7 +106,7 @@ def valid_certificate(
     by = certificate.required.by
     if fault := _use_fault(certificate, slices(by) if by else None, use):
         raise _refused(judge, path, fault)
-    return ValidCertificate(judge, certificate, path)
+    return ValidCertificate(judge, certificate, path, key)
 
 
 def other_judge(certified: CertifiedJudge, judge: Judge) -> str:

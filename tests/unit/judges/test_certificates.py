@@ -506,6 +506,26 @@ def test_what_relies_on_a_signed_certificate_refuses_one_that_its_key_did_not_si
             way()
 
 
+def test_a_certificate_whose_signature_was_not_checked_has_a_caution(folder):
+    ours = Ed25519PrivateKey.generate()
+    public_pem(ours, folder / "key.pub.pem")
+    text = (folder / "judge.yaml").read_text()
+    cautions = []
+    for signs, asked in ((False, ""), (True, ""), (True, ", signed_by: key.pub.pem")):
+        certificate = made(folder)
+        write_certificate(signed(certificate, ours) if signs else certificate, folder / "c.json")
+        gate = f"gate: {{items: items.csv, labels: people.csv, certificate: c.json{asked}}}\n"
+        (folder / "judge.yaml").write_text(text + gate)
+        holds = load_gate(load_judge(folder / "judge.yaml")).certified()
+        assert holds is not None
+        cautions.append(holds.caution)
+    unsigned, unchecked, checked = cautions
+    assert "is not signed" in unsigned
+    assert ours.public_key().public_bytes_raw().hex()[:16] in unchecked
+    assert all("gate.signed_by" in one for one in (unsigned, unchecked))
+    assert checked == ""
+
+
 def forged(certificate):
     ends = certificate.ends.model_copy(update={"on": date(2099, 1, 1)})
     changed = certificate.model_copy(update={"ends": ends})
