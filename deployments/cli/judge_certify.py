@@ -1,6 +1,5 @@
 """`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,6 @@ from deployments.cli.json_output import json_output
 from deployments.cli.output import console, errors, marked, say_simulated, show_table
 from deployments.cli.thresholds import exit_by
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.judges.certifying.certificate import Certificate
@@ -64,7 +62,8 @@ def certify(
     Exits with 0 if what its file requires is shown in every slice, 1 if it is shown to be missed,
     3 if the labels cannot tell.
     """
-    from judge_gym.judges.certifying.signing import private_key, signed
+    from judge_gym.judges.certifying.making import places, write
+    from judge_gym.judges.certifying.signing import private_key
 
     named: dict[str, object] = {}
     columns = options.fields_of(items, fields)
@@ -74,14 +73,13 @@ def certify(
     if labels:
         named |= {"labels": labels, "label_fields": label_columns}
     loaded = _loaded(file, named)
-    target, folder = _target(file, out, data)
+    target, folder = places(file, out, data)
     key = private_key(sign) if sign else None
     if plan:
         _show_plan(loaded)
         return
     made = _made(file, loaded, retry_failed=retry_failed)
-    certificate = signed(made.certificate, key) if key else made.certificate
-    _write(made, certificate, target, folder)
+    certificate = write(made, target, folder, key)
     if as_json:
         _give(made, certificate, target, folder)
     else:
@@ -99,14 +97,6 @@ def _loaded(file: Path, named: Mapping[str, object]) -> "LoadedCertification":
     judge = load_judge(file)
     rule = judge.certify
     return load_certification(judge, rule.model_copy(update=dict(named)) if rule else None)
-
-
-def _write(made: "Certification", certificate: "Certificate", target: Path, folder: Path) -> None:
-    from judge_gym.judges.certifying.certificate import write_certificate
-    from judge_gym.judges.certifying.evidence import write_evidence
-
-    write_evidence(made.evidence, folder)
-    write_certificate(certificate, target)
 
 
 def _give(made: "Certification", certificate: "Certificate", target: Path, folder: Path) -> None:
@@ -176,33 +166,6 @@ def verify(
         if not found.fault:
             console.print(f"It says of {shown(certificate)}", markup=False, soft_wrap=True)
     raise typer.Exit(1 if found.fault else 0)
-
-
-def _target(file: Path, out: Path | None, data: Path | None) -> tuple[Path, Path]:
-    """Return where a certificate and its evidence are written.
-
-    Raises `ConfigError` for a file that is no certificate, and where none can be written.
-    """
-    from judge_gym.judges.certifying.certificate import SUFFIX, read_certificate
-
-    target = out or file.with_name(f"{file.stem}{SUFFIX}")
-    folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
-    if not target.parent.is_dir():
-        raise ConfigError(f"--out is {target}, and {target.parent} is no folder.", "Make it first.")
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"--data is {folder}, and that is a file.", "Name a folder.")
-    for place in (target.parent, folder if folder.exists() else folder.parent):
-        if not os.access(place, os.W_OK):
-            raise ConfigError(f"{place} cannot be written.", "Name another with --out and --data.")
-    if target.exists():
-        try:
-            read_certificate(target)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{target} is there and is no certificate of this version.",
-                "Name another file with --out, or remove it.",
-            ) from error
-    return target, folder
 
 
 def _show_plan(loaded: "LoadedCertification") -> None:

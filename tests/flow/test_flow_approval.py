@@ -14,6 +14,7 @@ from deployments.cli.app import app
 from flows.approving import ApprovalRequiredError
 from flows.benchmark import benchmark
 from flows.calibration import calibration
+from flows.certificate import certificate
 from flows.gym import gym
 from flows.judge_review import judge_review
 from flows.sweep import sweep
@@ -214,7 +215,19 @@ def a_gym(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
     return gym, {"file": str(folder / "abstract.yaml")}
 
 
-@pytest.mark.parametrize("study", [a_calibration, a_review, a_benchmark, a_gym])
+def a_certificate(folder: Path) -> tuple[Flow[..., Any], dict[str, Any]]:
+    (folder / "certified.yaml").write_text(
+        "kind: binary\nname: billed\nmodel: acme/good-1\ntask: Decide whether it is clear.\n"
+        "verdicts: [{name: keep, description: It is.}, {name: drop, description: It is not.}]\n"
+        "certify: {sensitivity: 0.8, specificity: 0.8, items: labelled.jsonl}\n"
+    )
+    items = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    rows = [item | {"truth": ("keep", "drop")[n % 2]} for n, item in enumerate(items)]
+    (folder / "labelled.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return certificate, {"file": str(folder / "certified.yaml")}
+
+
+@pytest.mark.parametrize("study", [a_calibration, a_review, a_benchmark, a_gym, a_certificate])
 @pytest.mark.usefixtures("file")
 def test_studies_of_judges_wait_for_approval_too(
     study: Callable[[Path], tuple[Flow[..., Any], dict[str, Any]]],

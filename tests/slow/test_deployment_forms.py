@@ -37,6 +37,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "analysis/default": ("sweep", "demo"),
     "benchmark/default": AGAIN,
     "calibration/default": AGAIN,
+    "certificate/default": AGAIN,
     "gym/abstract": AGAIN,
     "gym/apply": AGAIN,
     "gym/cleanup": AGAIN,
@@ -148,6 +149,7 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w5-probe/default": experiments,
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
+        "certificate/default": {"file": "deployments/calibrations/good.yaml"},
         "resume/default": {"flow_run": "00000000-0000-0000-0000-000000000001"},
     }
 

@@ -43,6 +43,7 @@ DEPLOYMENTS = {
     "analysis/default",
     "benchmark/default",
     "calibration/default",
+    "certificate/default",
     "gym/abstract",
     "gym/apply",
     "gym/cleanup",

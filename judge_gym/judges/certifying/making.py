@@ -1,26 +1,34 @@
 """Making a certificate: judging the labelled texts, the sealed set, and what is written."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from judge_gym.calibration.checks import Result
-from judge_gym.errors import masked
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError, JudgeGymError, masked
 from judge_gym.judges.aligning.splitting import digest_of
+from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.certificate import (
     LONGEST_NAME,
+    SUFFIX,
     Certificate,
     CertifiedJudge,
     EarlierUse,
     Ends,
     Requirements,
+    read_certificate,
     setting_digests,
+    write_certificate,
 )
-from judge_gym.judges.certifying.evidence import Evidence
+from judge_gym.judges.certifying.evidence import Evidence, write_evidence
 from judge_gym.judges.certifying.findings import findings, labels_of, population_of, result_of
 from judge_gym.judges.certifying.loading import LoadedCertification
+from judge_gym.judges.certifying.signing import signed
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.people import WHOLE
@@ -32,6 +40,9 @@ from judge_gym.runtime import Runtime
 from judge_gym.seeds import sha256
 from judge_gym.store import alignments as looks
 from judge_gym.store.judges import answered, save_judge
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _LONGEST_WORD = 200
 
@@ -56,17 +67,73 @@ async def certify(
 
     The use of these texts as a sealed set is stored before they are judged.
     """
-    judge = loaded.judge
-    earlier = _sealed(runtime, loaded)
-    results: list[JudgeResult] = []
+    seal(runtime, loaded)
     if loaded.labelled:
-        results = await judge_items(
-            runtime, judge, loaded.labelled, repeats=loaded.rule.repeats, retry_failed=retry_failed
+        await judge_items(
+            runtime,
+            loaded.judge,
+            loaded.labelled,
+            repeats=loaded.rule.repeats,
+            retry_failed=retry_failed,
         )
+    return certification(runtime, loaded)
+
+
+class NotJudgedError(JudgeGymError):
+    """Judgements are missing, so that there is no certificate yet."""
+
+
+def certification(runtime: Runtime, loaded: LoadedCertification) -> Certification:
+    """Certify the judge by what is judged; raises `NotJudgedError` while judgements are missing."""
+    judge, repeats = loaded.judge, loaded.rule.repeats
+    earlier = seal(runtime, loaded)
     with runtime.session() as session:
+        by_text = results_of(session, judge, loaded.labelled, repeats)
+        results = [result for some in by_text.values() for result in some]
         by = answered(session, judge.record, [results])
+    if lacking := len(loaded.labelled) * repeats - len(results):
+        raise NotJudgedError(
+            f"{judge.called}: {counted(lacking, 'judgement')} of {lacking + len(results)} missing; "
+            "no certificate is written.",
+            "Run it again.",
+        )
     evidence = evidence_of(loaded, results)
     return Certification(certificate_of(loaded, evidence, by, earlier, results), evidence)
+
+
+def places(file: Path, out: Path | None, data: Path | None) -> tuple[Path, Path]:
+    """Return where the certificate of a judge's file and its evidence are written.
+
+    Raises `ConfigError` for a file that is no certificate, and where none can be written.
+    """
+    target = out or file.with_name(f"{file.stem}{SUFFIX}")
+    folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
+    if not target.parent.is_dir():
+        raise ConfigError(f"out is {target}, and {target.parent} is no folder.", "Make it first.")
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"data is {folder}, and that is a file.", "Name a folder.")
+    for place in (target.parent, folder if folder.exists() else folder.parent):
+        if not os.access(place, os.W_OK):
+            raise ConfigError(f"{place} cannot be written.", "Name another with out and data.")
+    if target.exists():
+        try:
+            read_certificate(target)
+        except ConfigError as error:
+            raise ConfigError(
+                f"{target} is there and is no certificate of this version.",
+                "Name another file with out, or remove it.",
+            ) from error
+    return target, folder
+
+
+def write(
+    made: Certification, target: Path, folder: Path, key: "Ed25519PrivateKey | None"
+) -> Certificate:
+    """Write a certificate, signed if there is a key, and its evidence; returns what is written."""
+    certificate = signed(made.certificate, key) if key else made.certificate
+    write_evidence(made.evidence, folder)
+    write_certificate(certificate, target)
+    return certificate
 
 
 def evidence_of(loaded: LoadedCertification, results: Sequence[JudgeResult]) -> Evidence:
@@ -101,10 +168,10 @@ def _pass(loaded: LoadedCertification, score: float | None) -> int | None:
     return None if score is None else int(score == loaded.judge.score_range[1])
 
 
-def _sealed(runtime: Runtime, loaded: LoadedCertification) -> tuple[EarlierUse, ...]:
+def seal(runtime: Runtime, loaded: LoadedCertification) -> tuple[EarlierUse, ...]:
     """Store the use of the labelled texts, and return the earlier ones by other judges or labels.
 
-    The same judge on the same texts and labels is the same use.
+    The same judge on the same texts and labels is the same use. Seal before judging.
     """
     judge, items = loaded.judge, loaded.labelled
     if not items:

@@ -1,0 +1,77 @@
+"""Certificate: what people's labels show of a judge, for which use and until when."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from sqlalchemy.orm import Session
+
+from flows.approving import ApproveOver, refused
+from flows.endings import resumable
+from flows.forms import File, OrLeftOut, file_run_name
+from flows.judged_items import judge_missing
+from flows.running import locked_run
+from judge_gym.judges import load_judge
+from judge_gym.judges.approving import plan_study
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.certifying.loading import load_certification
+from judge_gym.judges.certifying.making import NotJudgedError, places, seal
+from judge_gym.judges.certifying.signing import private_key
+from judge_gym.lab.approving import SpendingPlan
+from tasks.events import emit_failure
+from tasks.judges import write_certificate
+
+
+@flow(name="certificate", flow_run_name=file_run_name("certify"), on_failure=[emit_failure])
+@resumable
+async def certificate(
+    file: File,
+    retry_failed: bool = False,
+    out: OrLeftOut[Path] = None,
+    data: OrLeftOut[Path] = None,
+    sign: OrLeftOut[File] = None,
+    approve_over_usd: ApproveOver = None,
+) -> State[Path]:
+    """Judge what is still missing, then write the certificate; the state's data is its path.
+
+    The use of the texts as a sealed set is stored before they are judged. A run that is stopped, as
+    by the judge's budget, writes no certificate. One that shows no use is a success of the run.
+
+    Args:
+        file: the judge file with `certify`, as this process sees it.
+        retry_failed: retry what failed.
+        out: write the certificate to this file; beside the judge file by default.
+        data: write the evidence to this folder; beside the certificate by default.
+        sign: sign with the private Ed25519 key in this file (PEM) of the worker.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
+    """
+    judge = load_judge(file)
+    loaded = load_certification(judge)
+    places(file, out, data)
+    if sign is not None:
+        private_key(sign)
+    repeats = loaded.rule.repeats
+    async with locked_run("judges under certification", [judge.key]) as run:
+
+        def spending(session: Session, over_usd: float) -> SpendingPlan:
+            called = f"Certificate of {judge.name}"
+            asked = [Asked(judge, loaded.labelled, repeats)]
+            return plan_study(session, run.runtime, called, over_usd, asked)
+
+        if end := await refused(run.runtime, approve_over_usd, spending):
+            return end
+        seal(run.runtime, loaded)
+        await judge_missing(
+            run, [judge], loaded.labelled, repeats=repeats, retry_failed=retry_failed
+        )
+        if run.waits:
+            return await run.state(retry_failed=False)
+        try:
+            path = await write_certificate(file, out, data, sign)
+        except NotJudgedError:  # the state says why
+            state = await run.state()
+            if state.name == "Completed":
+                raise
+            return state
+        return await run.state(path)
