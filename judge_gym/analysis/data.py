@@ -376,7 +376,20 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
         label=tuple(item.label or "" for item in items),
         category=tuple(item.category for item in items),
         outlet=tuple(item.outlet for item in items),
+        **_of_systems(items),
     )
+
+
+def _of_systems(items: Sequence[TrueValue]) -> dict[str, Any]:
+    """Return what figures by system need; nothing where no item names one."""
+    if not any(item.system for item in items):
+        return {}
+    return {
+        "system": tuple(item.system for item in items),
+        "family": tuple(item.family for item in items),
+        "question": tuple(item.question or str(item.item_id) for item in items),
+        "length": tuple(item.length for item in items),
+    }
 
 
 def _lengths(

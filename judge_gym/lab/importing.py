@@ -96,7 +96,7 @@ def import_verdicts(
     save_provided(session, rubric, recorded.concept, recorded.country)
     experiments = recorded_experiments(files, recorded, rubric, windows)
     for name, window in {name: one.window for (name, _), one in experiments.items()}.items():
-        _save_items(session, window, rubric, windows[name].items.values())
+        _save_items(session, window, rubric, windows[name].items.values(), recorded.families)
     points = {experiment.key for experiment in experiments.values()}
     left = leaving(session, recorded.name, lambda stored: stored.key in points)
     if left and confirm:
@@ -207,9 +207,13 @@ def _experiment(
 
 
 def _save_items(
-    session: Session, window: Window, rubric: Rubric, items: Iterable[RecordedItem]
+    session: Session,
+    window: Window,
+    rubric: Rubric,
+    items: Iterable[RecordedItem],
+    families: Mapping[str, str],
 ) -> None:
-    """Store a window's items as its documents, once."""
+    """Store a window's items as its documents, once; `families` are of their systems."""
     window_id = register_window(session, window)
     documents = [
         {
@@ -223,7 +227,10 @@ def _save_items(
             "title": item.title or item.key,
             "text": item.text,
             "truth_label": rubric.stages[item.truth - 1].label if item.truth else None,
-            "category": item.category or item.system,
+            "category": item.category,
+            "system": item.system,
+            "system_family": families.get(item.system, item.system)[:80],
+            "question": item.question,
         }
         for position, item in enumerate(items)
     ]

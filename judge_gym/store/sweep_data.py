@@ -45,6 +45,14 @@ class TrueValue:
     category: str
     outlet: str
     """The domain of its documents; "" where there is none, or several."""
+    system: str
+    """What was compared, of an imported item; "" where that is not known, as below."""
+    family: str
+    """The family of its system."""
+    question: str
+    """What it answers."""
+    length: int
+    """The characters of its text; 0 of several documents."""
 
 
 @dataclass(frozen=True)
@@ -174,11 +182,15 @@ def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> 
         (sa.func.count(t.Document.truth_value) == documents, sa.func.avg(t.Document.truth_value))
     )
     label = sa.case((documents == 1, sa.func.min(t.Document.truth_label)), else_=None)
-    category = sa.case((documents == 1, sa.func.min(t.Document.category)), else_="")
+    named = t.Document.category, t.Document.system, t.Document.system_family, t.Document.question
+    category, *of_system = (
+        sa.case((documents == 1, sa.func.min(column)), else_="") for column in named
+    )
+    length = sa.case((documents == 1, sa.func.min(sa.func.char_length(t.Document.text))), else_=0)
     one_outlet = sa.func.count(t.Document.domain.distinct()) == 1
     outlet = sa.case((one_outlet, sa.func.min(t.Document.domain)), else_="")
     rows = session.execute(
-        sa.select(t.Item.id, value, label, category, outlet)
+        sa.select(t.Item.id, value, label, category, outlet, *of_system, length)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.Item.id.in_(within(judged, sweep)))

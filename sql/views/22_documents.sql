@@ -12,6 +12,9 @@ SELECT
     d.tier,
     d.tier_weight,
     d.category,
+    d.system,
+    d.system_family,
+    d.question,
     d.published,
     d.truth_value,
     d.truth_label,
@@ -56,6 +59,9 @@ COMMENT ON COLUMN analysis.documents.domain IS 'Domain of the address; empty for
 COMMENT ON COLUMN analysis.documents.tier IS 'Source tier of the domain.';
 COMMENT ON COLUMN analysis.documents.tier_weight IS 'Weight of the tier, 0 to 1.';
 COMMENT ON COLUMN analysis.documents.category IS 'Category that the source gives it; empty without one.';
+COMMENT ON COLUMN analysis.documents.system IS 'What was compared, such as the model that wrote it, of an import; empty without one.';
+COMMENT ON COLUMN analysis.documents.system_family IS 'Family of that system; empty without one.';
+COMMENT ON COLUMN analysis.documents.question IS 'What it answers, which documents of several systems share; empty without one.';
 COMMENT ON COLUMN analysis.documents.published IS 'Date of publication; NULL when unknown.';
 COMMENT ON COLUMN analysis.documents.truth_value IS 'Known index of the document, 0 to 1; NULL without one.';
 COMMENT ON COLUMN analysis.documents.truth_label IS 'Known stage label of the document; NULL without one.';

@@ -59,6 +59,11 @@ class Document(Base):
     truth_value: Mapped[float | None]
     truth_label: Mapped[str | None]
     category: Mapped[str] = mapped_column(server_default="")
+    system: Mapped[str] = mapped_column(server_default="")
+    """What was compared, such as the model that wrote it; empty where that is not known."""
+    system_family: Mapped[str] = mapped_column(server_default="")
+    question: Mapped[str] = mapped_column(server_default="")
+    """What it answers, which documents of several systems share; empty where that is not known."""
     simulated: Mapped[bool] = simulated_mark()
     origin: Mapped[str] = mapped_column(server_default="")
     """Its file and line; empty where there is none."""

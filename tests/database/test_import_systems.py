@@ -1,0 +1,81 @@
+"""Imports of judgements of several systems: stored figures by system are those of an audit."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.analysis import running as analysis
+from judge_gym.analysis.data import load_sweep_data
+from judge_gym.analysis.recorded import audited
+from judge_gym.lab.importing import import_verdicts
+from judge_gym.recorded.files import recorded_files
+from judge_gym.recorded.mapping import load_recorded
+from judge_gym.store.results import load_results
+
+MAPPING = """
+name: systems
+concept: right
+country: general
+source: made up
+judge_column: judge
+stages: [fail, pass]
+families: {mine: acme, bot-1: acme}
+item: {key: id, text: text, system: system, question: question, category: topic, truth: right}
+verdicts: [{column: verdict}]
+"""
+BY_SYSTEM = {
+    "system_judged", "system_people", "system_bias", "system_sensitivity", "system_specificity",
+    "system_youden", "system_readable", "order_inversions", "own_family_difference",
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """60 questions, answered by three systems, judged by one judge of the first's family."""
+    rng = np.random.default_rng(2)
+    with (tmp_path / "judged.csv").open("w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(["id", "text", "system", "question", "topic", "right", "judge", "verdict"])
+        for question in range(60):
+            for system, good in enumerate((0.8, 0.5, 0.3)):
+                right = rng.random() < good
+                judged = right if rng.random() < 0.85 else not right
+                writer.writerow([
+                    f"a{question}-{system}", f"Answer {question} of {system}", f"bot-{system + 1}",
+                    f"q{question}", ("late", "broken")[question % 2], "pass" if right else "fail",
+                    "mine", "pass" if judged else "fail",
+                ])  # fmt: skip
+    (tmp_path / "mapping.yaml").write_text(MAPPING)
+    return tmp_path / "judged.csv"
+
+
+def test_figures_by_system_of_an_import_are_those_of_an_audit(database: str, file: Path) -> None:
+    recorded, rubric = load_recorded(file.with_name("mapping.yaml"))
+    files = recorded_files([file], recorded)
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with Session(engine) as session, session.begin():
+        import_verdicts(session, files, recorded, rubric)
+    run_id = analysis.analyse(engine, recorded.name)
+    with Session(engine) as session:
+        stored = {
+            (row.metric, frozenset(row.scope.items())): row for row in load_results(session, run_id)
+        }
+        truth = load_sweep_data(session, recorded.name).truth
+    rows = [row for row in audited(files, recorded, rubric).rows if row.estimate is not None]
+    of_systems = [row for row in rows if "system" in row.scope or row.metric in BY_SYSTEM]
+    assert {row.scope.get("system") for row in of_systems} >= {"bot-1", "bot-2", "bot-3"}
+    for row in of_systems:
+        found = stored[row.metric, frozenset(row.scope.items())]
+        assert (found.n, found.n_items) == (row.n, row.n_items), row
+        if row.metric in BY_SYSTEM:
+            assert found.estimate == pytest.approx(row.estimate, abs=1e-9), row
+            assert found.lower == pytest.approx(row.lower, abs=1e-9), row
+    assert {row.metric for row in of_systems} >= {"system_sensitivity", "order_inversions"}
+    # The category is of its own, beside the system.
+    assert set(truth.category) == {"late", "broken"}
+    assert set(truth.family) == {"acme", "bot-2", "bot-3"}
+    assert len(set(truth.question)) == 60
