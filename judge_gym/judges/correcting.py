@@ -227,8 +227,8 @@ class _Figures:
         if self.by_gain:
             labels = corrected = not_estimable(metric, _BY_GAIN, n_items=labelled)
         else:
-            labels = prediction_powered_difference(*without, bounds=bounds)
-            corrected = prediction_powered_difference(*parts, bounds=bounds)
+            labels = prediction_powered_difference(*without, scale=self.bounds)
+            corrected = prediction_powered_difference(*parts, scale=self.bounds)
         alone = self._own_difference(first, second, bounds)
         return Corrected(about, n, labelled, alone, labels, corrected)
 

@@ -48,30 +48,101 @@ def prediction_powered_mean(
     Interval: t with n - 2 degrees of freedom over n labelled items. Needs 20 of them, two others,
     and n > 25·skewness² (Cochran 1977) of labels and of corrections. Under these conditions
     its coverage was 94 to 98% for 20 to 100 labels on five kinds of scores. Labels that crowd at
-    one end, where it fails, are refused in 95% of sets of up to 50. The normal interval as
-    `published` needs two labelled items; its coverage was 78% with 5 labels and 90% with 15.
-    Sources: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi and Zrnic 2023 for λ.
+    one end, where it fails, are refused in 95% of sets of up to 50.
+
+    Labels that are all at the ends of the scale are shares, and none of them crowds: their interval
+    is that t of the items with one more of each label and judgement, at the ends, among those with
+    a label, and two of each judgement among the others (Agresti and Caffo 2000, The American
+    Statistician 54, for differences of shares). It held shares from 0.5 to 0.98 in 94.9 to 100% of
+    sets of 20 to 80 labels by five judges, and missed them on one side in at most 3.9%.
+
+    The normal interval as `published` needs two labelled items; its coverage was 78% with 5 labels
+    and 90% with 15. Sources: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi and Zrnic
+    2023 for λ.
     """
     metric, few, many = "prediction_powered_mean", len(expert), len(judge_alone)
     n, least = few + many, 2 if published else MIN_LABELLED
     if few < least or many < 2:
         because = f"it needs {least} labelled items and 2 others, and there are {few} and {many}"
         return not_estimable(metric, because, n=n, n_items=n)
-    weight = _tuned_weight(expert, judge, judge_alone) if tuned else 1.0
-    rectified = expert - weight * judge
-    crowded = max(_skewness(expert), _skewness(rectified))
-    if not published and few <= _COCHRAN * crowded**2:
+    found = _corrected_mean(expert, judge, judge_alone, tuned=tuned)
+    middle = found
+    if not published and set(np.unique(expert)) <= set(bounds):
+        middle = _corrected_mean(*_with_each(expert, judge, judge_alone, bounds), tuned=tuned)
+    elif not published and few <= _COCHRAN * found.skewness**2:
         because = f"{few} labels crowd at one end, where an interval misses the mean too often"
         return not_estimable(metric, because, n=n, n_items=n)
-    mean = float(weight * judge_alone.mean() + rectified.mean())
-    spread = float(rectified.var()) / (few if published else few - 2)
-    variance = weight**2 * float(judge_alone.var()) / many + spread
-    half = (normal_quantile() if published else t_quantile(few - 2)) * variance**0.5
+    half = normal_quantile() * found.published_error if published else middle.half
     kind = "normal" if published else "t"
-    method = f"judge scores corrected by {few} labelled items, weight {weight:.2f}; {kind} interval"
-    at = float(np.clip(mean, *bounds))
+    method = (
+        f"judge scores corrected by {few} labelled items, weight {found.weight:.2f}; {kind} "
+        "interval"
+    )
+    at = float(np.clip(found.mean, *bounds))
     estimate = Estimate(metric, at, None, None, n, n, method=method)
-    return with_interval(estimate, (mean - half, mean + half) if half > EPSILON else None, bounds)
+    ends = min(middle.mean - half, at), max(middle.mean + half, at)
+    return with_interval(estimate, ends if half > EPSILON else None, bounds)
+
+
+@dataclass(frozen=True)
+class _CorrectedMean:
+    """A mean with the variances of its two parts: of the labels' `rectified`, and of the others."""
+
+    mean: float
+    weight: float
+    rectified: float
+    """The variance of what labels correct, before it is divided by their number."""
+    others: float
+    """The variance of the weighted mean of the judge's other scores."""
+    labels: int
+    skewness: float
+
+    @property
+    def df(self) -> int:
+        return self.labels - 2
+
+    @property
+    def error(self) -> float:
+        return float((self.rectified / self.df + self.others) ** 0.5)
+
+    @property
+    def published_error(self) -> float:
+        return float((self.rectified / self.labels + self.others) ** 0.5)
+
+    @property
+    def half(self) -> float:
+        return t_quantile(self.df) * self.error
+
+
+def _corrected_mean(
+    expert: FloatArray, judge: FloatArray, judge_alone: FloatArray, *, tuned: bool
+) -> _CorrectedMean:
+    weight = _tuned_weight(expert, judge, judge_alone) if tuned else 1.0
+    rectified = expert - weight * judge
+    return _CorrectedMean(
+        float(weight * judge_alone.mean() + rectified.mean()),
+        weight,
+        float(rectified.var()),
+        weight**2 * float(judge_alone.var()) / len(judge_alone),
+        len(expert),
+        max(_skewness(expert), _skewness(rectified)),
+    )
+
+
+def _with_each(
+    expert: FloatArray, judge: FloatArray, judge_alone: FloatArray, scale: tuple[float, float]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return them with one more item of each label and judgement at the ends of the scale.
+
+    A judge that gives everything one score gives these the same.
+    """
+    scores = np.concatenate([judge, judge_alone])
+    ends = np.array(scale) if np.ptp(scores) > EPSILON else scores[:2]
+    return (
+        np.append(expert, np.repeat(scale, 2)),
+        np.append(judge, np.tile(ends, 2)),
+        np.append(judge_alone, np.tile(ends, 2)),
+    )
 
 
 def _skewness(values: FloatArray) -> float:
@@ -105,39 +176,41 @@ class Labelled:
 
 
 def prediction_powered_difference(
-    first: Labelled, second: Labelled, *, bounds: tuple[float, float] = UNBOUNDED
+    first: Labelled, second: Labelled, *, scale: tuple[float, float] = UNBOUNDED
 ) -> Estimate:
     """Return the experts' mean of the second system less that of the first; their unit.
 
-    One judge scored both systems, and experts labelled a random part of each. Each mean is
-    corrected by its own labels, so that the judge may favour a system. Systems have items of their
-    own; where both answer the same items, pass the differences to `prediction_powered_mean`.
+    `scale` is that of the labels. One judge scored both systems, and experts labelled a random
+    part of each. Each mean is corrected by its own labels, so that the judge may favour a system.
+    Systems have items of their own; where both answer the same items, pass the differences to
+    `prediction_powered_mean`.
 
     Interval: t with Welch's degrees of freedom from n - 2 of each. Both systems need what
-    `prediction_powered_mean` needs. Source: as there, for the difference of two means.
+    `prediction_powered_mean` needs, and shares have its interval, of each system by itself. Source:
+    as there, for the difference of two means.
     """
     metric, n = "prediction_powered_difference", first.n + second.n
     means = [
-        prediction_powered_mean(part.expert, part.judge, part.judge_alone)
+        prediction_powered_mean(part.expert, part.judge, part.judge_alone, bounds=scale)
         for part in (first, second)
     ]
-    estimates, errors, dfs = [], [], []
-    for part, mean in zip((first, second), means, strict=True):
-        if mean.estimate is None or mean.upper is None or mean.lower is None:
-            because = mean.because or "the labels do not vary"
-            return not_estimable(metric, because, n=n, n_items=n)
-        df = len(part.expert) - 2
-        estimates.append(mean.estimate)
-        dfs.append(df)
-        errors.append((mean.upper - mean.lower) / 2 / t_quantile(df))
-    variance = errors[0] ** 2 + errors[1] ** 2
-    welch = variance**2 / sum(error**4 / df for error, df in zip(errors, dfs, strict=True))
-    difference, half = estimates[1] - estimates[0], t_quantile(welch) * variance**0.5
+    if missing := [mean for mean in means if mean.estimate is None or mean.lower is None]:
+        because = missing[0].because or "the labels do not vary"
+        return not_estimable(metric, because, n=n, n_items=n)
+    arrays = [(part.expert, part.judge, part.judge_alone) for part in (first, second)]
+    of_labels = [_corrected_mean(*part, tuned=True) for part in arrays]
+    middles = of_labels
+    if set(np.unique(np.concatenate([first.expert, second.expert]))) <= set(scale):
+        middles = [_corrected_mean(*_with_each(*part, scale), tuned=True) for part in arrays]
+    variance = sum(part.error**2 for part in middles)
+    welch = variance**2 / sum(part.error**4 / part.df for part in middles)
+    middle, half = middles[1].mean - middles[0].mean, t_quantile(welch) * variance**0.5
     labels = f"{len(first.expert)} and {len(second.expert)} labelled items"
     method = f"judge scores corrected by {labels}; t interval, Welch"
-    at = float(np.clip(difference, *bounds))
+    bounds = (scale[0] - scale[1], scale[1] - scale[0])
+    at = float(np.clip(of_labels[1].mean - of_labels[0].mean, *bounds))
     estimate = Estimate(metric, at, None, None, n, n, method=method)
-    return with_interval(estimate, (difference - half, difference + half), bounds)
+    return with_interval(estimate, (min(middle - half, at), max(middle + half, at)), bounds)
 
 
 @dataclass(frozen=True)

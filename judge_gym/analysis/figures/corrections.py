@@ -41,7 +41,7 @@ POWERED = (
 )
 RANDOM_PART = (
     "Needs 20 labelled items, a random part of all, and two others; labels that crowd at one end"
-    " give no interval."
+    " without being at the ends of the scale give no interval."
 )
 _LABELS = "labels, of people or known answers, for a part of the items"
 
@@ -237,7 +237,7 @@ def _differences(
     for first, second in combinations(systems, 2):
         scope = {"category": f"{second} less {first}"}
         parts = [_part(known, judged, expert, judge, systems[name]) for name in (first, second)]
-        powered = prediction_powered_difference(*parts)
+        powered = prediction_powered_difference(*parts, scale=UNIT_INTERVAL)
         yield replace(powered, metric="corrected_difference", unit="0-1 scale"), scope
         if group.n_stages == 2:
             screened = [_screened(known, judged, 1, systems[name]) for name in (first, second)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from judge_gym.metrics.belief import belief_distance
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts, pignistic, scores
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate
 from judge_gym.metrics.expert_labels import (
     Labelled,
     Screened,
@@ -126,11 +126,11 @@ def corrected(study: PeopleStudy, rng: np.random.Generator) -> Sequence[Estimate
     marked = [_screened(study, of_person, of_judge, chosen) for chosen in (even, ~even)]
     mean, share = halves[0], _labelled(study, of_person, of_judge, even)
     return (
-        prediction_powered_mean(mean.expert, mean.judge, mean.judge_alone),
+        prediction_powered_mean(mean.expert, mean.judge, mean.judge_alone, bounds=UNIT_INTERVAL),
         stratified_mean(mean),
-        prediction_powered_mean(share.expert, share.judge, share.judge_alone),
+        prediction_powered_mean(share.expert, share.judge, share.judge_alone, bounds=UNIT_INTERVAL),
         rogan_gladen(marked[0]),
-        prediction_powered_difference(*halves),
+        prediction_powered_difference(*halves, scale=UNIT_INTERVAL),
         rogan_gladen_difference(*marked),
     )
 

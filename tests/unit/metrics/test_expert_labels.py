@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from judge_gym.metrics.expert_labels import (
     Labelled,
@@ -110,6 +111,44 @@ def test_a_mean_is_not_shown_of_few_labels_or_of_labels_that_crowd():
     crowded = np.array([100.0] * 28 + [0, 25])
     found = prediction_powered_mean(crowded, crowded, np.full(50, 100.0))
     assert "30 labels crowd at one end" in found.reason
+
+
+def test_a_share_by_hand_is_that_of_four_more_labels():
+    """A judge that says the same of all: the interval is Agresti and Coull's with t for z."""
+    labels = np.r_[np.zeros(2), np.ones(38)]
+    found = prediction_powered_mean(labels, np.ones(40), np.ones(60), bounds=(0, 1))
+    share = 40 / 44
+    half = stats.t.ppf(0.975, 42) * (share * (1 - share) / 42) ** 0.5
+    assert found.estimate == pytest.approx(0.95)
+    assert (found.lower, found.upper) == pytest.approx((share - half, share + half))
+    of_points = prediction_powered_mean(
+        labels * 100, np.full(40, 100.0), np.full(60, 100.0), bounds=(0, 100)
+    )
+    assert of_points.lower == pytest.approx(found.lower * 100)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.97])
+@pytest.mark.parametrize(("sensitivity", "specificity"), [(0.9, 0.8), (0.98, 0.5), (0.99, 0.95)])
+def test_a_share_near_one_has_an_interval_that_holds_it(share, sensitivity, specificity):
+    rng = np.random.default_rng(RNG_SEED)
+
+    def drawn(at: float) -> Labelled:
+        label = (rng.random(230) < at).astype(float)
+        passed = np.where(label == 1, sensitivity, 1 - specificity)
+        judge = (rng.random(230) < passed).astype(float)
+        return Labelled(label[:30], judge[:30], judge[30:])
+
+    sets = [drawn(share) for _ in range(400)]
+    means = [
+        prediction_powered_mean(of.expert, of.judge, of.judge_alone, bounds=(0, 1)) for of in sets
+    ]
+    shown, held = coverage(means, share)
+    assert shown == 400
+    assert held >= 0.93
+    apart = [prediction_powered_difference(of, drawn(0.8), scale=(0, 1)) for of in sets]
+    shown, held = coverage(apart, 0.8 - share)
+    assert shown == 400
+    assert held >= 0.93
 
 
 def test_a_corrected_mean_stays_on_the_scale():
