@@ -151,6 +151,25 @@ def test_a_share_near_one_has_an_interval_that_holds_it(share, sensitivity, spec
     assert held >= 0.93
 
 
+@pytest.mark.parametrize(("share", "steps"), [(0.95, 2), (0.95, 11), (0.8, 2), (0.5, 5)])
+def test_a_share_of_labels_drawn_within_scores_is_held(share, steps):
+    rng = np.random.default_rng(RNG_SEED)
+    found = []
+    for _ in range(300):
+        label = (rng.random(400) < share).astype(float)
+        judge = np.round(np.where(rng.random(400) < 0.8, label, rng.random(400)) * (steps - 1))
+        drawn = np.zeros(400, dtype=bool)
+        for step in range(steps):
+            at = np.flatnonzero(judge == step)
+            drawn[rng.choice(at, min(len(at), 44 // steps), replace=False)] = True
+        judge /= steps - 1
+        part = Labelled(label[drawn], judge[drawn], judge[~drawn])
+        found.append(stratified_mean(part, bounds=(0, 1)))
+    shown, held = coverage(found, share)
+    assert shown == 300
+    assert held >= 0.93
+
+
 def test_a_corrected_mean_stays_on_the_scale():
     rng = np.random.default_rng(RNG_SEED)
     labels = rng.choice([90.0, 100], 20)
