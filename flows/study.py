@@ -96,6 +96,8 @@ async def study(
                 )
             except HourlyBoundError as bound:
                 return await wait_for_the_hour(bound, day=day)
+            except OutageError:
+                raise  # the run is resumed, where a failed period would wait for the next one
             except JudgeGymError as error:
                 failures.append(_failure(_dates(period), error))
                 continue

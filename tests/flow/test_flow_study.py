@@ -23,23 +23,15 @@ from judge_gym.settings import settings
 from support.command_line import REPOSITORY
 from support.flow_runs import HOURLY, error_of, flow_run, run_flow, run_scheduled
 from support.simulation import Simulator
+from support.studies import weekly_study
 from support.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
-WEEKLY = REPOSITORY / "deployments" / "studies" / "weekly"
-TEMPLATE = (WEEKLY / "template.yaml").read_text()
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The example's study with one judge and one replicate."""
-    text = TEMPLATE.replace("../../sweeps", str(REPOSITORY / "deployments" / "sweeps"))
-    text = text.replace("articles.jsonl", str(WEEKLY / "articles.jsonl"))
-    (tmp_path / "template.yaml").write_text(text.replace("replicates: 2", "replicates: 1"))
-    path = tmp_path / "study.yaml"
-    described = (WEEKLY / "study.yaml").read_text()
-    path.write_text(described.replace("[sim/calm-1, sim/low-1]", "[sim/calm-1]"))
-    return path
+    return weekly_study(tmp_path)
 
 
 def ran(scheduled: str, file: Path, **parameters: Any) -> State[Any]:

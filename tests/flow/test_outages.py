@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from flows.study import study
 from flows.sweep import sweep
 from judge_gym.errors import OutageError
 from judge_gym.settings import settings
 from judge_gym.store import engine
 from judge_gym.store.locks import is_locked, locked
 from support.failover import Failover, failing_over
-from support.flow_runs import configured, error_of, run_flow
+from support.flow_runs import configured, error_of, run_flow, run_scheduled
 from support.natural_rows import natural_rows
 from support.simulation import Simulator
+from support.studies import weekly_study
 from support.sweeps import scoring_sweep
 from support.waiting import until
 
@@ -92,6 +94,23 @@ def test_a_database_that_stays_away_ends_the_run_with_one_clear_message(
     assert isinstance(error, OutageError)
     assert "The database" in error.message
     assert "rerun the command" in error.remedy
+
+
+def test_an_outage_in_a_period_of_a_study_crashes_its_run(
+    database: str, simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failed period waits for the next week; a crashed run of a deployment is resumed."""
+    monkeypatch.setattr(engine, "PATIENCE_S", 1.0)
+    file = weekly_study(tmp_path)
+    with failing_over(database) as away:
+        watching = taken_away(away, database, 3, back=False)
+        with configured(
+            tmp_path, JUDGE_GYM_DATABASE_URL=away.url, JUDGE_GYM_SIMULATOR_URL=simulator.url
+        ):
+            state = run_scheduled(study, "2026-01-12T08:00:00+00:00", file=str(file), catch_up=0)
+        watching.join()
+    assert state.is_crashed()
+    assert isinstance(error_of(state), OutageError)
 
 
 def test_a_lock_is_taken_again_after_an_outage(database: str, tmp_path: Path) -> None:
