@@ -137,6 +137,11 @@ def kind_of(failure: str) -> str:
     return failure.partition(":")[0].strip()
 
 
+def detail_of(failure: str) -> str:
+    """Return the detail of a failure that is stored as `kind: detail`; all of it without one."""
+    return failure.partition(":")[2].strip() or failure
+
+
 def remedy_of(kind: str) -> str:
     """Return the remedy for failures of a kind."""
     return _REMEDIES.get(kind, _UNREADABLE)

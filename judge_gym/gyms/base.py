@@ -13,6 +13,7 @@ from typing import Annotated, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
+from judge_gym.answers.readability import kind_of
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, joined, use_of_judge
@@ -40,7 +41,7 @@ class Output:
     @property
     def status(self) -> str:
         """`made`, or the kind of the failure; `missing` if it is not produced yet."""
-        return self.failure.partition(":")[0] or "made"
+        return kind_of(self.failure) or "made"
 
 
 class Case(Frozen):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from judge_gym.alike import alike, said_alike
 from judge_gym.answers.conclusion import CONTRADICTED
-from judge_gym.answers.readability import shortened
+from judge_gym.answers.readability import detail_of, shortened
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
@@ -168,7 +168,7 @@ def _unread_answers(repeats: Repeats, unread: Unread) -> Iterator[str]:
 
 
 def _detail(examples: Sequence[UnreadAnswer]) -> str:
-    return shortened(examples[0].failure.partition(":")[2].strip() or examples[0].failure)
+    return shortened(detail_of(examples[0].failure))
 
 
 def _excerpt(one: UnreadAnswer) -> str:

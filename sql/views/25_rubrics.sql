@@ -21,6 +21,7 @@ SELECT
     r.critic_model,
     r.critic_failure,
     r.failure,
+    split_part(r.failure, ':', 1) AS failure_kind,
     r.call_id,
     r.simulated,
     false AS imported,
@@ -49,6 +50,7 @@ COMMENT ON COLUMN analysis.rubrics.flagged IS 'Whether a rating is below the thr
 COMMENT ON COLUMN analysis.rubrics.critic_model IS 'Model that rated it; NULL when not rated.';
 COMMENT ON COLUMN analysis.rubrics.critic_failure IS 'Why there are no ratings; NULL when there are or none are needed.';
 COMMENT ON COLUMN analysis.rubrics.failure IS 'Why it is refused or failed; NULL when ready.';
+COMMENT ON COLUMN analysis.rubrics.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.rubrics.call_id IS 'The call that wrote it, in analysis.calls; NULL when provided or cleaned away.';
 COMMENT ON COLUMN analysis.rubrics.simulated IS 'Whether the simulator wrote it.';
 COMMENT ON COLUMN analysis.rubrics.imported IS 'Always false: a rubric is written or provided here, never imported.';

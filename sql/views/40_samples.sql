@@ -53,6 +53,7 @@ SELECT
     s.display_order,
     s.status,
     s.failure,
+    split_part(s.failure, ':', 1) AS failure_kind,
     s.stages AS stage_bits,
     z.stages,
     CASE WHEN z.size = 1 THEN z.stages[1] END AS stage,
@@ -141,6 +142,7 @@ COMMENT ON COLUMN analysis.samples.letters IS 'Letters of stage 1, 2, ... as sho
 COMMENT ON COLUMN analysis.samples.display_order IS 'Stages as listed, first to last.';
 COMMENT ON COLUMN analysis.samples.status IS 'scored, abstained, unparseable, refused or failed; only scored has a verdict.';
 COMMENT ON COLUMN analysis.samples.failure IS 'Why there is no verdict; NULL when scored or abstained.';
+COMMENT ON COLUMN analysis.samples.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.samples.stage_bits IS 'The verdict as a bit set: bit s-1 for stage s; NULL unless scored.';
 COMMENT ON COLUMN analysis.samples.stages IS 'The verdict as an ascending array of stages, 1 to S; NULL unless scored.';
 COMMENT ON COLUMN analysis.samples.stage IS 'The stage, 1 to S, when the verdict is a single one; else NULL.';

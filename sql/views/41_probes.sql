@@ -15,6 +15,7 @@ SELECT
     p.status,
     p.probability,
     p.failure,
+    split_part(p.failure, ':', 1) AS failure_kind,
     p.call_id,
     c.attempts,
     c.prompt_tokens,
@@ -65,6 +66,7 @@ COMMENT ON COLUMN analysis.probes.replicate IS '0 for the first probe of the sam
 COMMENT ON COLUMN analysis.probes.status IS 'answered, unparseable, refused or failed.';
 COMMENT ON COLUMN analysis.probes.probability IS 'Expected share of experts, 0 to 1; NULL unless answered.';
 COMMENT ON COLUMN analysis.probes.failure IS 'Why there is no probability; NULL when answered.';
+COMMENT ON COLUMN analysis.probes.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.probes.call_id IS 'The call, in analysis.calls; NULL when cleaned away.';
 COMMENT ON COLUMN analysis.probes.attempts IS 'Number of attempts.';
 COMMENT ON COLUMN analysis.probes.prompt_tokens IS 'Tokens of the prompt; NULL when not reported.';

@@ -19,6 +19,7 @@ SELECT
     m.uses_evidence,
     m.observable AND m.consistent AND m.uses_evidence AS passes,
     m.failure,
+    split_part(m.failure, ':', 1) AS failure_kind,
     m.call_id,
     c.attempts,
     c.prompt_tokens,
@@ -73,6 +74,7 @@ COMMENT ON COLUMN analysis.score_marks.consistent IS 'Whether the reasoning lead
 COMMENT ON COLUMN analysis.score_marks.uses_evidence IS 'Whether the reasoning rests on the evidence; NULL unless marked.';
 COMMENT ON COLUMN analysis.score_marks.passes IS 'Whether all three marks are true; NULL unless marked.';
 COMMENT ON COLUMN analysis.score_marks.failure IS 'Why there are no marks; NULL when marked or without reasoning.';
+COMMENT ON COLUMN analysis.score_marks.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.score_marks.call_id IS 'The critic''s call, in analysis.calls; NULL without one.';
 COMMENT ON COLUMN analysis.score_marks.attempts IS 'Number of attempts.';
 COMMENT ON COLUMN analysis.score_marks.prompt_tokens IS 'Tokens of the prompt; NULL when not reported.';

@@ -26,6 +26,7 @@ SELECT
     r.verdict,
     r.reason,
     r.failure,
+    split_part(r.failure, ':', 1) AS failure_kind,
     c.prompts,
     c.answers,
     c.calls,
@@ -79,6 +80,7 @@ COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to scor
 COMMENT ON COLUMN analysis.judge_results.verdict IS 'Binary, and ensembles of binary judges: the verdict. Pair: first, second or tie. NULL where there is none.';
 COMMENT ON COLUMN analysis.judge_results.reason IS 'Text of the judge; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL when scored, inconsistent or not assessable.';
+COMMENT ON COLUMN analysis.judge_results.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content; NULL for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';

@@ -18,6 +18,7 @@ SELECT
     c.review_ids,
     c.rationale,
     c.failure,
+    split_part(c.failure, ':', 1) AS failure_kind,
     c.model,
     c.tier,
     c.latency_ms,
@@ -47,6 +48,7 @@ COMMENT ON COLUMN analysis.panel_consensus.reviews IS 'Number of reviews.';
 COMMENT ON COLUMN analysis.panel_consensus.review_ids IS 'Their review_id in analysis.panel_scores.';
 COMMENT ON COLUMN analysis.panel_consensus.rationale IS 'Text of the arbiter.';
 COMMENT ON COLUMN analysis.panel_consensus.failure IS 'Why there is no consensus; NULL when there is one.';
+COMMENT ON COLUMN analysis.panel_consensus.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
 COMMENT ON COLUMN analysis.panel_consensus.model IS 'The arbiter''s model.';
 COMMENT ON COLUMN analysis.panel_consensus.tier IS 'Format that gave the answer: schema, json or text.';
 COMMENT ON COLUMN analysis.panel_consensus.latency_ms IS 'Milliseconds from the request to the arbiter to the end; NULL if it was not called.';

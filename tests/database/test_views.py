@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.answers.readability import kind_of
 from judge_gym.design.axes import axes
 from judge_gym.design.experiment import Experiment
 from judge_gym.errors import StoreError
@@ -354,6 +355,25 @@ def test_failures_are_counted_by_arm_with_the_shares_of_the_analysis(lab: Lab) -
         "FROM analysis.failures",
     )
     assert counted == [(6, 3, 1, 1, 0, 0.25, pytest.approx(1 / 6))]
+
+
+def test_the_kind_of_a_failure_is_a_column_of_every_view_with_failures(
+    lab: Lab,
+) -> None:
+    lab.documents([None] * 2)
+    lab.own(ALPHA, [[1, "refused"], [2, "unparseable"]])
+    failed = rows_of(
+        lab, "SELECT failure, failure_kind FROM analysis.samples WHERE failure IS NOT NULL"
+    )
+    assert [kind for _, kind in failed] == [kind_of(failure) for failure, _ in failed]
+    assert len(failed) == 2
+    without = rows_of(
+        lab,
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'analysis' "
+        "GROUP BY table_name HAVING bool_or(column_name = 'failure') "
+        "AND NOT bool_or(column_name = 'failure_kind')",
+    )
+    assert without == []
 
 
 def test_an_experiment_of_two_sweeps_stands_in_both(lab: Lab) -> None:

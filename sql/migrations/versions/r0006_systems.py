@@ -10,7 +10,7 @@ revision = "r0006"
 down_revision = "r0005"
 branch_labels = None
 depends_on = None
-VIEWS = "f17da6dd64eaf498"
+VIEWS = "6d2f8a65e7870b9f"
 
 
 def upgrade() -> None:
