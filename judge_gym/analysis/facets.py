@@ -6,7 +6,7 @@ repeated. Figures over them have no entry of the facet in their scope.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import isclose
 from typing import Any
 
@@ -14,7 +14,15 @@ import numpy as np
 
 from judge_gym.analysis import registry
 from judge_gym.analysis.data import SweepData, SweepJudge
-from judge_gym.analysis.groups import MIXED, Group, Scope, origin_of_rows, result_row, without
+from judge_gym.analysis.groups import (
+    MIXED,
+    Group,
+    Scope,
+    comparison_groups,
+    origin_of_rows,
+    result_row,
+    without,
+)
 from judge_gym.design.axes import axes, facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import IntArray
@@ -95,6 +103,45 @@ def marked_levels(groups: Sequence[Group], pooled: Sequence[Group]) -> list[Grou
         replace(group, is_level=canonical_json(without_facets(group.scope)) in whole)
         for group in groups
     ]
+
+
+@dataclass(frozen=True)
+class PooledGroups:
+    """The groups of a sweep, over all levels of its facets and level by level."""
+
+    data: SweepData
+    """With judges that differ in facets alone as one."""
+    over_levels: Sequence[Group]
+    """Of these data, whether a facet varies in them or not."""
+    levels: Sequence[Group]
+    replicated: bool
+    """Whether facets vary, and a level has several samples of a cell."""
+
+    @property
+    def pooled(self) -> list[Group]:
+        """Those of which a judge is one over several levels."""
+        return [group for group in self.over_levels if is_pooled(group)]
+
+    @property
+    def described(self) -> list[Group]:
+        """The levels that have figures of their own.
+
+        A draw of the rubric for each sample is a replicate, and no level.
+        """
+        return [group for group in self.levels if self.replicated or not is_draw(group)]
+
+
+def pooled_groups(data: SweepData) -> PooledGroups:
+    """Return the groups of a sweep with and without the levels of its facets."""
+    whole, groups = pooled(data), comparison_groups(data)
+    over_levels = groups if whole is data else comparison_groups(whole)
+    varying = [group for group in over_levels if is_pooled(group)]
+    return PooledGroups(
+        whole,
+        over_levels,
+        marked_levels(groups, varying),
+        replicated=bool(varying) and has_replicates(data),
+    )
 
 
 def is_draw(group: Group) -> bool:

@@ -31,7 +31,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis import facets, registry
 from judge_gym.analysis.data import Origin, SweepData, SweepJudge, load_sweep_data, served_remarks
-from judge_gym.analysis.groups import MIXED, Group, Scope, comparison_groups, result_row
+from judge_gym.analysis.groups import MIXED, Group, Scope, result_row
 from judge_gym.analysis.testing import findings
 from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
@@ -99,27 +99,23 @@ def figures(data: SweepData) -> list[ResultRow]:
     Where wordings or rubric draws vary, figures are over all of them, and then by level. A draw of
     the rubric for each sample is a replicate, and no level.
     """
-    whole, groups = facets.pooled(data), comparison_groups(data)
-    over_levels = groups if whole is data else comparison_groups(whole)
-    pooled = [group for group in over_levels if facets.is_pooled(group)]
-    groups = facets.marked_levels(groups, pooled)
-    by_level = [list(_of_group(group)) for group in groups]
-    replicated = bool(pooled) and facets.has_replicates(data)
+    of_data = facets.pooled_groups(data)
+    groups = of_data.levels
+    by_level = {id(group): list(_of_group(group)) for group in groups}
     rows = list(
         facets.with_total_error(
-            (row for group in pooled for row in _of_group(group)),
+            (row for group in of_data.pooled for row in _of_group(group)),
             facets.over_facets(data, groups),
-            replicated=replicated,
+            replicated=of_data.replicated,
         )
     )
-    for group, of_group in zip(groups, by_level, strict=True):
-        if replicated or not facets.is_draw(group):
-            rows += of_group
+    for group in of_data.described:
+        rows += by_level[id(group)]
     for of_levels in registry.functions("OF_LEVELS"):
         rows += of_levels(data, groups)
     for of_sweep in registry.functions("OF_SWEEP"):
-        rows += of_sweep(whole, over_levels)
-    known = [*rows, *(row for of_group in by_level for row in of_group)]
+        rows += of_sweep(of_data.data, of_data.over_levels)
+    known = [*rows, *(row for of_group in by_level.values() for row in of_group)]
     for of_rows in registry.functions("OF_ROWS"):
         rows += of_rows(data, groups, known)
     return list(cautioned(rows, data.judges))

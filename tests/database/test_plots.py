@@ -79,6 +79,27 @@ def test_the_first_screen_shows_the_item_furthest_above_its_floor(database: str)
     assert f'<a href="{bar}" aria-label="Item and answers: order, {ALPHA}, scored">' in page
 
 
+def test_draws_of_a_rubric_for_each_sample_are_one_picture(database: str) -> None:
+    """Each of five draws has one verdict of an item: over all of them there are five."""
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    for draw in range(5):
+        for model, stages in ((ALPHA, (2, 1)), (BETA, (2, 4))):
+            verdicts = [[stage] for stage in stages]
+            probes = [[0.75], [0.5]]
+            lab.own(model, verdicts, probes=probes, rubric={"kind": "own"}, rubric_draw=draw)
+    plots = plots_of(lab)
+    apart, equal, overall = rows_of(plots["heat_map"])
+    assert (apart["divergence"], apart["beyond"]) == (1.0, True)
+    assert (equal["divergence"], overall["divergence"]) == (0.0, 0.5)
+    shares = {(row["judge"], row["category"]): row["share"] for row in rows_of(plots[OVERVIEW])}
+    assert (shares[ALPHA, 1], shares[BETA, 4]) == (1.0, 1.0)
+    stated = {row["nearest"]: row for row in rows_of(plots["reliability"])}
+    # Stated on the first item 3/4, where all verdicts are the same, and on the other 1/2.
+    assert {at: row["realised"] for at, row in stated.items()} == {0.75: 1.0, 0.5: 0.0}
+    assert {row["probes"] for row in stated.values()} == {5}
+
+
 def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:
     lab = Lab(database)
     lab.documents([None] * (MAX_ITEMS + 2))

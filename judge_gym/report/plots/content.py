@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.groups import MIXED, SUBJECTS, Group, comparison_groups, without
+from judge_gym.analysis.facets import pooled_groups
+from judge_gym.analysis.groups import MIXED, SUBJECTS, Group, without
 from judge_gym.analysis.plotted import (
     ArmConfidence,
     ItemDivergence,
@@ -154,7 +155,9 @@ _ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}
 
 @dataclass(frozen=True, eq=False)
 class PlottedSweep:
-    """A sweep's data, its groups (a common rubric first) with a heading each, and its figures.
+    """A sweep's data, its groups with a heading each, and its figures.
+
+    Groups of a common rubric come first, those over all levels of facets before the levels.
 
     `titles` are those of the items, by their number in the data.
     """
@@ -179,7 +182,8 @@ def read_plots(
     session: Session, sweep: str, data: SweepData, figures: Sequence[ResultRow]
 ) -> list[Plot]:
     """Return the plots of a sweep, `data` being its own and `figures` those of its analysis run."""
-    groups = sorted(comparison_groups(data), key=lambda group: bool(group.mixed))
+    of_data = pooled_groups(data)
+    groups = sorted([*of_data.pooled, *of_data.described], key=lambda group: bool(group.mixed))
     study = PlottedSweep(
         data=data,
         groups=groups,
