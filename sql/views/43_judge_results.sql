@@ -45,13 +45,25 @@ CROSS JOIN LATERAL (
         count(*) AS calls,
         jsonb_agg(messages ORDER BY array_position(r.call_ids, id)) AS prompts,
         array_agg(answer ORDER BY array_position(r.call_ids, id)) AS answers,
-        CASE WHEN count(*) > 0 THEN coalesce(sum(cost_usd), 0) END AS cost_usd,
-        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL)
-            + coalesce(sum(jsonb_array_length(jsonb_path_query_array(errors, '$[*] ? (exists(@.at_most_usd))'))), 0)
-            AS unpriced,
+        CASE WHEN sum(unknown) = 0 THEN coalesce(sum(paid_usd), 0) ELSE sum(paid_usd) END AS cost_usd,
+        coalesce(sum(unknown), 0)::bigint AS unpriced,
         array_agg(DISTINCT served_model) FILTER (WHERE served_model IS NOT NULL) AS served_models
-    FROM llm_calls
-    WHERE id = ANY (r.call_ids)
+    FROM (
+        SELECT
+            l.*,
+            -- An answer that was not kept was paid for too; its cost is its error's.
+            CASE WHEN l.cost_usd IS NOT NULL OR e.usd IS NOT NULL
+                THEN coalesce(l.cost_usd, 0) + coalesce(e.usd, 0) END AS paid_usd,
+            e.unanswered + (l.status = 'succeeded' AND l.cost_usd IS NULL)::int AS unknown
+        FROM llm_calls AS l
+        CROSS JOIN LATERAL (
+            SELECT
+                sum((error ->> 'cost_usd')::numeric) AS usd,
+                count(*) FILTER (WHERE error ? 'at_most_usd') AS unanswered
+            FROM jsonb_array_elements(l.errors) AS error
+        ) AS e
+        WHERE l.id = ANY (r.call_ids)
+    ) AS paid
 ) AS c;
 
 COMMENT ON VIEW analysis.judge_results IS 'One row for each judgement of an item by a product judge (scores, calibrations, gyms, benchmarks, reviews); experiments are in analysis.samples.';
@@ -84,7 +96,7 @@ COMMENT ON COLUMN analysis.judge_results.failure_kind IS 'The kind of failure, s
 COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content; NULL for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
-COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars, without those in unpriced; NULL for a custom judge, whose cost is not known.';
+COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price in US dollars, discarded answers included, without requests in unpriced; NULL where none is known, as of a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed.';
 COMMENT ON COLUMN analysis.judge_results.served_models IS 'The models that answered by their provider''s own word; NULL where it names none.';
 COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from judge_gym.judges import (
 )
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.llm.providers import Price
 from judge_gym.store import tables as t
 from judge_gym.store.calls import Paid, cost_of
 from support.judge_runs import ITEMS, simulated
@@ -44,8 +46,10 @@ JUDGE = RubricJudge(
         Criterion(name="clarity", description="It is clear."),
     ),
 )
+PRICE = Price(prompt=1, completion=2)
 PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?")
-GOOD = answers('{"reason": "Clear.", "scores": {"evidence": 80, "clarity": 40}}')
+GOOD_TEXT = '{"reason": "Clear.", "scores": {"evidence": 80, "clarity": 40}}'
+GOOD = answers(GOOD_TEXT)
 BAD = answers("I would say it is rather good.")
 
 
@@ -298,6 +302,40 @@ def test_analysts_find_judgements_with_judge_item_and_cost(database: str) -> Non
         (*common, "", None, *marks, 2, 2),
         (*common, "tone", 0.5, *marks, 1, 1),
     ]
+
+
+THOUGHT = answers("", choices=[{"index": 0, "finish_reason": "length",
+                                "message": {"role": "assistant", "content": ""}}])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("script", "price", "cost", "unpriced"),
+    [
+        ([GOOD], PRICE, 13e-6, 0),
+        ([THOUGHT], PRICE, 13e-6, 0),
+        ([answers(""), GOOD], PRICE, 26e-6, 0),
+        ([BAD, THOUGHT], PRICE, 26e-6, 0),
+        ([refuses(400, "This text is not taken.")], PRICE, 0, 0),
+        ([GOOD], None, None, 1),
+        ([answers(GOOD_TEXT, usage=None)], PRICE, None, 1),
+        ([THOUGHT], None, None, 1),
+    ],
+    ids=["kept", "limit-used-up", "empty-first", "unreadable-first", "refused", "no-price",
+         "no-counts", "limit-used-up-without-price"],
+)  # fmt: skip
+def test_the_view_has_what_all_answers_of_a_judgement_cost(
+    database: str, script: Sequence[Step], price: Price | None, cost: float | None, unpriced: int
+) -> None:
+    """An answer has 7 tokens of prompt at 1 USD a million, and 3 of answer at 2 USD."""
+    prices = {"m": price} if price else {}
+    judged(database, script, settings={"prices": prices})
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        row = connection.execute(
+            sa.text("SELECT cost_usd, unpriced FROM analysis.judge_results")
+        ).one()
+    assert row.unpriced == unpriced
+    assert row.cost_usd == (None if cost is None else round(Decimal(cost), 8))
 
 
 def test_what_is_judged_of_a_simulated_text_is_marked(database: str) -> None:
