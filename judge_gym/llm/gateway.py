@@ -515,7 +515,7 @@ def refusal(model: str, provider: Provider, error: ProviderError) -> tuple[str, 
         f"model or the key of another account{_in_variable(provider)}.",
         "retired": "The provider has retired this model: use another one.",
         "not_found": "Check the model's name, whether its provider has retired it, the account's "
-        f"access to it, and the address of [{provider.name}].",
+        f"access to it, and {_address_key(provider)}{_address_given(provider)}.",
         "unreachable": f"Check that the server runs, and {_address_key(provider)}.",
     }[error.kind]
     message = f"{provider.name} refuses {model}: {error}"
@@ -531,6 +531,11 @@ def refusal(model: str, provider: Provider, error: ProviderError) -> tuple[str, 
 
 def _in_variable(provider: Provider) -> str:
     return f" ({provider.key_env})" if provider.key_env else ""
+
+
+def _address_given(provider: Provider) -> str:
+    """Return the address in force, in words; empty for litellm's own."""
+    return f", now {provider.address()}" if provider.address() else ""
 
 
 def _address_key(provider: Provider) -> str:

@@ -19,12 +19,12 @@ from judge_gym.llm import gateway as gateways
 from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
 from judge_gym.llm.client import listed_price
 from judge_gym.llm.context import ContextError, check_context
-from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.llm.gateway import ProviderRefusedError, refusal
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.llm.providers import Provider as ProviderTable
 from judge_gym.questions.outcome import NoAnswer, readable
 from judge_gym.records.attempts import AT_MOST, in_place_of_text
-from judge_gym.records.calls import Answer, Call, Failure, Parameters
+from judge_gym.records.calls import Answer, Call, Failure, Parameters, ProviderError
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.calls import Paid, TruncatedPrompts, cost_of, unread_of
@@ -260,6 +260,39 @@ def test_an_address_that_serves_web_pages_is_given_up_before_the_last_attempt(
             assert "base_url of [real]" in refused.value.remedy
 
     run(work())
+
+
+def test_a_path_that_an_address_lacks_is_named_with_the_address(database: str) -> None:
+    """OpenAI's answer where `/v1` is left out of the base URL."""
+
+    async def work() -> None:
+        async with (
+            misbehaving(refuses(404, "Invalid URL (POST /chat/completions)")) as provider,
+            gateway_at(database, provider.base_url) as (gateway, _),
+        ):
+            with pytest.raises(ProviderRefusedError, match="Invalid URL") as refused:
+                await gateway.ask(a_call("k"), no_rows)
+            assert provider.base_url in refused.value.remedy
+            assert "base_url of [real]" in refused.value.remedy
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [({}, ""), ({"OWN_URL": "http://127.0.0.1:9/api"}, "http://127.0.0.1:9/api")],
+    ids=["litellms-own", "by-variable"],
+)
+def test_a_model_that_is_not_found_names_the_variable_of_the_address(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], shown: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    provider = ProviderTable(name="openai", base_url_env="OWN_URL")
+    _, remedy = refusal("openai/a", provider, ProviderError("not_found", "no such model"))
+    assert "base_url or OWN_URL of [openai]" in remedy
+    assert shown in remedy
+    assert ("http" in remedy) == bool(shown)
 
 
 def test_prompts_that_are_all_over_the_context_are_not_sent(database: str) -> None:
