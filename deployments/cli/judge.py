@@ -15,7 +15,9 @@ from deployments.cli.options import (
     Fields,
     LabelFields,
     Labels,
+    PlanOnly,
     RetryFailed,
+    Yes,
     fields_of,
     labels_of,
 )
@@ -32,8 +34,9 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
+    from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, ModelJudge
     from judge_gym.judges.calibrating.comparing import Agreement, PartScores
+    from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.own_judges import OwnJudge
@@ -115,18 +118,26 @@ def score(
         Path | None,
         typer.Option(help="Write the scores as CSV, by trace and span.", show_default=False),
     ] = None,
+    plan: PlanOnly = False,
+    yes: Yes = False,
 ) -> None:
     """Judge items and show scores and agreement with labels.
 
-    Stored judgements are reused. Exits with code 1 if fewer than half the answers are readable.
+    Stored judgements are reused. At a terminal it asks before it makes calls to a real model.
+    Exits with code 1 if fewer than half the answers are readable.
     """
+    from deployments.cli.estimates import agreed
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.sessions import score_rows
     from judge_gym.report.files import csv_of, put_in_place
 
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
-    report_judging([Asked(judge, read.items, repeats)])
+    asked = [Asked(judge, read.items, repeats)]
+    planned = asked + expected_critics([judge], read.items, repeats)
+    if not agreed(f"Estimate for {judge.name}", planned, plan_only=plan, yes=yes):
+        return
+    report_judging(asked)
     results = judged(
         judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
@@ -160,6 +171,22 @@ def judge_and_items(
     read.check([judge])
     console.print(read.said(judge), markup=False, soft_wrap=True)
     return judge, read
+
+
+def expected_critics(
+    judges: "Sequence[Judge]", items: "Sequence[Item]", repeats: int
+) -> "list[Asked]":
+    """Return what critics are expected to read; writes nothing."""
+    from sqlalchemy.orm import Session
+
+    from deployments.cli.environment import database_engine
+    from judge_gym.judges.calibrating.judging import expected_criticisms
+    from judge_gym.judges.reason_critic import critic_of
+
+    if not any(map(critic_of, judges)):
+        return []
+    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
+        return expected_criticisms(session, judges, items, repeats)
 
 
 @dataclass(frozen=True)

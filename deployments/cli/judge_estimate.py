@@ -12,7 +12,9 @@ from deployments.cli.options import (
     Fields,
     LabelFields,
     Labels,
+    PlanOnly,
     RetryFailed,
+    Yes,
 )
 from deployments.cli.output import console, marked, say_simulated, show_table
 
@@ -41,20 +43,27 @@ def estimate(
     as_json: AsJson = False,
     fields: Fields = None,
     label_fields: LabelFields = None,
+    plan: PlanOnly = False,
+    yes: Yes = False,
 ) -> None:
     """Estimate people's mean over all texts from labels of a random part.
 
     The judge scores every text; labels correct its mean, and the difference of two systems
-    (column `system` of the items). Stored judgements are reused.
+    (column `system` of the items). Stored judgements are reused. At a terminal it asks before it
+    makes calls to a real model.
     """
+    from deployments.cli.estimates import agreed
     from deployments.cli.judge import judge_and_items, judged
     from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges.calibrating.judging import readable_of
+    from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.correcting import correct
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
+    asked = [Asked(judge, read.texts)]
+    if not agreed(f"Estimate for {judge.name}", asked, plan_only=plan, yes=yes):
+        return
     results = judged(judge, read.texts, retry_failed=retry_failed)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from judge_gym.judges import Item, Judge
     from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
     from judge_gym.judges.calibrating.estimating import CalibrationFindings
-    from judge_gym.judges.calibrating.judging import Asked
 
 
 def calibrate(
@@ -88,6 +87,7 @@ def _plan_calibration(
 ) -> None:
     from deployments.cli.environment import database
     from deployments.cli.estimates import show_judging, show_perturbing
+    from deployments.cli.judge import expected_critics
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.judges.calibrating.perturbing import expected
     from judge_gym.judges.calibrating.texts import changed_texts, rewritings
@@ -116,21 +116,8 @@ def _plan_calibration(
     show_judging(
         f"Estimate, {counted(len(texts.items), 'text')}, {counted(design.repeats, 'time')} each",
         [Asked(judge, texts.items, design.repeats) for judge in judges]
-        + _plan_critics(judges, texts.items, design.repeats),
+        + expected_critics(judges, texts.items, design.repeats),
     )
-
-
-def _plan_critics(
-    judges: "Sequence[Judge]", items: "Sequence[Item]", repeats: int
-) -> "list[Asked]":
-    """Return what critics are expected to read; writes nothing."""
-    from sqlalchemy.orm import Session
-
-    from deployments.cli.environment import database_engine
-    from judge_gym.judges.calibrating.judging import expected_criticisms
-
-    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
-        return expected_criticisms(session, judges, items, repeats)
 
 
 def _run_calibration(

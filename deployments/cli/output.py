@@ -364,4 +364,4 @@ def confirmed(question: str, *, yes: bool) -> bool:
             "This needs confirmation, and there is no terminal; nothing was changed.",
             "Read the output above, then add --yes to confirm.",
         )
-    return typer.confirm(question)
+    return typer.confirm(question, err=True)  # standard output may be JSON

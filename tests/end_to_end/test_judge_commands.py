@@ -1,6 +1,11 @@
 """`judge-gym judge`: what a person sees who checks a judge and scores items with it."""
 
 import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,6 +50,72 @@ def test_score_shows_results_and_asks_nothing_twice(
     assert list(by_item) == ["ferry", "bakery", "library", "trams", "orchard", "clinic"]
     assert list(by_item["ferry"]["subscores"])[:2] == ["evidence", "accuracy"]
     assert by_item["trams"]["score"] < 50 < by_item["ferry"]["score"]
+
+
+@pytest.mark.parametrize("name", ["score", "estimate"])
+def test_a_plan_of_judging_says_what_it_takes_and_makes_no_call(
+    name: str, command: CommandLine, simulator: Simulator
+) -> None:
+    file, items = JUDGES / "notes.yaml", JUDGES / "notes.jsonl"
+    labels = ("--labels", JUDGES / "notes-labels.csv")
+    arguments = ("judge", name, file, "--items", items, *labels, "--plan", "--json")
+    before = simulator.answered()
+    (row,) = json.loads(command(*arguments).fine().output)["tables"][0]["rows"]
+    assert [row[column] for column in ("judged", "to judge", "calls")] == [0, 6, 6]
+    assert row["USD"] == "0 (simulated)"
+    assert simulator.answered() == before
+    command("judge", "score", file, "--items", items).fine()
+    (row,) = json.loads(command(*arguments).fine().output)["tables"][0]["rows"]
+    assert [row[column] for column in ("judged", "to judge", "calls")] == [6, 0, 0]
+
+
+def test_a_plan_of_scoring_includes_the_critic_of_reasons(command: CommandLine) -> None:
+    text = (JUDGES / "notes.yaml").read_text().replace("name: notes", "name: read")
+    judge = command.folder / "read.yaml"
+    judge.write_text(text + "\nreason_critic: {model: sim/utility-1}\n")
+    told = command("judge", "score", judge, "--items", JUDGES / "notes.jsonl", "--plan", "--json")
+    rows = json.loads(told.fine().output)["tables"][0]["rows"]
+    assert [(row["to judge"], row["calls"]) for row in rows] == [(6, 6), (6, 6), (12, 12)]
+
+
+@pytest.mark.parametrize("name", ["score", "estimate"])
+def test_a_person_at_a_terminal_is_asked_before_a_real_model(
+    name: str, command: CommandLine
+) -> None:
+    judge = command.folder / "real.yaml"
+    text = (JUDGES / "notes.yaml").read_text()
+    judge.write_text(re.sub(r"(?m)^model: .*$", "model: openai/gpt-4o-mini", text))
+    labels = ("--labels", JUDGES / "notes-labels.csv")
+    arguments = ("judge", name, judge, "--items", JUDGES / "notes.jsonl", *labels)
+    code, said = at_a_terminal(command, arguments, "n")
+    assert code == 1
+    assert "Make these calls?" in said
+    assert "openai/gpt-4o-mini" in said
+    ledger = json.loads(command("judge", name, *arguments[2:], "--plan", "--json").output)
+    assert ledger["tables"][0]["rows"][0]["judged"] == 0
+
+
+def at_a_terminal(
+    command: CommandLine, arguments: Sequence[str | Path], answer: str
+) -> tuple[int, str]:
+    """Type a command at a terminal, with a line that is an answer; its code and what it shows."""
+    ours, its = os.openpty()
+    with subprocess.Popen(
+        [command.program, *arguments],
+        cwd=command.folder,
+        env=command.variables() | {"OPENAI_API_KEY": "sk-none"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    ) as process:
+        os.close(its)
+        os.write(ours, f"{answer}\n".encode())
+        shown = b""
+        with suppress(OSError):  # how Linux ends reading from a terminal that was closed
+            while part := os.read(ours, 1 << 16):
+                shown += part
+    os.close(ours)
+    return process.returncode, shown.decode()
 
 
 def test_judges_made_of_judges_are_scored_and_checked(command: CommandLine) -> None:
