@@ -134,10 +134,17 @@ def _aims(summaries: "Sequence[MetricTrials]") -> str:
 
     covered = [summary for summary in summaries if summary.coverage.of]
     true_nulls = [summary for summary in summaries if summary.null and summary.rejected.of]
+    named = [summary for summary in summaries if summary.least is not None]
+    regimes = (
+        f"{len(named)} planted regimes should be named in at least {named[0].least:.0%} of data "
+        "sets (power). "
+        if named
+        else ""
+    )
     return (
         f"{len(covered)} intervals: 95% intervals should cover the planted value in "
         f"{NOMINAL[0]:.0%} to {NOMINAL[1]:.0%} of data sets. {len(true_nulls)} true-null "
-        f"tests: at most {MOST_FALSE:.0%} should be significant. In parentheses the 95% "
+        f"tests: at most {MOST_FALSE:.0%} should be significant. {regimes}In parentheses the 95% "
         "interval of a share; an aim is missed if all of it lies on the wrong side."
     )
 

@@ -37,6 +37,10 @@ class Trial:
     planted: float | None
     estimate: Estimate
     null: bool | None = None
+    decided: bool | None = None
+    """Whether a figure that names something names it; None for one with an interval or a p."""
+    least: float | None = None
+    """The least share of data sets in which it should; None without such an aim."""
 
     @property
     def covers(self) -> bool | None:
@@ -50,8 +54,8 @@ class Trial:
     def rejects(self) -> bool | None:
         """Whether its null is rejected: by p, else by an interval off 0; None without a test."""
         estimate = self.estimate
-        if self.null is None:
-            return None
+        if self.null is None or self.decided is not None:
+            return self.decided
         if estimate.p is not None:
             return estimate.p < 0.05
         if estimate.lower is None or estimate.upper is None:
@@ -76,6 +80,7 @@ class MetricTrials:
     missing: int
     coverage: SimulatedShare
     rejected: SimulatedShare
+    least: float | None = None
 
     @property
     def misses(self) -> tuple["Miss", ...]:
@@ -85,6 +90,7 @@ class MetricTrials:
             Miss.TOO_LITTLE: high < NOMINAL[0],
             Miss.TOO_MUCH: low > NOMINAL[1],
             Miss.FALSE_POSITIVES: bool(self.null) and self.rejected.interval[0] > MOST_FALSE,
+            Miss.TOO_SELDOM: self.least is not None and self.rejected.interval[1] < self.least,
         }
         return tuple(miss for miss, holds in missed.items() if holds)
 
@@ -98,6 +104,8 @@ class MetricTrials:
         """Return whether a miss is no worse than measured, within the error of the simulation."""
 
         def holds(miss: "Miss") -> bool:
+            if miss is Miss.TOO_SELDOM:
+                return False
             if miss is Miss.FALSE_POSITIVES:
                 measured = known.false_positives.get(self.truth)
                 return measured is not None and self.rejected.interval[0] <= measured
@@ -116,6 +124,7 @@ class Miss(StrEnum):
     TOO_LITTLE = "covers too little"
     TOO_MUCH = "covers too much"
     FALSE_POSITIVES = "false positives"
+    TOO_SELDOM = "found too seldom"
 
 
 @dataclass(frozen=True)
@@ -161,4 +170,5 @@ def _summary(trials: Sequence[Trial]) -> MetricTrials:
         len(trials) - len(values),
         SimulatedShare(sum(covers), len(covers)),
         SimulatedShare(sum(rejects), len(rejects)),
+        first.least,
     )

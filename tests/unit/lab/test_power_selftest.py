@@ -75,6 +75,20 @@ def test_summaries_count():
     assert SimulatedShare(0, 0).share is None
 
 
+def test_a_regime_that_is_named_too_seldom_is_a_miss():
+    def named(times):
+        found = Estimate("regime_recognised", None, None, None, 30, 30)
+        return summarise(
+            Trial("graded", "regime_recognised", seed, None, found, False, seed < times, 0.9)
+            for seed in range(200)
+        )
+
+    [seldom], [enough] = named(150), named(190)
+    assert (seldom.misses, seldom.exploratory) == ((Miss.TOO_SELDOM,), False)
+    assert enough.rejected == SimulatedShare(190, 200)
+    assert enough.misses == ()
+
+
 def of_trials(wrong, seeds=200):
     intervals = ((0.1, 0.2) if k < wrong else (-0.1, 0.1) for k in range(seeds))
     (found,) = summarise([trial(k, *ends) for k, ends in enumerate(intervals)])

@@ -11,23 +11,14 @@ from judge_gym.metrics.regimes import (
     steepest_rise,
     steepest_share,
 )
+from judge_gym.planted.regimes import REGIME_JUDGES, STAGES
 
-STAGES = 5
+PLANTED = {judge.name: judge for judge in REGIME_JUDGES}
 
 
 def use_of(regime: Regime, position: np.ndarray, rng: np.random.Generator) -> UsePerItem:
     """Return what a judge of this regime does with items at these positions, five replicates."""
-    top = STAGES - 1
-    mean, spread = {
-        Regime.GRADED: (position * top, 0.5),
-        Regime.THRESHOLDED: (np.where(position > 0.5, top, 0.0), 0.25),
-        Regime.INTERIOR: (1.2 + 1.6 * position, 0.4),
-        Regime.COMPRESSED: (np.full(len(position), 1.0), 0.25),
-    }[regime]
-    low, high = (1, top - 1) if regime is Regime.INTERIOR else (0, top)
-    drawn = mean[:, None] + rng.normal(0, spread, (len(position), 5))
-    stages = np.clip(np.rint(drawn), low, high).astype(int)
-    shares = np.stack([np.bincount(row, minlength=STAGES) / 5 for row in stages])
+    shares = PLANTED[regime].shares(position, rng)
     return UsePerItem(shares, np.full(len(position), 0.1), position)
 
 
