@@ -72,7 +72,7 @@ def read_answer(
         said = own or _of_litellm(response)
     except (AttributeError, IndexError, TypeError) as error:
         if own is None or not (own.has_message or own.error):
-            why = f"The answer is no completion: {error}"
+            why = f"The answer is no completion: {_lack(error)}"
             raise ProviderError("unreadable", why, status=200, passes=False) from error
         read, said = _Read(), own
     finish = finish_of(said.finish)
@@ -132,6 +132,13 @@ def _read_by_litellm(response: Any) -> _Read:
         cost_usd=hidden.get("response_cost"),
         headers=hidden.get("additional_headers") or {},
     )
+
+
+def _lack(error: Exception) -> str:
+    """Return in words what an answer lacks that could not be read."""
+    if isinstance(error, IndexError):
+        return "its list of choices is empty"
+    return "it has no message whose content is text"
 
 
 def _of_litellm(response: Any) -> ResponseContent:

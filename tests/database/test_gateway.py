@@ -667,13 +667,23 @@ def test_an_answer_that_thinking_left_no_room_for_is_a_failure_that_is_not_bough
 
 
 @pytest.mark.parametrize(
-    "body", ["[1, 2]", {"choices": []}, {"output": "A"}], ids=["list", "no-choices", "other-form"]
+    ("body", "word"),
+    [
+        ("[1, 2]", "[1, 2]"),
+        ({"choices": []}, "choices is empty"),
+        ({"choices": [], "output": "A"}, "choices is empty"),
+        ({"output": "A"}, "output"),
+    ],
+    ids=["list", "no-choices", "no-choices-beside", "other-form"],
 )
-def test_a_body_that_is_not_understood_is_bought_once(database: str, body: Any) -> None:
+def test_a_body_that_is_not_understood_is_bought_once(
+    database: str, body: Any, word: str
+) -> None:
     outcome, row, provider, _ = ask_once(database, replies(200, body), answers("kept"))
     assert isinstance(outcome, Failure)
     assert (outcome.kind, row.attempts, len(provider.requests)) == ("unreadable", 1, 1)
     assert "may have been billed" in outcome.message
+    assert word in outcome.message
     assert row.errors[0].keys() >= {AT_MOST}
 
 
