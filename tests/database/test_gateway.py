@@ -676,9 +676,7 @@ def test_an_answer_that_thinking_left_no_room_for_is_a_failure_that_is_not_bough
     ],
     ids=["list", "no-choices", "no-choices-beside", "other-form"],
 )
-def test_a_body_that_is_not_understood_is_bought_once(
-    database: str, body: Any, word: str
-) -> None:
+def test_a_body_that_is_not_understood_is_bought_once(database: str, body: Any, word: str) -> None:
     outcome, row, provider, _ = ask_once(database, replies(200, body), answers("kept"))
     assert isinstance(outcome, Failure)
     assert (outcome.kind, row.attempts, len(provider.requests)) == ("unreadable", 1, 1)

@@ -77,6 +77,9 @@ def test_without_its_key_nothing_of_a_real_sweep_is_asked(
     corpus = REPOSITORY / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
     file = command.folder / "mine.yaml"
     file.write_text(REAL_MODELS.replace("CORPUS", str(corpus)))
+    planned = command("sweep", "plan", file).fine()
+    assert "OPENAI_API_KEY" in planned.output
+    assert "OPENAI_API_KEY" not in command("sweep", "plan", file, OPENAI_API_KEY="none").output
     ended = command("sweep", "run", file)
     assert ended.code == 2
     assert "OPENAI_API_KEY" in ended.errors

@@ -52,6 +52,20 @@ def test_too_few_texts_cannot_tell_and_do_not_end_as_success(
     assert (check["result"], check["action"]) == ("inconclusive", "Add 8 texts.")
 
 
+def test_a_second_review_of_a_day_says_which_answers_it_reuses(
+    command: CommandLine, folder: Path
+) -> None:
+    write_items(folder, 12)
+    asked = ("judge", "review", "review.yaml", "--date")
+    first = command(*asked, "2026-02-01")
+    assert "reused" not in first.output
+    write_items(folder, 15)
+    second = command(*asked, "2026-02-01")
+    assert "12 of 15 judgements of 2026-02-01" in second.output
+    assert "--date" in second.output
+    assert "reused" not in command(*asked, "2026-02-02").output
+
+
 def test_a_judge_that_moved_is_named_with_its_evidence(command: CommandLine, folder: Path) -> None:
     write_items(folder, 40)
     for night in range(1, 7):
