@@ -88,10 +88,9 @@ def notes_on(
     lost = {reason: n for reason, n in (dropped or {}).items() if reason in DOUBTFUL}
     if lost:
         named = ", ".join(f"{n} {reason.replace('_', ' ')}" for reason, n in lost.items())
-        notes.append(
-            f"Window {window} dropped {counted(sum(lost.values()), 'page')} that were no articles "
-            f"of their own: {named}."
-        )
+        pages = sum(lost.values())
+        were = "was no article of its own" if pages == 1 else "were no articles of their own"
+        notes.append(f"Window {window} dropped {counted(pages, 'page')} that {were}: {named}.")
     return notes
 
 

@@ -207,7 +207,10 @@ def _remedy_of(message: str) -> str:
     )
 
 
-_RESUME = "All answers received are stored. {} and rerun the command to resume."
+_RESUME = (
+    "What was stored before stays; calls that were out are made again, and may be paid for twice. "
+    "{} and rerun the command to resume."
+)
 
 
 def database_failure(error: BaseException) -> StoreError | None:

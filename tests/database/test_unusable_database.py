@@ -1,6 +1,6 @@
 """A database that cannot be used: the remedy fits the cause."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -78,6 +78,22 @@ def test_a_database_that_no_longer_takes_writes_is_named_read_only(database: str
     assert refused is not None
     assert "read-only" in str(refused)
     assert not isinstance(refused, OutageError)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["SET TRANSACTION READ ONLY", "CREATE TABLE mine (x int)"],
+        ["SELECT pg_terminate_backend(pg_backend_pid())"],
+        ["DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"],
+    ],
+    ids=["read-only", "ended", "full"],
+)
+def test_what_may_be_paid_for_twice_is_said(database: str, statements: Sequence[str]) -> None:
+    """An answer that comes while the database takes none is lost, and its call is made again."""
+    refused = failed(database, *statements)
+    assert refused is not None
+    assert "paid for twice" in refused.remedy
 
 
 def test_a_connection_that_the_server_ends_is_an_outage_to_resume_after(database: str) -> None:

@@ -77,7 +77,7 @@ def test_summaries_count():
 
 def test_a_regime_that_is_named_too_seldom_is_a_miss():
     def named(times):
-        found = Estimate("regime_recognised", None, None, None, 30, 30)
+        found = Estimate("regime_recognised", 1.0, None, None, 30, 30)
         return summarise(
             Trial("graded", "regime_recognised", seed, None, found, False, seed < times, 0.9)
             for seed in range(200)
