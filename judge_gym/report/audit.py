@@ -80,7 +80,11 @@ _SAID = {
         "answered and whose answer is known (column items)."
     ),
     "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
-    "majority": "Majority: share of readable answers that are the label most people gave.",
+    "majority": (
+        "Majority: share of readable answers that are the label most people gave; of two people, "
+        "the label both gave. Its kappa: agreement with it beyond chance. Both are over the items "
+        "with such a label (column its items)."
+    ),
     "off by": "Off by: mean distance of these answers from the known ones, in steps.",
     "mean as written": "Mean as written: of the scores of the file, averaged by item.",
     "distance": (
@@ -152,23 +156,25 @@ def _known_columns(data: SweepData, rows: Sequence[ResultRow]) -> dict[str, Mean
 
 
 def _table_of_judges(judges: Sequence[str], known: Mapping[str, Means]) -> Table:
+    columns: dict[str, Mapping[str, str]] = {}
+    for heading, of in known.items():
+        digits = _digits(heading)
+        columns[heading] = {judge: figures_text(rows, digits) for judge, rows in of.items()}
+        if heading == ("its kappa" if "its kappa" in known else "majority"):
+            columns["its items"] = _items_by_judge(known["majority"])
     counted_by = next((of for heading, of in known.items() if heading in _OF_ITEMS), {})
+    if counted_by:
+        columns["items"] = _items_by_judge(counted_by)
     return plain_table(
         "Audit of recorded judgements",
-        ("judge", *known, *(["items"] if counted_by else [])),
-        [
-            (
-                judge,
-                *(
-                    figures_text(of[judge], _digits(heading)) if judge in of else ABSENT
-                    for heading, of in known.items()
-                ),
-                *([items_text(counted_by.get(judge, []))] if counted_by else []),
-            )
-            for judge in judges
-        ],
+        ("judge", *columns),
+        [(judge, *(of.get(judge, ABSENT) for of in columns.values())) for judge in judges],
         words=1,
     )
+
+
+def _items_by_judge(of: Means) -> dict[str, str]:
+    return {judge: items_text(rows) for judge, rows in of.items()}
 
 
 _WRITTEN = "mean as written"

@@ -235,7 +235,8 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
         return ""
     return (
         "Among themselves: judges agree beyond chance by Krippendorff's α of "
-        f"{figures_text(found)}; 1 is the same verdict on every item, 0 is chance."
+        f"{figures_text(found)}, over {items_text(found)} items; 1 is the same verdict on every "
+        "item, 0 is chance."
     )
 
 

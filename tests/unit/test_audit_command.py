@@ -138,6 +138,27 @@ def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandL
     assert "There is no picture" in refused.errors
 
 
+def test_a_majority_of_two_people_states_the_items_on_which_they_agree(
+    command: CommandLine,
+) -> None:
+    # ben differs from ann on every fourth of 40 answers; gpt leaves two of the others empty.
+    lines = ["answer,gpt,claude,ann_human,ben_human"]
+    for answer in range(40):
+        ann = 1 + answer % 5
+        ben = 1 + ann % 5 if answer % 4 == 0 else ann
+        gpt = "" if answer in (1, 2) else str(ann)
+        lines.append(f"a{answer},{gpt},{1 + ann % 5},{ann},{ben}")
+    (command.folder / "grades.csv").write_text("\n".join(lines))
+    ended = command("audit", "grades.csv", "--yes", "--all").fine()
+    table = ended.output.split("Audit of recorded judgements")[1]
+    cells = {line.split()[0]: line.split() for line in reversed(table.splitlines()) if line}
+    # People agree on 30 answers, of which gpt has 28.
+    assert "30" in cells["claude"]
+    assert "28" in cells["gpt"]
+    assert "over 38 items" in " ".join(table.split())
+    assert "three people" not in ended.output
+
+
 def test_an_order_that_is_not_declared_is_suspected_and_its_column_named(
     command: CommandLine,
 ) -> None:

@@ -110,9 +110,9 @@ TABLES = (
     FigureTable(
         "Agreement with the majority",
         (
-            "Verdicts against the label that most people gave an item, of three people or more: "
+            "Verdicts against the label that most people gave an item, of two people or more: "
             "the share that is it, and Cohen's kappa. Items without a most frequent label are left "
-            "out."
+            "out; of two people, those on which they differ."
         ),
         question="right",
         rank=75,
@@ -128,7 +128,7 @@ TABLES = (
         formulas=(
             "majority = share of verdicts at the label that more people gave than any other",
         ),
-        needs=("Needs three people, point verdicts and point labels.",),
+        needs=("Needs an item with two people, point verdicts and point labels.",),
     ),
     FigureTable(
         "Agreement of people",
