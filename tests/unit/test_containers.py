@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from deployments.bootstrap import WORK_POOL
+from deployments.cli.environment import LEASES_ON_DISK, LEASES_VARIABLE
 from support.command_line import REPOSITORY
 from support.image import COMPOSE, DOCKERFILE, composed, stages, validated
 
@@ -65,6 +66,13 @@ def test_compose_describes_services_that_wait_until_others_are_healthy(
 def test_only_loopback_reaches_the_server_and_nobody_the_database(compose: dict[str, Any]) -> None:
     published = {name: one["ports"] for name, one in compose["services"].items() if "ports" in one}
     assert published == {"prefect-server": ["127.0.0.1:4200:4200"]}
+
+
+def test_leases_of_slots_outlive_a_restart_of_the_server(compose: dict[str, Any]) -> None:
+    server = compose["services"]["prefect-server"]
+    assert server["environment"][LEASES_VARIABLE] == LEASES_ON_DISK
+    folders = [mount.split(":", 1)[1] for mount in server["volumes"]]
+    assert any(server["environment"]["PREFECT_HOME"].startswith(folder) for folder in folders)
 
 
 def test_no_secret_is_written_down() -> None:
