@@ -203,7 +203,7 @@ class ItemFile:
         Of a judge of verdicts, how many of each. `mapping` is the place whose `fields` map columns,
         a file or words for it; without one an option of the command does.
         """
-        count = sum(item.truth is not None for item in self.items)
+        count = len(self.answers)
         if self.labels is not None and self.people is not None:
             sentence = f"{self.labels.said()} {self.people.said()} {self.people.floor()}"
         elif not count:
@@ -220,7 +220,7 @@ class ItemFile:
             sentence = (
                 f"Labels: {count} of {len(self.items)} items, from column {self.label_column!r}"
             )
-            sentence += f" ({counts})." if (counts := _verdicts(judge, self.items)) else "."
+            sentence += f" ({counts})." if (counts := _verdicts(judge, self.answers)) else "."
         repeated = len(self.items) - len(self.texts)
         if repeated:
             rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"

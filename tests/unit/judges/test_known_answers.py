@@ -301,6 +301,7 @@ def test_an_answer_that_is_labelled_once_counts_once(tmp_path: Path) -> None:
     found = agreement(judge, read.answers, said(judge, list(read.texts), [1.0] * 75))
     assert found.met is not None
     assert (found.labels, round(found.met.estimate * 75)) == (75, 74)
+    assert read.said(judge).startswith("Labels: 75 of 100 items")
 
 
 def test_repeated_answers_give_the_figures_of_their_rows(tmp_path: Path) -> None:
