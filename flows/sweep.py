@@ -227,7 +227,7 @@ def _workflows(
     judging = {**work, "sweep": run.name}
     if "w1-evidence" in chosen:
         windows = {"windows": run.windows, "views": run.views, "utility_model": run.utility_model}
-        yield w1_evidence, {**windows, "budget": run.budget}
+        yield w1_evidence, {**windows, "budget": run.budget, "bundles": run.bundles or None}
     if "w2-rubric" in chosen:
         yield w2_rubric, {**work, "critic_model": run.utility_model}
         if run.swap is not None and run.swap.sham:

@@ -4,17 +4,18 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import resumable
-from flows.forms import Model, windows_run_name
+from flows.forms import Model, OrLeftOut, windows_run_name
 from flows.progress import Counted
 from flows.running import Work, locked_run
 from judge_gym.asking.budgeting import SweepBudget
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
+from judge_gym.lab.embedding import EmbeddedBundles, missing_embeddings
 from judge_gym.lab.evidence import recipes_of_views
 from judge_gym.store.readability import view_answers
 from judge_gym.store.windows import missing_views
 from tasks.events import emit_failure
-from tasks.lab import make_views
+from tasks.lab import embed, make_views
 
 
 @flow(
@@ -29,8 +30,9 @@ async def w1_evidence(
     views: list[EvidenceView],
     utility_model: Model,
     budget: SweepBudget | None = None,
+    bundles: OrLeftOut[list[EmbeddedBundles]] = None,
 ) -> State[None]:
-    """Collect these windows and make `views` of their documents.
+    """Collect these windows, make `views` of their documents and embed what bundles compare.
 
     Args:
         windows: ids of windows, as `judge-gym evidence list` shows them.
@@ -38,6 +40,7 @@ async def w1_evidence(
         utility_model: the model that edits, as provider/model; not one of the judges'
             families, if possible.
         budget: what the sweep may use; no new work begins once it is used up.
+        bundles: plans of bundles that compare embeddings, each with the id of its window.
     """
     async with locked_run("windows", windows, budget=budget) as run:
         progress = Counted("windows", len(windows))
@@ -61,5 +64,17 @@ async def w1_evidence(
                 for window_id in windows
             ]
             await run.do_all(f"{view} views", works)
+        for one in bundles or ():
+            if run.summary.waiting:  # its view may be on its way
+                break
+            recipe = recipes.get(one.plan.view, "")
+            work = Work(
+                embed,
+                (run.runtime.providers.of(one.plan.embeddings).name,),
+                run.query(missing_embeddings, one.window, one.plan, recipe),
+                f"embeddings (window {one.window})",
+                {"window": one.window, "plan": one.plan, "recipe": recipe, "budget": budget},
+            )
+            await run.do_all("embeddings", [work])
         run.count(view_answers, windows, {view: recipes[view] for view in views})
         return await run.state()

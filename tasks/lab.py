@@ -4,8 +4,9 @@ from prefect import task
 
 from judge_gym.asking.budgeting import Spender, SweepBudget
 from judge_gym.asking.engine import collect_batches as collected_batches
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import EvidenceView
-from judge_gym.lab import evidence, judging, probing, rubrics, score_critics
+from judge_gym.lab import embedding, evidence, judging, probing, rubrics, score_critics
 from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.runtime import Runtime
 from judge_gym.store.samples import ProbeUnit, SampleUnit
@@ -42,6 +43,16 @@ async def make_views(
     async with runtime() as current:
         spender = _spender(current, budget)
         return dict(await done(current, evidence.make_views, view, units, model, spender))
+
+
+@task(name="embed", **WRITING)
+async def embed(
+    units: list[int], window: int, plan: Bundles, recipe: str, budget: SweepBudget | None
+) -> dict[str, int]:
+    """Have these documents embedded for a plan of bundles; returns counts by status."""
+    async with runtime() as current:
+        spender = _spender(current, budget)
+        return dict(await done(current, embedding.embed, units, window, plan, recipe, spender))
 
 
 @task(name="write-rubrics", **WRITING)

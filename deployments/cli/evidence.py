@@ -80,31 +80,26 @@ def bundles(
     """Show the bundles of a window's documents, and how alike their texts are."""
     from judge_gym.design.grouping import within_similarity
     from judge_gym.errors import StoreError
-    from judge_gym.evidence.similarity import text_similarity
-    from judge_gym.store.experiments import bundle_plans, documents_of, texts_of, view_texts_of
+    from judge_gym.store.experiments import bundle_plans, documents_of, plan_similarity
     from judge_gym.store.windows import document_lines, window_id
 
     with database() as session:
         number = window_id(session, window)
         plans = bundle_plans(session, number)
         documents = documents_of(session, number)
-        texts = {
-            (plan.view, plan.recipe): texts_of(session, documents.values())
-            if plan.view == "raw"
-            else view_texts_of(session, documents.values(), plan.view, plan.recipe)
-            for plan in plans
-        }
+        places = {key: place for place, key in enumerate(documents)}
+        shown = []
+        for plan in plans:
+            groups = [[places[key] for key in keys] for keys in plan.groups]
+            similarity = plan_similarity(
+                session, number, plan.bundles, plan.recipe, documents.values()
+            )
+            shown.append((plan, within_similarity(groups, similarity)))
         titles = {line.id: line.title for line in document_lines(session, number)}
     if not plans:
         raise StoreError(
             f"Window {window} has no bundles yet.", "A sweep with `bundles` makes them in W3."
         )
-    places = {key: place for place, key in enumerate(documents)}
-    shown = []
-    for plan in plans:
-        groups = [[places[key] for key in keys] for keys in plan.groups]
-        similarity = text_similarity(texts[plan.view, plan.recipe])
-        shown.append((plan, within_similarity(groups, similarity)))
     if as_json:
         print_json(
             window=window,
@@ -112,6 +107,7 @@ def bundles(
                 {
                     "plan": plan.plan,
                     "view": plan.view,
+                    "embeddings": plan.bundles.embeddings or None,
                     "digest": plan.digest,
                     "groups": [
                         {"documents": list(keys), "similarity": mean}

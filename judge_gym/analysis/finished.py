@@ -20,6 +20,7 @@ from judge_gym.design.names import (
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import JudgeGymError
+from judge_gym.lab.embedding import missing_embeddings
 from judge_gym.lab.evidence import recipes_of_views
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.rubrics import missing_rubrics, request_key, requests_of
@@ -114,6 +115,11 @@ def _nothing_missing(
                 missing_views(session, window, view, recipes[view]) for window in run.windows
             ):
                 return False
+        if any(
+            missing_embeddings(session, one.window, one.plan, recipes.get(one.plan.view, ""))
+            for one in run.bundles
+        ):
+            return False
     experiments = experiments_by_tag(session, run.tags).values()
     sham = run.swap is not None and run.swap.sham
     if RUBRIC in parts and any(

@@ -13,7 +13,7 @@ from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm import pricing
-from judge_gym.llm.capabilities import fitted, taken_by
+from judge_gym.llm.capabilities import request_of, taken_by
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
 from judge_gym.records.calls import Call
@@ -254,6 +254,5 @@ def summary(used: Spent) -> str:
 def highest_cost(providers: Providers, call: Call) -> float:
     """Return the most that a call may cost, in US dollars; 0 for a model without a price."""
     # As the gateway sends it: with the room that the model has for thinking.
-    parameters = call.parameters.asked()
-    longest = fitted(call.model, parameters, taken_by(providers, call.model)).limit
+    longest = request_of(call, taken_by(providers, call.model)).limit
     return pricing.highest_cost(providers, call, longest) or 0.0

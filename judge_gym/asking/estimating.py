@@ -12,10 +12,12 @@ from judge_gym.llm.pricing import batch_price_of, count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
+from judge_gym.records.calls import EMBEDDER
 from judge_gym.settings import Settings
 from judge_gym.store.calls import Past, PastKey
 
 USUAL_ANSWER_TOKENS = {
+    EMBEDDER: 0,
     "cleaner": 1000,
     "neutralizer": 220,
     "abstractor": 240,
@@ -55,6 +57,8 @@ class PerCall:
     model: str
     batch_price: Price | None
     """The price in a batch; None also where the provider takes none."""
+    may_batch: bool = True
+    """Whether it may go in a batch; an embedding is always requested directly."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ def per_call(
     history = past.get((model, agent, effort), _NO_PAST)
     taken = taken_by(providers, model)
     limit = taken.limit(longest_answer, effort)
-    batched = providers.of(model).batch
+    may_batch = agent != EMBEDDER
+    batched = providers.of(model).batch and may_batch
     answer, latency = history.answer_tokens, history.latency_s
     counts = [count_tokens(providers, model, prompt.messages) for prompt in prompts]
     characters = [sum(len(part["content"]) for part in prompt.messages) for prompt in prompts]
@@ -105,6 +110,7 @@ def per_call(
         price=price_of(providers, model),
         model=model,
         batch_price=batch_price_of(providers, model) if batched else None,
+        may_batch=may_batch,
     )
 
 
@@ -219,13 +225,13 @@ def _in_batches(
     """Return how many calls of each kind go in batches, which are of one model each."""
     totals: Counter[str] = Counter()
     for count, kind in calls:
-        totals[kind.model] += count if provider.batch else 0
+        totals[kind.model] += count if provider.batch and kind.may_batch else 0
     room = {
         model: sum(split(count, policy_of(settings)).batches) for model, count in totals.items()
     }
     parts = []
     for count, kind in calls:
-        part = min(count, room[kind.model])
+        part = min(count, room[kind.model]) if kind.may_batch else 0
         room[kind.model] -= part
         parts.append((part, kind))
     return parts

@@ -10,7 +10,7 @@ from judge_gym.design.bundles import BY_TEXT, Bundles
 from judge_gym.seeds import generator
 
 Similarity = NDArray[np.float64]
-"""Documents x documents, in [0, 1]."""
+"""Documents x documents: cosines, those of words in [0, 1], those of embeddings in [-1, 1]."""
 
 
 def unknown() -> Similarity:

@@ -370,6 +370,9 @@ def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
         for rubric in block.items["rubric"].entries if "rubric" in block.items else ():
             if isinstance(rubric.value, Mapping) and "shared" in rubric.value:
                 yield rubric.value["shared"]
+        for bundles in block.items["bundles"].entries if "bundles" in block.items else ():
+            if isinstance(bundles.value, Mapping) and "embeddings" in bundles.value:
+                yield bundles.value["embeddings"]
     for name in ("utility_model", "score_critic"):
         if name in items:
             yield items[name]

@@ -1,4 +1,4 @@
-"""How alike documents are in their words: the cosine of their TF-IDF vectors."""
+"""How alike documents are: the cosine of their TF-IDF vectors, or of their embeddings."""
 
 import re
 from collections import Counter, defaultdict
@@ -31,3 +31,12 @@ def text_similarity(texts: Sequence[str]) -> NDArray[np.float64]:
     lengths = np.sqrt(np.diagonal(products))
     lengths[lengths == 0] = 1
     return np.asarray(np.clip(products / np.outer(lengths, lengths), 0.0, 1.0))
+
+
+def vector_similarity(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return the cosine of every two vectors, in [-1, 1]; 0 for a vector of zeros."""
+    rows = np.array(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    rows /= lengths
+    return np.asarray(np.clip(rows @ rows.T, -1.0, 1.0))

@@ -15,6 +15,7 @@ from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.sweep import Alike, Sweep
 from judge_gym.lab import score_critics
 from judge_gym.lab.bounds import PromptBounds, second_probes
+from judge_gym.lab.embedding import plans_to_embed
 from judge_gym.lab.evidence import (
     AGENTS,
     edited_views,
@@ -24,7 +25,9 @@ from judge_gym.lab.evidence import (
 from judge_gym.lab.examples import Subject, ViewRequest
 from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.questions.score_critic import score_critic
+from judge_gym.records.calls import EMBEDDER
 from judge_gym.settings import settings
+from judge_gym.store.embeddings import count_embeddings
 from judge_gym.store.progress import (
     SampleProgress,
     judgements_by_kind,
@@ -139,6 +142,25 @@ def views_to_make(
     return amounts
 
 
+def embeddings_to_make(
+    session: Session,
+    experiments: Sequence[Experiment],
+    documents: Mapping[str, int],
+    bounds: PromptBounds,
+) -> Amounts:
+    """One call for each text that plans of bundles compare by a model's embeddings."""
+    texts = {(key, plan.view, plan.embeddings) for key, plan in plans_to_embed(experiments)}
+    amounts: Amounts = defaultdict(Amount)
+    for key, view, model in sorted(texts):
+        amount = amounts[Kind("w1-evidence", "embeddings", EMBEDDER, model)]
+        request = ViewRequest(key, view)
+        amount.add(documents[key], request, 0)
+        if documents[key]:
+            amount.bound(documents[key], bounds.embedded(request), 0)
+        amount.done += min(documents[key], count_embeddings(session, key, view, model))
+    return amounts
+
+
 def rubrics_to_write(
     session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, bounds: PromptBounds
 ) -> Amounts:
@@ -176,6 +198,7 @@ ORDER = {
     for place, what in enumerate(
         (
             "views",
+            "embeddings",
             "rubrics",
             "marks",
             *(what for what, _ in _JUDGING.values()),

@@ -16,6 +16,7 @@ from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.view import VIEWS, View
 from judge_gym.evidence.pairs import Pair
+from judge_gym.lab.embedding import embedding_prompt
 from judge_gym.lab.evidence import longest_answer
 from judge_gym.lab.examples import KEY, ViewRequest, judging_prompt
 from judge_gym.lab.rubrics import LONGEST_ANSWER
@@ -29,6 +30,7 @@ from judge_gym.questions.editor import view_prompt
 from judge_gym.questions.material import texts_shown
 from judge_gym.questions.rubricer import ASKED_AGAIN, RubricRequest, rubric_prompt
 from judge_gym.records.shown import ShownDocument, shown_to
+from judge_gym.store.embeddings import text_to_embed
 from judge_gym.store.rubrics import applied_key, ready_rubric, rubric_ids
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
 
@@ -86,6 +88,16 @@ class PromptBounds:
         shown, bounds = self._documents(request.window_key, before)
         texts = sum(most_tokens(one.text) for one in shown) + sum(bounds)
         return frame + texts / max(1, len(shown))
+
+    def embedded(self, request: ViewRequest) -> float:
+        """Return the mean of the texts of a window's documents that are embedded."""
+        shown, bounds = self._documents(request.window_key, request.view)
+        titled = request.view == "raw"
+        prompts = [
+            most_prompt_tokens(embedding_prompt(text_to_embed(one, titled=titled)).messages)
+            for one in shown
+        ]
+        return (sum(prompts) + sum(bounds)) / max(1, len(shown))
 
     def rubric(self, agent: str, request: RubricRequest) -> list[float]:
         """Return the prompts that ask for a rubric and for its repairs, or for its marks."""

@@ -12,6 +12,7 @@ from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.evidence.pairs import Pair
+from judge_gym.lab.embedding import embedding_prompt
 from judge_gym.lab.rubrics import request_key
 from judge_gym.lab.texts import WindowTexts, usual_rubric, words
 from judge_gym.prompts import Prompt
@@ -21,7 +22,9 @@ from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.rubricer import RubricRequest, rubric_prompt
 from judge_gym.questions.score_critic import score_critic_prompt
 from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.records.calls import EMBEDDER
 from judge_gym.records.shown import ShownDocument, present, shown_to
+from judge_gym.store.embeddings import text_to_embed
 from judge_gym.store.rubrics import applied_key, ready_rubric
 
 SUBJECTS, PAIRS = 20, 3
@@ -59,7 +62,10 @@ class Examples:
         ]
 
     def _of(self, agent: str, subject: Subject) -> Iterator[Prompt]:
-        if isinstance(subject, ViewRequest):
+        if isinstance(subject, ViewRequest) and agent == EMBEDDER:
+            document = self.texts.typical(subject.window_key, subject.view)
+            yield embedding_prompt(text_to_embed(document, titled=subject.view == "raw"))
+        elif isinstance(subject, ViewRequest):
             before = VIEWS[VIEWS.index(subject.view) - 1]
             document = self.texts.typical(subject.window_key, before)
             limit = self.texts.settings.summary_words

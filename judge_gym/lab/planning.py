@@ -27,6 +27,7 @@ from judge_gym.lab.amounts import (
     ORDER,
     Amounts,
     Kind,
+    embeddings_to_make,
     items_of,
     judgements_to_make,
     rubrics_to_write,
@@ -168,6 +169,7 @@ def plan_sweep(
     bounds.look_up_rubrics([group.experiment for group in groups], sweep.swap)
     amounts = {
         **views_to_make(session, experiments, documents, bounds),
+        **embeddings_to_make(session, experiments, documents, bounds),
         **rubrics_to_write(session, experiments, sweep.swap, bounds),
         **judgements_to_make(session, sweep, groups, documents, known, judged, bounds),
     }

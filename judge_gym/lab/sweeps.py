@@ -20,6 +20,7 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.design.sweep_files import portable_files
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.lab import score_critics
+from judge_gym.lab.embedding import EmbeddedBundles, embedding_models, plans_to_embed
 from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, views_needed
 from judge_gym.lab.freezing import registration
 from judge_gym.lab.rubrics import LONGEST_ANSWER, requests_of
@@ -36,7 +37,7 @@ from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.recipes import Identity, identities
 from judge_gym.store.results import register_frozen, register_plan
 from judge_gym.store.selecting import Selection
-from judge_gym.store.windows import window_names
+from judge_gym.store.windows import load_window, window_names
 
 _log = logging.getLogger(__name__)
 LEAVING_LOG = f"{__name__}.leaving"
@@ -58,6 +59,8 @@ class SweepRun:
     score_critic: str
     """The model that marks the reasoning of samples; empty for none."""
     budget: SweepBudget | None
+    bundles: list[EmbeddedBundles]
+    """The plans of bundles that compare embeddings."""
 
 
 def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> SweepRun:
@@ -100,17 +103,23 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         sweep.definition,
         portable_files(sweep.path, sweep.definition, sweep.name),
     )
+    windows = store.windows_of(session, store.experiments_by_tag(session, tags))
+    by_key = {load_window(session, window).key: window for window in windows}
     register_plan(session, sweep.name, sweep.plan)
     register_frozen(session, sweep.name, registration(session, sweep, recipes))
     return SweepRun(
         name=sweep.name,
         tags=tags,
-        windows=list(store.windows_of(session, store.experiments_by_tag(session, tags))),
+        windows=list(windows),
         views=views_needed(experiments),
         utility_model=utility_model(settings, sweep, experiments),
         swap=sweep.swap,
         score_critic=sweep.score_critic,
         budget=_budget(sweep),
+        bundles=[
+            EmbeddedBundles(window=by_key[key], plan=plan)
+            for key, plan in plans_to_embed(experiments)
+        ],
     )
 
 
@@ -297,7 +306,7 @@ def check_models(sweep: Sweep, models: Iterable[str], check: Callable[[str], obj
 
 def asking_all(sweep: Sweep) -> list[Experiment]:
     """Return experiments of a sweep that ask each of its models between them."""
-    groups = sweep.alike(("model", "rubric", "evidence_view"))
+    groups = sweep.alike(("model", "rubric", "evidence_view", "bundles"))
     return [group.experiment for group in groups]
 
 
@@ -309,8 +318,13 @@ def models_of(experiments: Sequence[Experiment]) -> set[str]:
 
 
 def models_used(settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]) -> list[str]:
-    """Return the models that get calls: judges, writers of rubrics, critic and utility model."""
-    models = models_of(experiments) | ({sweep.score_critic} if sweep.score_critic else set())
+    """Return the models that get calls.
+
+    Judges, writers of rubrics, critic, utility model and models of embeddings.
+    """
+    models = models_of(experiments) | embedding_models(experiments)
+    if sweep.score_critic:
+        models.add(sweep.score_critic)
     if is_utility_used(settings, experiments):
         models.add(utility_model(settings, sweep, experiments))
     return sorted(models)

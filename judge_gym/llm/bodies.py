@@ -1,12 +1,16 @@
 """What a response's own JSON says, in the form of OpenAI, Anthropic, Gemini or Ollama.
 
+Of embeddings it is the form of OpenAI, which others share.
+
 Text, reasoning, finish reason, usage, cost, and who answered. A field that is missing, or of
 another type than the form has, says nothing. Pure functions.
 """
 
+import base64
 import json
 import math
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -93,6 +97,8 @@ class ResponseContent:
     has_message: bool = False
     """Whether there is a message, whatever is in it."""
     text: str = ""
+    is_vector: bool = False
+    """Whether the text is a vector, which has no tokens."""
     reasoning: str = ""
     refusal: str = ""
     chances: tuple[TokenChance, ...] = ()
@@ -106,6 +112,8 @@ def read_body(body: Mapping[str, Any]) -> ResponseContent | None:
         return _of_anthropic(body)
     if "candidates" in body or "promptFeedback" in body:
         return _of_gemini(body)
+    if body.get("object") == "list" and "data" in body:
+        return _of_embedding(body)
     if "done_reason" in body or ("done" in body and "message" in body):
         return _of_ollama(body)
     return None
@@ -148,6 +156,36 @@ def _of_openai(body: Mapping[str, Any]) -> ResponseContent:
         chances=_chances(_object(choice, "logprobs").get("content")),
         error=str(_object({"error": error}, "error").get("message") or error or ""),
     )
+
+
+def _of_embedding(body: Mapping[str, Any]) -> ResponseContent:
+    """Return the first vector as the text of an answer, a JSON list; no text without one."""
+    vector = _vector(_first(body.get("data")).get("embedding"))
+    prompt = _count(_object(body, "usage").get("prompt_tokens"))
+    return ResponseContent(
+        model=_text(body.get("model")),
+        id=_text(body.get("id")),
+        fingerprint=_text(body.get("system_fingerprint")),
+        finish="stop",
+        usage=usage_of(prompt, 0, None, None, None),
+        cost_usd=_cost_given(_object(body, "usage")),
+        has_message=True,
+        is_vector=True,
+        text=f"[{', '.join(f'{number:.8g}' for number in vector)}]" if vector else "",
+    )
+
+
+def _vector(given: Any) -> list[float]:
+    """Return the numbers of an embedding, given as a list or as base64 of 32-bit floats."""
+    if isinstance(given, str):
+        try:
+            data = base64.b64decode(given, validate=True)
+            given = [number for (number,) in struct.iter_unpack("<f", data)]
+        except (ValueError, struct.error):
+            return []
+    numbers = given if isinstance(given, list) else []
+    finite = all(type(one) in (int, float) and math.isfinite(one) for one in numbers)
+    return [float(one) for one in numbers] if finite else []
 
 
 def _of_anthropic(body: Mapping[str, Any]) -> ResponseContent:

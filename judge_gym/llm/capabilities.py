@@ -23,7 +23,7 @@ from judge_gym.llm.providers import (
 )
 from judge_gym.model_names import is_simulated_model, planted_name
 from judge_gym.planted.families import served_models
-from judge_gym.records.calls import LIMITS, Request
+from judge_gym.records.calls import LIMITS, Call, Request
 
 Source = Literal["litellm", "file", "taught"]
 SAMPLING: frozenset[Parameter] = frozenset({"temperature", "top_p", "logprobs"})
@@ -188,6 +188,16 @@ def _exclusive(given: Mapping[str, Any]) -> tuple[Exclusive, ...]:
     if greedy := given.get("greedy_excludes"):
         found.append(Exclusive(frozenset({"temperature", *greedy}), at_temperature_0=True))
     return tuple(found)
+
+
+def request_of(call: Call, taken: Capability) -> Request:
+    """Return the request of a call with what its model takes; that for an embedding is its text.
+
+    Raises `ConfigError` as `fitted`.
+    """
+    if call.parameters.embeds:
+        return Request({})
+    return fitted(call.model, call.parameters.asked(), taken)
 
 
 def fitted(model: str, asked: Mapping[str, Any], taken: Capability) -> Request:

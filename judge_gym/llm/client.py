@@ -44,8 +44,13 @@ class Client:
         messages: tuple[Message, ...],
         parameters: Mapping[str, Any],
         timeout_s: float,
+        *,
+        embeds: bool = False,
     ) -> Answer:
-        """Ask once. Raises `ProviderError`, or `ConfigError` when the key is missing."""
+        """Ask once, for an answer to messages or where it `embeds` for the vector of their text.
+
+        Raises `ProviderError`, or `ConfigError` when the key is missing.
+        """
         name = model.partition("/")[2]
         prefix = provider.litellm or provider.name
         own_price = provider.prices.get(name)
@@ -59,11 +64,11 @@ class Client:
             # litellm's own timeout counts from byte to byte: a server that drips outlives it.
             async with asyncio.timeout(timeout_s):
                 with exchange.recording():
-                    response = await litellm.acompletion(
+                    send = litellm.aembedding if embeds else litellm.acompletion
+                    response = await send(
                         model=f"{prefix}/{name}",
-                        messages=list(messages),
+                        **_content(messages, provider.address() or None, embeds=embeds),
                         api_key=key,
-                        base_url=provider.address() or None,
                         timeout=timeout_s,
                         num_retries=0,
                         max_retries=0,
@@ -92,6 +97,13 @@ class Client:
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
         await close_litellm_async_clients()
+
+
+def _content(messages: Sequence[Message], address: str | None, *, embeds: bool) -> dict[str, Any]:
+    """Return what a request is about, a prompt or texts to embed, and where it goes."""
+    if embeds:
+        return {"input": [message["content"] for message in messages], "api_base": address}
+    return {"messages": list(messages), "base_url": address}
 
 
 def _read(

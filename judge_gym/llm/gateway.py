@@ -30,7 +30,7 @@ from judge_gym.llm.breaker import (
     log_outage_over,
 )
 from judge_gym.llm.call_log import log_end
-from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
+from judge_gym.llm.capabilities import Capability, as_text, request_of, taken_by, taught
 from judge_gym.llm.client import Client
 from judge_gym.llm.context import check_context, words_unread
 from judge_gym.llm.gate import Gate, LimitChange
@@ -403,16 +403,16 @@ class Gateway:
     def _fitted(self, call: Call) -> Request:
         if call.model not in self._taken:
             self._taken[call.model] = taken_by(self._providers, call.model)
-        return fitted(call.model, call.parameters.asked(), self._taken[call.model])
+        return request_of(call, self._taken[call.model])
 
     def _taught(self, call: Call, sent: Request, error: ProviderError) -> bool:
         """Learn what a model does not take; whether the call is now another request."""
-        if error.kind != "bad_request":
+        if error.kind != "bad_request" or call.parameters.embeds:
             return False
         before = self._taken[call.model]
         learned = taught(str(error), error.parameter, sent.parameters, before)
         try:
-            again = fitted(call.model, call.parameters.asked(), learned)
+            again = request_of(call, learned)
         except ConfigError:  # no value can be left out: it is this call's failure
             return False
         self._taken[call.model] = learned
@@ -477,7 +477,12 @@ class Gateway:
 
     async def _send(self, call: Call, provider: Provider, request: Request) -> Answer:
         return await self._client.complete(
-            provider, call.model, call.prompt.messages, request.parameters, self._timeout_s
+            provider,
+            call.model,
+            call.prompt.messages,
+            request.parameters,
+            self._timeout_s,
+            embeds=call.parameters.embeds,
         )
 
 

@@ -26,8 +26,10 @@ from judge_gym.records.calls import Answer, CostSource, ProviderError, TokenChan
 
 MAX_ANSWER_CHARACTERS = 200_000
 SIMULATOR_MARK = "judge-gym-simulator"
-_MESSAGES = frozenset({"messages", "contents", "system", "system_instruction", "systemInstruction"})
-"""Fields of a request that hold the prompt, in any provider's form."""
+_MESSAGES = frozenset(
+    {"messages", "contents", "system", "system_instruction", "systemInstruction", "input"}
+)
+"""Fields of a request that hold the prompt or the text to embed, in any provider's form."""
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
@@ -67,6 +69,8 @@ def read_answer(
     `price` that of the providers file, `listed` that of litellm's list.
     """
     own = read_body(parsed(original))
+    if own is None and hasattr(response, "data"):  # embeddings in another vendor's form
+        own = read_body(response.model_dump())
     try:
         read = _Read() if response is None else _read_by_litellm(response)
         said = own or _of_litellm(response)
@@ -165,7 +169,7 @@ def _of_litellm(response: Any) -> ResponseContent:
 
 def _counted(said: ResponseContent, text: str) -> ResponseContent:
     """Return what was said without a count of no tokens for an answer that has text."""
-    if text and said.usage.completion == 0:
+    if text and said.usage.completion == 0 and not said.is_vector:
         return replace(said, usage=replace(said.usage, completion=None))
     return said
 

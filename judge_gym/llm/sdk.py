@@ -61,6 +61,9 @@ async def _not_sent_again(*_: Any, **__: Any) -> Any:
 # that would be paid for and in no ledger. Whether to send again is the gateway's to decide.
 AsyncHTTPHandler.single_connection_post_request = _not_sent_again
 
+# For embeddings it takes a number of retries of 0 as none given, and has OpenAI's client retry.
+litellm.DEFAULT_MAX_RETRIES = 0
+
 _LONGEST_REDACTED = 10_000
 """Characters of an error; `failures` keeps fewer."""
 

@@ -62,12 +62,17 @@ class Parameters:
     """How much the model is to think; the model's default when left out."""
     logprobs: bool = False
     """Whether the answer's tokens come with their probabilities."""
+    embeds: bool = False
+    """Whether the prompt is a text to embed, whose vector is the answer."""
 
     def asked(self) -> dict[str, Any]:
         """Return the fields of a request as planned; `llm.capabilities` fits them to a model.
 
         A field of a later version is left out at its default: older requests keep their digest.
+        None of them is a field of a request for an embedding.
         """
+        if self.embeds:
+            return {}
         fields: dict[str, Any] = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -85,6 +90,12 @@ class Parameters:
         if self.logprobs:
             fields["logprobs"] = True
         return fields
+
+
+EMBEDDER = "embedder"
+"""The agent of calls for embeddings."""
+EMBEDDING = Parameters(temperature=0, top_p=1, max_tokens=0, seed=0, embeds=True)
+"""The parameters of a request for an embedding, which nothing is drawn for."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +144,8 @@ class Request:
 
     @property
     def limit(self) -> int:
-        """The output limit in tokens, answer and thinking together."""
-        return int(next(self.parameters[name] for name in LIMITS if name in self.parameters))
+        """The output limit in tokens, answer and thinking together; 0 for an embedding."""
+        return int(next((self.parameters[name] for name in LIMITS if name in self.parameters), 0))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ the messages, the sampling parameters, the seed and the response format. At temp
 seed is left out, so that replicates agree.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from judge_gym.planted.reading import concept_named
 from judge_gym.planted.wordings import worded
 from judge_gym.seeds import generator
 from judge_gym.simulator import editing, grading
+from judge_gym.simulator.embeddings import embedding
 from judge_gym.simulator.prompts import (
     Message,
     PromptedRubric,
@@ -68,6 +70,13 @@ class ModelRequest:
     response_format: str = ""
     effort: str | None = None
     """How much the model is to think, where the request says so."""
+    embeds: bool = False
+    """Whether the messages are texts to embed."""
+
+    @property
+    def role(self) -> Role:
+        """The task of the request."""
+        return "embedder" if self.embeds else role_of(self.messages)
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -126,7 +135,7 @@ def answer(request: ModelRequest, worths: Known = NOTHING) -> SimulatedAnswer:
     name = family_named(request.model)
     if name is None:
         raise KeyError(request.model)
-    role = role_of(request.messages)
+    role = request.role
     now = _Answering(request, name, parameters_of(name), generator(*request.identity), worths)
     return SimulatedAnswer(_ROLES[role](now), role)
 
@@ -283,6 +292,7 @@ def _reply(now: _Answering) -> str:
 
 
 _ROLES: dict[Role, Callable[[_Answering], str]] = {
+    "embedder": lambda now: json.dumps([embedding(text) for _, text in now.request.messages]),
     "scorer": _score,
     "prober": _probe,
     "rubricer": _write_rubric,

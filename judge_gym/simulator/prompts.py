@@ -29,6 +29,7 @@ Role = Literal[
     "aligner",
     "rater",
     "arbiter",
+    "embedder",
     "other",
 ]
 Form = Literal["single", "subset", "json"]

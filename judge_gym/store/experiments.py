@@ -13,17 +13,19 @@ from sqlalchemy.orm import Session
 from judge_gym.counting import counted
 from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
+from judge_gym.design.grouping import Similarity
 from judge_gym.design.strategies import resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.sweep import OnUnsupported
 from judge_gym.errors import StoreError, listing
-from judge_gym.evidence.similarity import text_similarity
+from judge_gym.evidence.similarity import text_similarity, vector_similarity
 from judge_gym.records.calls import IMPORTED
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.recipes import rubric_recipe
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, inserting, packed
+from judge_gym.store.embeddings import vectors
 from judge_gym.store.engine import named
 from judge_gym.store.recipes import (
     Identity,
@@ -431,15 +433,15 @@ def items_by_document(session: Session, experiment_id: int) -> dict[str, int]:
 
 
 class LackingViewError(StoreError):
-    """Documents lack the view that a plan of bundles compares."""
+    """Documents lack the view or the embeddings that a plan of bundles compares."""
 
 
 def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> int:
     """Fix the items of an experiment, once; returns how many there are.
 
     Items are made of the window's documents as they are now and never change afterwards. Raises
-    `StoreError` when the window is not collected, `LackingViewError` when documents lack the view
-    that its plan of bundles compares.
+    `StoreError` when the window is not collected, `LackingViewError` when documents lack what
+    its plan of bundles compares.
     """
     frozen = session.scalar(
         sa.select(sa.func.count()).where(t.ExperimentItem.experiment_id == experiment_id)
@@ -455,9 +457,12 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
         )
     documents = documents_of(session, window.id)
     bundling = resolve(experiment).of(Bundling)
-    groups = _stored_groups(session, experiment) or bundling.group(
+    plan = experiment.bundles
+    groups = stored_groups(session, experiment.window.key, plan) or bundling.group(
         list(documents),
-        lambda: text_similarity(_bundled_texts(session, row, experiment, documents.values())),
+        lambda: plan_similarity(
+            session, window.id, plan, str(row.view_recipes.get(plan.view, "")), documents.values()
+        ),
         lambda: dates_of(session, window.id),
     )
     placed = [
@@ -469,19 +474,19 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
     return len(groups)
 
 
-def _stored_groups(session: Session, experiment: Experiment) -> list[tuple[str, ...]]:
-    """Return the bundles of another experiment with this plan; empty where it is the first.
+def stored_groups(session: Session, window_key: str, plan: Bundles) -> list[tuple[str, ...]]:
+    """Return the bundles of a window by a plan; empty where no experiment has them yet.
 
     A plan is made once: later ones take its items, whatever has changed in the libraries since.
     """
-    if experiment.bundles.size == 1:
+    if plan.size == 1:
         return []
-    config = t.Experiment.config["bundles"] == experiment.bundles.model_dump(mode="json")
+    config = t.Experiment.config["bundles"] == plan.model_dump(mode="json")
     first = (
         sa.select(t.ExperimentItem.experiment_id)
         .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
         .join(t.Window, t.Window.id == t.Experiment.window_id)
-        .where(t.Window.key == experiment.window.key, config)
+        .where(t.Window.key == window_key, config)
         .limit(1)
     )
     return bundles_of(session, first.scalar_subquery())
@@ -506,13 +511,21 @@ def bundles_of(session: Session, experiment_id: Any) -> list[tuple[str, ...]]:
 class BundlePlan:
     """A plan as it was stored with the items: in words, its bundles and their digest.
 
-    `view` and `recipe` are of the texts that it compares, raw where it compares none.
+    `recipe` is that of the view that it compares.
     """
 
-    plan: str
+    bundles: Bundles
     groups: Sequence[tuple[str, ...]]
-    view: str = "raw"
     recipe: str = ""
+
+    @property
+    def plan(self) -> str:
+        return str(self.bundles)
+
+    @property
+    def view(self) -> str:
+        """The view of the texts that it compares, raw where it compares none."""
+        return self.bundles.view
 
     @property
     def digest(self) -> str:
@@ -532,10 +545,10 @@ def bundle_plans(session: Session, window: int) -> list[BundlePlan]:
     first: dict[str, BundlePlan] = {}
     for row, experiment in rows:
         plan, size = Bundles(**row.config.get("bundles", {})), row.config.get("bundle_size", 1)
-        name = str(plan if plan.size > 1 else Bundles(size=size))
-        if max(plan.size, size) > 1 and name not in first:
+        plan = plan if plan.size > 1 else Bundles(size=size)
+        if plan.size > 1 and str(plan) not in first:
             recipe = str(row.view_recipes.get(plan.view, ""))
-            first[name] = BundlePlan(name, bundles_of(session, experiment), plan.view, recipe)
+            first[str(plan)] = BundlePlan(plan, bundles_of(session, experiment), recipe)
     return list(first.values())
 
 
@@ -551,17 +564,28 @@ def dates_of(session: Session, window: int) -> list[date | None]:
     return list(session.scalars(query.order_by(t.Document.position)))
 
 
-def _bundled_texts(
-    session: Session, row: t.Experiment, experiment: Experiment, documents: Iterable[int]
-) -> list[str]:
-    """Return the texts that a plan of bundles compares, in the view that it names.
+def plan_similarity(
+    session: Session, window: int, plan: Bundles, recipe: str, documents: Collection[int]
+) -> Similarity:
+    """Return how alike the texts of a window's documents are by a plan, in their order as given.
 
-    Raises `LackingViewError` where a document lacks that view.
+    `recipe` is that of the view it compares. Raises `LackingViewError` where a document lacks that
+    view, or its embedding.
     """
-    view = experiment.bundles.view
-    if view == "raw":
-        return texts_of(session, documents)
-    return view_texts_of(session, documents, view, str(row.view_recipes.get(view, "")))
+    if plan.view == "raw":
+        texts = texts_of(session, documents)
+    else:
+        texts = view_texts_of(session, documents, plan.view, recipe)
+    if not plan.embeddings:
+        return text_similarity(texts)
+    found = vectors(session, window, plan, recipe)
+    if lacking := len(set(documents) - found.keys()):
+        raise LackingViewError(
+            f"Bundles by embeddings of {plan.embeddings} need one of every document, and "
+            f"{counted(lacking, 'document')} of {len(documents)} lack it.",
+            "Run w1-evidence again, or leave `embeddings` out of `bundles`.",
+        )
+    return vector_similarity([found[document] for document in documents])
 
 
 def view_texts_of(session: Session, documents: Iterable[int], view: str, recipe: str) -> list[str]:

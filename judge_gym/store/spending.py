@@ -59,6 +59,7 @@ class Scope:
     """The same of the experiments that left it as its file or a recipe changed."""
 
 
+_EMBEDS = t.Call.key.startswith("embedding/")
 _OF_VIEW = sa.func.split_part(t.Call.key, "/", 1) == "view"
 
 
@@ -303,6 +304,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
         .join(t.Experiment, t.Experiment.window_id == t.Document.window_id)
         .where(t.Experiment.id.in_(ids), view_recipe(t.View.view) == t.View.recipe)
     )
+    embedded = {one.window.key for one in experiments.values() if one.bundles.embeddings}
     sums: Any = (
         sa.select(
             t.Call.workflow,
@@ -326,6 +328,7 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
             sa.or_(
                 t.Call.experiment_id.in_(ids),
                 t.Call.id.in_(views),
+                _EMBEDS & sa.func.split_part(t.Call.key, "/", 2).in_(embedded),
                 sa.func.split_part(t.Call.key, "/", 2).in_(_rubric_keys(experiments.values())),
             )
         )

@@ -73,6 +73,11 @@ SHAPES = {
         "    rubric: {shared: sim/low-1}\n    probe_window: [fresh, same]",
         "budget: {max_calls: 100000, max_cost_usd: 5}\n",
     ),
+    "bundles by embeddings": Shape(
+        "evidence_view: raw\n    bundles:\n      - {by: similar, size: 2, embeddings: sim/low-1}\n"
+        "      - {by: spread, size: 2, view: neutralized, embeddings: sim/low-1}",
+        texts=UNEVEN,
+    ),
     "other actors": Shape(
         "evidence_view: raw\n    actors: [as_found, {swapped: actors.yaml}]\n    bundle_size: 2"
     ),

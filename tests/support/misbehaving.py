@@ -126,7 +126,7 @@ async def misbehaving(*script: Step) -> AsyncIterator[Provider]:
         return await _step(script, len(provider.requests))(request)
 
     app = web.Application()
-    for path in ("/v1/chat/completions", "/v1/messages", "/v1/messages/batches"):
+    for path in ("/v1/chat/completions", "/v1/embeddings", "/v1/messages", "/v1/messages/batches"):
         app.router.add_post(path, chat)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()

@@ -11,10 +11,20 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.window import CorpusSource, Window
-from judge_gym.lab import evidence, judging, probing, rubrics, score_critics, scoring, swapping
+from judge_gym.lab import (
+    embedding,
+    evidence,
+    judging,
+    probing,
+    rubrics,
+    score_critics,
+    scoring,
+    swapping,
+)
 from judge_gym.lab.evidence import utility_of
 from judge_gym.records.recipes import recipe_of
 from judge_gym.runtime import Runtime
@@ -104,6 +114,13 @@ class Study:
         recipe = evidence.recipes_of_views(self.runtime.settings, model)[view]
         missing = missing_by(self.runtime, missing_views, window_id, view, recipe)
         return await evidence.make_views(self.runtime, view, missing, model)
+
+    async def embed(self, plan: Bundles, model: str = UTILITY) -> Any:
+        """What a plan of bundles compares and lacks; returns the outcomes counted."""
+        window_id = self.all(sa.select(t.Window.id).where(t.Window.key == self.window.key))[0]
+        recipe = evidence.recipes_of_views(self.runtime.settings, model).get(plan.view, "")
+        missing = missing_by(self.runtime, embedding.missing_embeddings, window_id, plan, recipe)
+        return await embedding.embed(self.runtime, missing, window_id, plan, recipe)
 
     async def write_rubrics(
         self, experiments: Sequence[Experiment], *, sham: bool = False, critic: str = UTILITY

@@ -21,6 +21,8 @@ async def whole_sweep(url: str, file: Path, **settings: Any) -> list[str]:
         await study.collect()
         for view in run.views:
             await study.make(view, run.utility_model)
+        for one in run.bundles:
+            await study.embed(one.plan, run.utility_model)
         for sham in {False, run.swap is not None and run.swap.sham}:
             await study.write_rubrics(experiments, sham=sham, critic=run.utility_model)
         await study.score(run.tags)

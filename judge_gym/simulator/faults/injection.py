@@ -23,7 +23,6 @@ from judge_gym.simulator.chat import Chat, Completion, completed
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.plan import FaultPlan, InjectedFault, Subject
 from judge_gym.simulator.http import Stats
-from judge_gym.simulator.prompts import role_of
 from judge_gym.simulator.text_features import NOTHING, Known
 from judge_gym.simulator.vendors import Vendor
 from judge_gym.simulator.vendors.registry import vendor_at
@@ -96,7 +95,7 @@ def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
     request = chat.request
     # Without `identity`, in which requests at temperature 0 are equal whatever their seed.
     key = digest(*request.identity, request.seed, chat.stop)
-    return plan.Subject(route, key, request.model, role_of(request.messages))
+    return plan.Subject(route, key, request.model, request.role)
 
 
 def reply(

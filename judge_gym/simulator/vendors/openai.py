@@ -1,8 +1,12 @@
-"""OpenAI's chat completions: bodies in, bodies and refusals out."""
+"""OpenAI's chat completions and embeddings: bodies in, bodies and refusals out."""
 
+import base64
+import json
 import re
+import struct
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -40,6 +44,8 @@ _SAMPLING = ("temperature", "top_p", "logprobs", "top_logprobs")
 SMALLEST_LIMIT = 16
 """Below this OpenAI refuses instead of cutting."""
 _MOST_LOGPROBS = 20
+LONGEST_EMBEDDED = 8192
+"""Tokens of the longest text that OpenAI's models embed."""
 
 
 class _ContentPart(BaseModel):
@@ -291,6 +297,66 @@ class OpenAI(Vendor):
             "x-ratelimit-remaining-requests": "0",
             "x-ratelimit-reset-requests": span(seconds),
         }
+
+
+class _ToEmbed(BaseModel):
+    """The fields that are read of a request for embeddings; others are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str = Field(min_length=1, max_length=200)
+    input: str | Annotated[list[str], Field(max_length=2048)] = Field(min_length=1)
+    encoding_format: Literal["float", "base64"] = "float"
+
+
+class OpenAIEmbeddings(OpenAI):
+    """OpenAI's embeddings: texts in, a vector for each out."""
+
+    prefixes: ClassVar[tuple[str, ...]] = ("/v1/embeddings",)
+    paths: ClassVar[tuple[str, ...]] = ("/v1/embeddings",)
+
+    def read(self, data: Any, asked: ApiRequest) -> Chat:
+        self.check_key(asked)
+        body = read_model(_ToEmbed, data)
+        self.check_model(body.model)
+        texts = [body.input] if isinstance(body.input, str) else body.input
+        request = ModelRequest(
+            body.model,
+            tuple(("user", text) for text in texts),
+            response_format=body.encoding_format,
+            embeds=True,
+        )
+        longest = PLANTED_CONTEXT if is_planted(body.model) else LONGEST_EMBEDDED
+        for message in request.messages:
+            self.check_context(Chat(replace(request, messages=(message,))), longest)
+        return Chat(request)
+
+    def written(self, done: Completion) -> dict[str, Any]:
+        body = {
+            "object": "list",
+            "data": [
+                {"object": "embedding", "index": number, "embedding": self._encoded(done, vector)}
+                for number, vector in enumerate(_vectors(done.text))
+            ],
+            "model": done.model,
+            **self.marks(done),
+        }
+        counted = {"prompt_tokens": done.prompt_tokens, "total_tokens": done.prompt_tokens}
+        return body | ({"usage": counted} if done.counted else {})
+
+    def _encoded(self, done: Completion, vector: list[float]) -> list[float] | str:
+        if done.chat.request.response_format == "float":
+            return vector
+        return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+
+
+def _vectors(text: str) -> list[list[float]]:
+    """Return the vectors of an answer; none where a fault took it or a part of it."""
+    try:
+        vectors: list[list[float]] = json.loads(text)
+    except ValueError:
+        return []
+    return vectors
 
 
 def span(seconds: float) -> str:

@@ -16,13 +16,13 @@ from judge_gym.simulator.vendors.compatible import (
 )
 from judge_gym.simulator.vendors.gemini import Gemini
 from judge_gym.simulator.vendors.mistral import Mistral
-from judge_gym.simulator.vendors.openai import OpenAI
+from judge_gym.simulator.vendors.openai import OpenAI, OpenAIEmbeddings
 
 OPENAI = OpenAI()
 ANTHROPIC = Anthropic()
 VENDORS: tuple[Vendor, ...] = (
     OPENAI, ANTHROPIC, Gemini(), Mistral(), XAI(), DeepSeek(), OpenRouter(), Groq(), Azure(),
-    Ollama(), OllamaChat(), VLLM(),
+    Ollama(), OllamaChat(), VLLM(), OpenAIEmbeddings(),
 )  # fmt: skip
 
 

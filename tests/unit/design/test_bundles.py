@@ -9,13 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics.pairwise import cosine_similarity
 
 from judge_gym.design.grouping import Bundles, grouped, unknown, within_similarity
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import View
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.similarity import text_similarity
+from judge_gym.evidence.similarity import text_similarity, vector_similarity
 from judge_gym.seeds import digest
 
 TOPICS = ("harbour crane berth", "court bench verdict", "school teacher lesson")
@@ -170,3 +171,29 @@ def test_a_view_is_part_of_a_plan_that_compares_texts_and_of_no_other(write_bloc
     for by in ("random", "window"):
         with pytest.raises(ConfigError, match="reads no text"):
             load_sweep(write_blocks(f"{block}{{by: {by}, size: 5, view: cleaned}}\n"))
+
+
+@pytest.mark.parametrize("by", ["random", "window"])
+def test_bundles_that_read_no_text_take_no_embeddings(by):
+    with pytest.raises(ValueError, match=f"no effect on bundles by {by}"):
+        Bundles(by=by, size=2, embeddings="openai/text-embedding-3-small")
+
+
+@pytest.mark.parametrize("name", ["text-embedding-3-small", "openai/", "a b/c"])
+def test_a_model_of_embeddings_is_named_with_its_provider(name):
+    with pytest.raises(ValueError, match="embeddings"):
+        Bundles(by="similar", size=2, embeddings=name)
+
+
+def test_plans_of_two_models_are_two_levels_and_plans_by_words_keep_their_form():
+    by_words = Bundles(by="similar", size=2)
+    assert "embeddings" not in by_words.model_dump(mode="json")
+    plans = {str(by_words)} | {
+        str(Bundles(by="similar", size=2, embeddings=model)) for model in ("openai/a", "openai/b")
+    }
+    assert plans == {"similar, 2", *(f"similar, 2, embeddings of openai/{x}" for x in "ab")}
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_similarity_of_vectors_is_that_of_scikit_learn(rows):
+    assert vector_similarity(rows) == pytest.approx(cosine_similarity(rows), abs=1e-9)

@@ -528,3 +528,36 @@ def test_openais_client_reads_a_batch(wires: Wires) -> None:
     output = json.loads(client.files.content(batch.output_file_id).content)
     (choice,) = output["response"]["body"]["choices"]
     assert "VERDICT" in choice["message"]["content"]
+
+
+def test_openais_client_reads_embeddings_in_both_encodings(wires: Wires) -> None:
+    texts = ["the court sat", "the court sat and sat", "cranes in the harbour"]
+    client = wires.openai()
+    given = {"model": "text-embedding-3-small", "input": texts}
+    lists = checked(client.embeddings.create(**given, encoding_format="float"))
+    # Its client asks for base64 by itself and decodes it.
+    decoded = client.embeddings.create(**given)
+    assert [one.index for one in lists.data] == [0, 1, 2]
+    for one, other in zip(lists.data, decoded.data, strict=True):
+        assert one.embedding == pytest.approx(other.embedding, abs=1e-6)
+        assert math.hypot(*one.embedding) == pytest.approx(1, abs=1e-4)
+    first, second, third = (one.embedding for one in lists.data)
+    assert dot(first, second) > dot(first, third)
+    assert lists.usage.prompt_tokens == 3 + 5 + 4
+
+
+def dot(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"input": []}, "input"),
+        ({"input": "x", "encoding_format": "int8"}, "encoding_format"),
+        ({"input": "word " * 9000}, "maximum context length is 8192 tokens"),
+    ],
+)
+def test_embeddings_that_are_refused(wires: Wires, body: Any, said: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=said):
+        wires.openai().embeddings.create(model="text-embedding-3-small", **body)
