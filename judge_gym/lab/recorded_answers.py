@@ -184,6 +184,10 @@ def _judgement(
 ) -> Judgement:
     if given.answer is not None and recorded.forms:
         return _by_form(recorded, experiment.scale_size, given.answer, given.reversed)
+    alone = recorded.scale.stage(given.answer) if recorded.scale and given.answer else None
+    if alone:  # an answer that is nothing but a score needs no verdict line
+        stage = experiment.scale_size + 1 - alone if given.reversed else alone
+        return Judgement("scored", stage_set((stage,)), (given.answer or "")[:500])
     if given.answer is not None:
         return read_judgement(experiment, shown, _answer(given.answer))
     if given.choice is None:

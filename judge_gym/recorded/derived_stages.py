@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from judge_gym.recorded.mapping import Choice, Scale, as_number
+from judge_gym.recorded.mapping import Choice, Scale, WrittenScore, as_score, read_score
 
 GRADES = {"I": "incorrect", "P": "partly correct", "C": "correct"}
 """Grades of Inspect, lowest first; N is no answer."""
@@ -49,7 +49,7 @@ class Stages:
             return self.names.index(value) + 1
         if self.scale:
             return self.scale.stage(value)
-        if self.cuts and (number := as_number(value)) is not None:
+        if self.cuts and (number := as_score(value)) is not None:
             return _cut(number, self.cuts)
         low = value.casefold() in _LOW
         if low or value.casefold() in _HIGH:
@@ -97,12 +97,14 @@ def stages_from(values: Iterable[str], cuts: Sequence[float], *, named: bool = F
         if {value.casefold() for value in given} <= {low, high}:
             of = {value: 1 + (value.casefold() == high) for value in given}
             return Stages((low, high), of)
-    numbers = {value: number for value in given if (number := as_number(value)) is not None}
-    if len(numbers) == len(given):
-        return _of_numbers(numbers, cuts)
+    scores = {value: score for value in given if (score := read_score(value))}
+    if len(scores) == len(given):
+        numbers = {value: score.number for value, score in scores.items()}
+        scale = _written_scale(scores)
+        return Stages((), {}, scale) if scale and not cuts else _of_numbers(numbers, cuts)
     if named and 2 <= len(given) <= MOST:
         return Stages(tuple(sorted(given)), {name: at for at, name in enumerate(sorted(given), 1)})
-    shown = ", ".join(map(repr, sorted(given - set(numbers))[:3]))
+    shown = ", ".join(map(repr, sorted(given - set(scores))[:3]))
     raise Unfit(f"verdicts such as {shown} have no order that is known")
 
 
@@ -122,7 +124,7 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> Stages:
         raise Unfit(
             f"{len(distinct)} scores from {distinct[0]:g} to {distinct[-1]:g} are more than "
             f"{MOST} stages",
-            scale=_scale(distinct[0], distinct[-1]),
+            scale=scale_of(distinct[0], distinct[-1]),
         )
     return Stages(
         tuple(f"{number:g}" for number in distinct),
@@ -130,7 +132,37 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> Stages:
     )
 
 
-def _scale(lowest: float, highest: float) -> Scale:
+def _written_scale(scores: Mapping[str, WrittenScore]) -> Scale | None:
+    """Return the scale whose end is written in scores: 4/5, 80%; None where none is.
+
+    It begins at the lowest score, that of percent at 0. Raises `Unfit` for scores of two scales.
+    """
+    ends: dict[float, str] = {}
+    plain = ""
+    for value, score in sorted(scores.items()):
+        if score.out_of is None:
+            plain = plain or value
+        else:
+            ends.setdefault(score.out_of, value)
+    if not ends:
+        return None
+    (end, first), *others = ends.items()
+    if others:
+        raise Unfit(f"{first!r} and {others[0][1]!r} are of two scales")
+    is_percent = scores[first].is_percent
+    if is_percent and plain:
+        raise Unfit(f"{first!r} has a percent sign and {plain!r} has none")
+    lowest = 0.0 if is_percent else min(score.number for score in scores.values())
+    for value, score in sorted(scores.items()):
+        if not lowest <= score.number <= end:
+            raise Unfit(f"{value!r} is not from {lowest:g} to {end:g}")
+    if lowest == end:
+        raise Unfit(f"the score is always {end:g}")
+    return scale_of(lowest, end)
+
+
+def scale_of(lowest: float, highest: float) -> Scale:
+    """Return a scale, whose ends are whole where both are."""
     whole = lowest.is_integer() and highest.is_integer()
     return Scale(
         lowest=int(lowest) if whole else lowest, highest=int(highest) if whole else highest
@@ -140,11 +172,11 @@ def _scale(lowest: float, highest: float) -> Scale:
 def covering(scale: Scale, known: Iterable[str]) -> Scale:
     """Return a scale that has the known answers, too, where all of them are numbers."""
     written = {value for value in known if value}
-    numbers = [number for value in written if (number := as_number(value)) is not None]
+    numbers = [number for value in written if (number := as_score(value)) is not None]
     if len(numbers) < len(written):
         return scale
     ends = [float(scale.lowest), float(scale.highest), *numbers]
-    return _scale(min(ends), max(ends))
+    return scale_of(min(ends), max(ends))
 
 
 def _cut(number: float, cuts: Sequence[float]) -> int:

@@ -20,7 +20,7 @@ from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, covering, sta
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.joining import SEVERAL
-from judge_gym.recorded.mapping import Scale, as_number
+from judge_gym.recorded.mapping import Scale, as_number, as_score
 
 COLUMNS = {
     "item": ("item", "item_id", "id"),
@@ -34,8 +34,8 @@ COLUMNS = {
 
 
 _HOW_TO_NAME = (
-    "Name the stages in a mapping file (stages), or a scale of numbers without a percent sign "
-    "(scale). Of whole answers, such as 'Score: 4/5', give answers and answer_patterns."
+    "Name the stages in a mapping file (stages), or a scale of numbers (scale), which reads 4/5 "
+    "and 'Score: 4', too, and 80% from 0 to 100. Of whole answers give answers and answer_patterns."
 )
 _COMMAS = "Write a point in place of a decimal comma, or separate values by semicolons."
 
@@ -150,7 +150,7 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
         for row in content.rows
         if (value := row.number(file, column, text_of(row.values, column)))
     ]
-    stray = [one for one in given if as_number(one[2]) is None]
+    stray = [one for one in given if as_score(one[2]) is None]
     words = [one for one in stray if as_number(one[2].replace(",", ".", 1)) is None]
     if not stray or 2 * len(words) > len(given):
         return

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Literal, TypeGuard
 
 from judge_gym.recorded.content import Left
-from judge_gym.recorded.mapping import Choice, as_number
+from judge_gym.recorded.mapping import Choice, as_score
 from judge_gym.recorded.reported import Apart
 
 KNOWN = "the known answers"
@@ -59,7 +59,7 @@ class Given:
     @property
     def number(self) -> float | None:
         """A decision that is a number; None for any other, and one that is not on the scale."""
-        return None if self.choice in (None, "abstained") else as_number(self.verdict)
+        return None if self.choice in (None, "abstained") else as_score(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
 from judge_gym.recorded.items import left_label
 from judge_gym.recorded.judged import RecordedWindow, Unread
 from judge_gym.recorded.mapped_columns import LabelsFile
-from judge_gym.recorded.mapping import Recorded, as_number
+from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.record import Record, Refusals, RowError
 from judge_gym.recorded.systems import key_of
 
@@ -50,7 +50,7 @@ def add_labels(
                 stage = _stage(record, recorded, unread, key, column)
                 if stage is None:
                     continue
-                number = as_number(record.verdict(column))
+                number = as_score(record.verdict(column))
                 for window, item in _chosen(record, recorded, windows, places[key]):
                     earlier = given.setdefault((window, item, person), {})
                     if stage in earlier or (earlier and not columns.person):

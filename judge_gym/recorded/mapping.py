@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -40,9 +41,9 @@ _CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained
 
 
 class Scale(Frozen):
-    """Scores that are numbers, of labels too: no rubric is needed. Up to 10 whole scores are a
-    stage each, and a score between two of them counts as the nearer one, a half as the higher; any
-    other scale is ten equal bands."""
+    """Scores that are numbers, of labels too: no rubric is needed. `4/5`, `Score: 4` and, from 0 to
+    100, `80%` are scores. Up to 10 whole scores are a stage each, and a score between two of them
+    counts as the nearer one, a half as the higher; any other scale is ten equal bands."""
 
     lowest: int | float
     """The lowest score."""
@@ -71,10 +72,17 @@ class Scale(Frozen):
         return tuple(f"{low:g} to {high:g}" for low, high in pairwise(ends))
 
     def stage(self, written: str) -> int | None:
-        """Return the stage of a score such as 4, 4.0 or 4.5; None for what is not on the scale."""
-        score = as_number(written)
-        if score is None or not self.lowest <= score <= self.highest:
+        """Return the stage of a score such as 4, 4.5, 4/5 or Score: 4; None for what is not on the
+        scale.
+
+        `4/5` is on a scale that ends at 5, `80%` on that from 0 to 100, and on no other.
+        """
+        found = read_score(written)
+        if found is None or not self.lowest <= found.number <= self.highest:
             return None
+        if found.out_of not in (None, self.highest) or (found.is_percent and self.lowest != 0):
+            return None
+        score = found.number
         if self.is_whole:
             return int(score - self.lowest + 0.5) + 1
         share = (score - self.lowest) / (self.highest - self.lowest)
@@ -175,8 +183,8 @@ class Recorded(Columns):
     """What a decision that is none of these is: an error, or an answer that could not be read; and
     a label of a person that no stage has: an error, or left out."""
     answers: tuple[VerdictColumn, ...] = ()
-    """Columns of raw answers. They end in a verdict line and are parsed like a model's, unless
-    `answer_forms` says how a verdict is written."""
+    """Columns of raw answers. They end in a verdict line and are parsed like a model's, or are a
+    score of `scale` and nothing else, unless `answer_forms` says how a verdict is written."""
     answer_forms: Annotated[dict[str, Choice], _CHOICES] = added({})
     """How a raw answer writes its verdict, such as `[[A>>B]]`, `Output (a)` or `Rating: 4` → stage,
     stages, or abstained; stages as they were shown. The last one that the answer asserts counts."""
@@ -442,11 +450,51 @@ def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
 
 @lru_cache(maxsize=4096)  # files of scores have few, and each is read several times
 def as_number(written: str) -> float | None:
-    """Return a score that is written as a number with a point; None for any other text.
+    """Return a number that is written with a point; None for any other text.
 
     Digits of any script are digits.
     """
     return _as_number(written) if len(written) <= LONGEST_NUMBER else None
+
+
+@dataclass(frozen=True)
+class WrittenScore:
+    """A score as people and models write it: 4, 4/5, 4 out of 5, 80%, `Score: 4`, `Rating: 4/5`."""
+
+    number: float
+    out_of: float | None
+    """The end of its scale, where it is written: 100 of percent."""
+    is_percent: bool
+    is_plain: bool
+    """Whether it is a number and nothing else."""
+
+
+_SCORE = re.compile(
+    r"\s*(?P<name>(?:(?:final|overall|total)\s+)?(?:score|rating|grade|mark)\s*[:=]\s*)?"
+    r"(?P<number>[^:=/%\uff05\u066a]+?)\s*"
+    r"(?:(?P<percent>[%\uff05\u066a])|(?:/|\bout\s+of\b)\s*(?P<out_of>\S+?))?\s*\.?\s*",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=1 << 14)  # files have the same few scores in many rows
+def read_score(written: str) -> WrittenScore | None:
+    """Return a score that is all of a text; None for any other text."""
+    if (plain := as_number(written)) is not None:
+        return WrittenScore(plain, None, is_percent=False, is_plain=True)
+    found = _SCORE.fullmatch(written) if len(written) <= LONGEST_NUMBER else None
+    if found is None or (number := as_number(found["number"])) is None:
+        return None
+    out_of = 100.0 if found["percent"] else as_number(found["out_of"] or "")
+    if found["out_of"] and out_of is None:
+        return None
+    return WrittenScore(number, out_of, is_percent=bool(found["percent"]), is_plain=False)
+
+
+def as_score(written: str) -> float | None:
+    """Return the number of a score; None for any other text."""
+    found = read_score(written)
+    return None if found is None else found.number
 
 
 @lru_cache(maxsize=1 << 14)

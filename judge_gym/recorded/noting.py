@@ -11,7 +11,7 @@ from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unread
-from judge_gym.recorded.mapping import Recorded, as_number
+from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
@@ -91,13 +91,13 @@ class Noting:
         self._unread.cells = len(self._cells)
 
     def _note_range(self, name: str, written: str) -> None:
-        number = as_number(written)
+        number = as_score(written)
         if number is not None:
             low, high = self._unread.ranges.get(name, (number, number))
             self._unread.ranges[name] = (min(low, number), max(high, number))
 
     def _note_highest(self, column: str, record: Record) -> None:
-        if self._recorded.scale and (number := as_number(record.verdict(column))) is not None:
+        if self._recorded.scale and (number := as_score(record.verdict(column))) is not None:
             highest, count = self._highest.get(column, (number, 0))
             self._highest[column] = (max(highest, number), count + 1)
 

@@ -15,10 +15,11 @@ from judge_gym.counting import counted
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import Row
 from judge_gym.recorded.derived import NoMappingError, named_by
-from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, stages_from
+from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, scale_of, stages_from
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
+from judge_gym.recorded.mapping import Scale, as_score, read_score
 from judge_gym.recorded.tables import Table, words_of
 
 _PEOPLE = {
@@ -89,7 +90,8 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
     if not key:
         doubled = table.doubled(_KEYS)
         raise _unproposed(f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}")
-    stages = _stages(values)
+    scale = _scale_of(table, found, values)
+    stages = Stages((), {}, scale) if scale else _stages(values)
     item, described = _item(table, key, found)
     strays = {one: sorted(set(table.distinct(one)) - values) for one in (*judges, *people)}
     mapping = {
@@ -106,8 +108,11 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }
     order = _order(stages, values)
+    reasons = dict.fromkeys(found, f"verdicts that others have, too: {order}")
+    for one in table.ends:
+        reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
     taken = [
-        *(ColumnRole(one, "judge", f"verdicts that others have, too: {order}") for one in judges),
+        *(ColumnRole(one, "judge", reasons[one]) for one in judges),
         *(
             ColumnRole(one, "person", "such verdicts, and its name is of a person")
             for one in people
@@ -118,7 +123,9 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
     ]
     named = {one.column for one in taken}
     taken += [
-        ColumnRole(one, _LEFT, _hint(table, one)) for one in table.columns if one not in named
+        ColumnRole(one, _LEFT, _hint(table, one, order))
+        for one in table.columns
+        if one not in named
     ]
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(values)))
 
@@ -182,7 +189,15 @@ def _strays(table: Table, strays: Mapping[str, Sequence[str]]) -> Iterator[Colum
             yield ColumnRole(column, "unreadable in part", why)
 
 
-def _hint(table: Table, column: str) -> str:
+def _hint(table: Table, column: str, order: str) -> str:
+    """Return why a column is left out; `order` are the verdicts of those that are not."""
+    if column in table.values and not any(table.values[column]):
+        return "empty in every row"
+    if column in table.percent:
+        return (
+            f"percent, 0 to 100, and the others are {order}: a mapping of its own can read it, "
+            "with scale: {lowest: 0, highest: 100}"
+        )
     if column in table.values and table.repeats(column) and len(table.distinct(column)) > 1:
         count = counted(len(table.distinct(column)), "value")
         return f"{count}: write item.system if they are what is compared"
@@ -205,6 +220,32 @@ def _stages(values: Collection[str]) -> Stages | None:
         return stages_from(values, ())
     except Unfit as unfit:
         return Stages((), {}, unfit.scale) if unfit.scale else None
+
+
+def _scale_of(table: Table, columns: Sequence[str], values: Collection[str]) -> Scale | None:
+    """Return the scale whose end columns write, as in 4/5 or 80%; None where none does.
+
+    Raises `NoMappingError` for scores of two scales.
+    """
+    by_end: dict[float, str] = {}
+    for column in columns:
+        for end in table.ends.get(column, ()):
+            if end is not None:
+                by_end.setdefault(end, column)
+    if not by_end:
+        return None
+    numbers = [number for value in values if (number := as_score(value)) is not None]
+    (end, one), *others = by_end.items()
+    if others or max(numbers) > end:
+        other = others[0][1] if others else "others"
+        raise _unproposed(f"{one} has scores out of {end:g}, and {other} of another scale")
+    return scale_of(0.0 if table.percent.intersection(columns) else min(numbers), end)
+
+
+def _example(table: Table, column: str) -> str:
+    """Return a score of a column that says more than its number."""
+    found = ((value, read_score(value)) for value in table.values[column])
+    return repr(next(value for value, score in found if score and not score.is_plain))
 
 
 def _order(stages: Stages | None, values: Collection[str]) -> str:

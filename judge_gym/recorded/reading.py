@@ -21,7 +21,7 @@ from judge_gym.recorded.judged import (
     Unread,
 )
 from judge_gym.recorded.labelled import add_labels
-from judge_gym.recorded.mapping import Recorded, as_number
+from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.noting import Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
@@ -190,7 +190,7 @@ class _Reading:
         stage = self._recorded.label(written) or self._recorded.decision(written)
         if written and stage is None:
             raise record.unknown(column, self._recorded.legal("decisions"))
-        return (stage, as_number(written)) if isinstance(stage, int) else (None, None)
+        return (stage, as_score(written)) if isinstance(stage, int) else (None, None)
 
     def _item(self, record: Record) -> RecordedItem:
         if self._described is None:

@@ -9,7 +9,7 @@ from typing import Any
 from judge_gym.evidence.choosing import values_of
 from judge_gym.evidence.columns import Source, text_at
 from judge_gym.recorded.content import Content
-from judge_gym.recorded.mapping import Choice, Recorded, as_number
+from judge_gym.recorded.mapping import Choice, Recorded, as_number, as_score
 
 _NEAR = 0.005
 """A difference that rounding explains."""
@@ -101,7 +101,7 @@ def _number(row: Row, recorded: Recorded) -> float | None:
         truth = recorded.label(text_at("target", source))
         return None if truth is None else float(choice == truth)
     if recorded.scale and choice != "abstained":
-        return as_number(written) if choice else None
+        return as_score(written) if choice else None
     return _value(choice, recorded)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -12,7 +12,7 @@ from judge_gym.counting import counted
 from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
 from judge_gym.recorded.derived_stages import MOST
-from judge_gym.recorded.mapping import as_number
+from judge_gym.recorded.mapping import WrittenScore, as_score, read_score
 
 NO_VERDICT = frozenset({"n/a", "na", "nan", "null", "-", "--", "?", "error"})
 """Words that stand for an answer without a verdict, never for a stage, whatever their case."""
@@ -38,6 +38,16 @@ class Table:
             for column in self.columns
             if column and not fault_of(column) and "{" not in column
         }
+        self.ends = {
+            column: ends for column, of in self.values.items() if (ends := _ends(_scores(of)))
+        }
+        """Column of scores that say more than their number → the ends of scales that they name."""
+        self.percent = frozenset(
+            column
+            for column in self.ends
+            if all(score.is_percent for score in _scores(self.values[column]))
+        )
+        """Columns of percent."""
         written = Counter(
             value for of in self.values.values() for value in of if 0 < len(value) <= _LONGEST
         )
@@ -49,6 +59,8 @@ class Table:
 
     def _distinct(self, column: str) -> Counter[str]:
         given = (value for value in self.values[column] if value)
+        if column in self.ends:  # 80%, 80 % and 80 are one, and so are 4/5, Score: 4 and 4
+            return Counter(_plain(self._spelling.get(folded(value), value)) for value in given)
         return Counter(self._spelling.get(folded(value), value) for value in given)
 
     def verdicts(self, without: Collection[str]) -> tuple[list[str], set[str]]:
@@ -71,15 +83,20 @@ class Table:
             ]
             if len(common) > 1 and len(fitting) > len(best[0]):
                 best = fitting, common
+        percent = [column for column in few if column in self.percent]
+        if len(percent) > len(best[0]):  # of one scale, whichever values they have
+            best = percent, {value for column in percent for value in few[column]}
         return best
 
     def repeats(self, column: str) -> bool:
         """Whether a column holds few values, each several times: verdicts, or names of groups."""
         found = self.distinct(column)
+        if column in self.percent:
+            return True
         several = sum(found.values()) >= _REPEATED * len(found)
         if len(found) > MOST:
             few = several and len(found) <= _MOST_SCORES
-            return few and all(as_number(value) is not None for value in found)
+            return few and all(as_score(value) is not None for value in found)
         return several or sum(found.values()) >= self.n
 
     def _common(self, column: str) -> set[str]:
@@ -143,6 +160,31 @@ class Table:
                 if column not in without and folded(column) == name and fits:
                     return column
         return ""
+
+
+def _scores(values: Iterable[str]) -> list[WrittenScore]:
+    """Return the scores of a column; none of one with other texts, or with plain numbers alone."""
+    given = {value for value in values if value and folded(value) not in NO_VERDICT}
+    found = [score for value in given if (score := read_score(value))]
+    plain = all(score.is_plain for score in found)
+    return [] if plain or len(found) < len(given) else found
+
+
+def _ends(scores: Sequence[WrittenScore]) -> frozenset[float | None]:
+    """Return the ends of scales that scores name; none where a score is above, or percent is mixed.
+
+    A percent sign on some numbers of a column leaves open what the others are.
+    """
+    ends = frozenset(score.out_of for score in scores)
+    within = all(score.out_of is None or score.number <= score.out_of for score in scores)
+    mixed = any(score.is_percent for score in scores) and len(ends) > 1
+    return ends if within and not mixed else frozenset()
+
+
+def _plain(value: str) -> str:
+    """Return the number of a score; any other text as it is."""
+    number = as_score(value)
+    return value if number is None else f"{number:g}"
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:

@@ -14,6 +14,7 @@ from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,
     is_of_pairs,
+    items_text,
     judge_of,
     sentences,
     wordings_of,
@@ -181,8 +182,8 @@ def _ranking_table(data: SweepData, ranked: Mapping[str, Ranked]) -> Table:
         methods=(
             "Fewest expected inversions first, then agreement. Decided: the order by people is "
             "shown; at most 5% of rankings have a wrong one. Inverted: the judge's own means say "
-            "the opposite of people. One correction for all systems needs equal error rates: p at "
-            f"least 0.05, power {POWER:g} to find rates "
+            "the opposite of people. Items: those that agreement and κ are of. One correction for "
+            f"all systems needs equal error rates: p at least 0.05, power {POWER:g} to find rates "
             f"{APART:g} apart.",
         ),
         imported=True,
@@ -200,9 +201,12 @@ def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
     yield "inversions", figure(of[_INVERTED], 0)
     if "ranking_tau" in of:
         yield "τ", figure(of["ranking_tau"], 2)
-    for heading, metrics in _AGREEMENT.items():
-        if row := _first(of, metrics):
+    agreed = {heading: _first(of, metrics) for heading, metrics in _AGREEMENT.items()}
+    for heading, row in agreed.items():
+        if row:
             yield heading, figure(row, 2)
+    if items := [row for row in agreed.values() if row]:
+        yield "items", items_text(items)
     yield "one correction?", _one_correction(of.get("one_correction"))
 
 

@@ -107,13 +107,18 @@ def test_a_judge_with_few_readable_answers_fails_the_audit_and_the_page_says_so_
     assert command(*typed, "--allow-unreadable").code == 0
 
 
-def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandLine) -> None:
+def rubric_of_grades() -> str:
+    """The rubric that `GRADES` names."""
     stages = "".join(
         f"  - label: {label}\n"
         f"    criteria: [It is {label}., Kept {n} of 5 parts., It has {5 - n} faults.]\n"
         for n, label in enumerate(LABELS, start=1)
     )
-    (command.folder / "rubric.yaml").write_text(f"stages:\n{stages}reasoning: From 1 to 5.\n")
+    return f"stages:\n{stages}reasoning: From 1 to 5.\n"
+
+
+def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandLine) -> None:
+    (command.folder / "rubric.yaml").write_text(rubric_of_grades())
     lines = ["answer,judge,grade,ann,ben"]
     for answer in range(40):
         ann = 1 + answer % 4
@@ -495,6 +500,7 @@ def test_systems_with_known_answers_are_ranked_before_anything_else(
     line = re.search(r"j +ranks 2 systems: 1 of 1 pair decided, 1 expected inversion \[", ranking)
     assert line
     assert "-1.00 [" in ranking
+    assert re.search(r"(?m)^j .* 48 ", ranking), "the items behind agreement"
     assert re.search(r"j +x +1\.00 \[[^]]*\] +0\.75 +0\.75 +– ", by_system)
     assert re.search(r"j +y +0\.50 \[[^]]*\] +1\.00 +1\.00 +0\.00 +0\.00 \[", by_system)
     assert "by guessing" not in shown

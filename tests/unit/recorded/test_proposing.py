@@ -1,5 +1,6 @@
 """Mappings that are proposed for tables with a column for each judge: what is taken for what."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,56 @@ def test_where_nothing_tells_verdicts_or_items_there_is_no_proposal(
 ) -> None:
     with pytest.raises(ConfigError, match=told):
         proposal(tmp_path, header, *(line.format(n=n, a=ANSWERS[n % 10]) for n in range(12)))
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "person"),
+    [
+        (("0%", "20%", "80%"), ("20%", "80%", "100%"), ("80%", "100%")),  # the same few values
+        (("3%", "71%", "88.5%"), ("12 %", "64 %"), ("40%", "97%")),  # none in common
+        (("0%", "20%", "80%"), ("0", "20", "80"), ("20", "80")),  # with and without a sign
+    ],
+)
+def test_percent_are_numbers_from_0_to_100(
+    tmp_path: Path, one: tuple[str, ...], two: tuple[str, ...], person: tuple[str, ...]
+) -> None:
+    found = proposal(tmp_path, "id,gpt_pct,other,human", *graded(one, two, person))
+    roles = taken(found)
+    assert [roles[name] for name in ("gpt_pct", "other", "human")] == ["judge", "judge", "person"]
+    assert re.search(r"scores such as '\d+%', read as 0 to 100", why(found, "gpt_pct"))
+    recorded = mapped(found)
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (0, 100)
+    for column in (one, two):
+        assert all(isinstance(recorded.decision(value), int) for value in column)
+
+
+def test_percent_beside_another_scale_and_an_empty_column_are_named(tmp_path: Path) -> None:
+    marks = ("1", "2", "3", "4", "5")
+    lines = graded(marks, ("2", "5"), ("0%", "80%"), ("",), ("by hand",))
+    found = proposal(tmp_path, "id,one,human,gpt_pct,late,remark", *lines)
+    assert taken(found)["one"] == "judge"
+    assert "percent, 0 to 100, and the others are 1 to 5" in why(found, "gpt_pct")
+    assert why(found, "late") == "empty in every row"
+    assert "nothing tells" in why(found, "remark")
+
+
+@pytest.mark.parametrize("other", [("1", "2", "3", "4", "5"), ("4", "Rating: 5", "1 out of 5")])
+def test_scores_that_name_the_end_of_their_scale_are_numbers(
+    tmp_path: Path, other: tuple[str, ...]
+) -> None:
+    found = proposal(
+        tmp_path, "id,mixed,other", *graded(("1/5", "Score: 1", "4/5", "Score: 5."), other)
+    )
+    assert taken(found)["mixed"] == taken(found)["other"] == "judge"
+    assert "read as 1 to 5" in why(found, "mixed")
+    recorded = mapped(found)
+    assert recorded.decision("1/5") == recorded.decision("Score: 1") == 1
+    assert recorded.decision("4/5") == recorded.decision("score = 4") == 4
+    assert recorded.decision("4/10") is None
+
+
+def test_scores_of_two_scales_are_no_proposal(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "id,one,two", *graded(("1/5", "4/5"), ("1/10", "4/10")))
+    assert "one has scores out of 5, and two of another scale" in str(error.value)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from judge_gym.analysis.recorded import audited
+from judge_gym.errors import ConfigError
 from judge_gym.metrics.written_scores import written_figures
 from judge_gym.recorded.derived import Options
 from judge_gym.recorded.deriving import derived
@@ -33,6 +34,23 @@ from judge_gym.recorded.mapping import Recorded, Scale, as_number, stages_rubric
         (0, 100, "101", None),
         (0.0, 1.0, "0.35", 4),
         (-1, 1, "-0.6", 1),
+        (0, 100, "80%", 9),
+        (0, 100, "9.5 %", 1),
+        (0, 100, "٨٠٪", 9),
+        (0, 100, "120%", None),
+        (1, 5, "4%", None),
+        (0, 1, "1%", None),
+        (0, 100, "%", None),
+        (1, 5, "4/5", 4),
+        (1, 5, "4 / 5.", 4),
+        (1, 5, "Score: 4", 4),
+        (1, 5, "overall rating = 4.5/5", 5),
+        (1, 5, "4 out of 5", 4),
+        (1, 5, "4/10", None),
+        (1, 5, "1/2/5", None),
+        (1, 5, "Score: high", None),
+        (1, 5, "4 of the criteria", None),
+        (1, 5, "3 or 4", None),
         (1, 5, "high", None),
         (1, 5, "1e999", None),
     ],
@@ -142,3 +160,58 @@ def test_people_are_the_known_scores_where_there_is_no_truth(tmp_path):
         scale={"lowest": 1, "highest": 5}, item={"key": "item", "people": ["ann", "ben"]}
     )
     assert figures(recorded, file)["written_error", "j"] == pytest.approx((0 + 0.5 + 0) / 3)
+
+
+def test_percent_without_a_mapping_are_means_in_percent(tmp_path):
+    """(80 + 90 + 10) / 3 = 60, and of the other judge 50."""
+    file = rows(tmp_path, {"a": ["80%", "90%", "10%"], "b": ["50 %", "40%", "60%"]}, [""] * 3)
+    kind, files = load_files([file])
+    (recorded,) = derived(files, kind, Options()).readings
+    means = figures(recorded, file)
+    assert means["written_mean", "a"] == pytest.approx(60)
+    assert means["written_mean", "b"] == pytest.approx(50)
+
+
+def test_a_judge_may_write_its_scores_in_several_forms(tmp_path):
+    """(1 + 1 + 4 + 4) / 4 in points; the scale ends at 5, though no score does."""
+    file = rows(
+        tmp_path, {"a": ["1/5", "Score: 1", "4", "Rating: 4/5"], "b": ["2", "2.5", "1", "3"]},
+        [""] * 4,
+    )  # fmt: skip
+    kind, files = load_files([file])
+    (recorded,) = derived(files, kind, Options()).readings
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+    means = figures(recorded, file)
+    assert means["written_mean", "a"] == pytest.approx(2.5)
+    assert means["written_mean", "b"] == pytest.approx(8.5 / 4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (["4/5", "7/10", "1/5"], "are of two scales"),
+        (["80%", "0.8", "70%"], "'0.8' has none"),
+        (["80%", "120%", "70%"], "'120%' is not from"),
+    ],
+)
+def test_numbers_of_two_meanings_are_not_guessed(tmp_path, scores, said):
+    file = rows(tmp_path, {"a": scores, "b": ["80%", "70%", "60%"]}, [""] * 3)
+    kind, files = load_files([file])
+    with pytest.raises(ConfigError) as error:
+        derived(files, kind, Options())
+    assert said in str(error.value)
+
+
+def test_raw_answers_that_are_scores_alone_need_no_verdict_line(tmp_path):
+    answers = ["1/5", "Score: 1", "4", "A good one.\\nVERDICT: D", "I cannot say."]
+    file = tmp_path / "answers.jsonl"
+    lines = (f'{{"item": "{n}", "judge": "a", "answer": "{one}"}}' for n, one in enumerate(answers))
+    file.write_text("\n".join(lines))
+    asked = mapping(
+        scale={"lowest": 1, "highest": 5}, verdicts=[], answers=["answer"], item={"key": "item"}
+    )
+    found = audited(recorded_files([file], asked), asked, stages_rubric(asked))
+    by_metric = {row.metric: row.estimate for row in found.rows if "judge" in row.scope}
+    assert by_metric["unparseable_rate"] == pytest.approx(1 / 5)
+    assert by_metric["mean_score"] == pytest.approx((0 + 0 + 3 / 4 + 3 / 4) / 4)
