@@ -29,8 +29,17 @@ def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
             f"{outcome.kind}: {outcome.message}"[:LONGEST_REASON],
         )
     if outcome.finish_reason == "content_filter":
-        return NoAnswer("refused", "content_filter: the provider withheld the answer")
+        return NoAnswer("refused", _withheld(outcome))
     return outcome
+
+
+def _withheld(answer: Answer) -> str:
+    """Return that an answer was withheld, with the provider's word for why or the model's own."""
+    given = answer.finish_given or ""
+    # Where a model refuses in a field for that, its words stand in place of the text.
+    why = answer.text.strip() if given == "stop" else given.removeprefix("content_filter")
+    said = f"content_filter: the provider withheld the answer{f': {why}' if why else ''}"
+    return UNPRINTED.sub(" ", said)[:LONGEST_REASON]
 
 
 def unreadable(answer: Answer, reason: str, detail: str) -> str:

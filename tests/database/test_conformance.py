@@ -258,6 +258,8 @@ def test_an_answer_that_is_withheld_is_a_refusal_and_is_not_bought_again(
     state = readable(end.outcome)
     assert isinstance(state, NoAnswer)
     assert state.status == "refused"
+    said = {"stop": end.outcome.text, "content_filter": ""}.get(finish, finish)
+    assert state.failure.endswith(f"withheld the answer: {said}" if said else "the answer")
     assert end.next_row.finish_given == wire.stop
 
 

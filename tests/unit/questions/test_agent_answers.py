@@ -9,11 +9,13 @@ from judge_gym.design.rubric import Rubric
 from judge_gym.evidence.cleaning import word_count
 from judge_gym.questions.critic import NoQuality, Quality, read_quality
 from judge_gym.questions.editor import EditedText, NoText, cut_to, read_view
+from judge_gym.questions.outcome import NoAnswer, readable
 from judge_gym.questions.prober import read_confidence
 from judge_gym.questions.rubricer import Faults, RubricRequest, read_rubric
 from judge_gym.questions.scorer import read_judgement
 from judge_gym.records.calls import Failure
 from judge_gym.records.shown import Presentation
+from support.rig import an_answer
 
 SHOWN = Presentation(seed=1, letters=("C", "A", "D", "B"), order=(2, 4, 1, 3))
 REFUSED = Failure("content_policy", "rejected")
@@ -38,6 +40,24 @@ JUDGEMENTS = [
     ("", "stop", {}, "unparseable", None, "empty"),
     ("VERDICT: A", "content_filter", {}, "refused", None, "content_filter"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "why"),
+    [
+        ("blocked: SAFETY", "", ": blocked: SAFETY"),
+        ("stop", "I cannot\nhelp.", ": I cannot help."),
+        # What came before the filter is no reason.
+        ("content_filter", '{"scores": {"clarity": 5', ""),
+        ("content_filter", "", ""),
+        (None, "so far", ""),
+    ],
+)
+def test_a_withheld_answer_says_why_where_that_is_known(given, text, why):
+    withheld = an_answer(text, finish_reason="content_filter", finish_given=given)
+    state = readable(withheld)
+    assert isinstance(state, NoAnswer)
+    assert state.failure == f"content_filter: the provider withheld the answer{why}"
 
 
 @pytest.mark.parametrize(("text", "finish", "axes", "status", "stages", "failure"), JUDGEMENTS)
