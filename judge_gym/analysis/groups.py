@@ -5,7 +5,7 @@ Judges are compared within a group only, so that a difference between them has o
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -153,9 +153,14 @@ def result_row(
     estimate: Estimate, scope: Scope, origin: Origin, p_adjusted: float | None = None
 ) -> ResultRow:
     """Return an estimate with what it is about and what stands behind it."""
-    names = (field.name for field in fields(estimate) if field.name != "values")
-    figure = {name: getattr(estimate, name) for name in names}
-    return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **asdict(origin))
+    figure = {name: getattr(estimate, name) for name in _OF_FIGURE}
+    stands_behind = {name: getattr(origin, name) for name in _OF_ORIGIN}
+    return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **stands_behind)
+
+
+_OF_FIGURE = tuple(field.name for field in fields(Estimate) if field.name != "values")
+_OF_ORIGIN = tuple(field.name for field in fields(Origin))
+"""Fields of an estimate and of its origin that are columns of a result row."""
 
 
 def origin_of_rows(rows: Iterable[ResultRow]) -> Origin:

@@ -174,7 +174,8 @@ class _Texts:
         shows_title = resolve(experiment).of(View).shows_title
         view = experiment.view, experiment.actors.model_dump_json()
         missing = [item for item in items if (item, view) not in self._read]
-        for item, documents in shown_documents(self._session, missing, *view[0]).items():
+        found = shown_documents(self._session, missing, *view[0]) if missing else {}
+        for item, documents in found.items():
             self._read[item, view] = tuple(
                 f"{document.title}\n\n{document.text}".strip()
                 if shows_title

@@ -22,7 +22,8 @@ A metric that a sweep has nothing for is one row with an empty scope, whose reas
 needs.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib.metadata import version
 
@@ -143,15 +144,16 @@ def cautioned(rows: Iterable[ResultRow], judges: Sequence[SweepJudge]) -> Iterat
     figure pools.
     """
     known: dict[tuple[str, bool], tuple[Remark, ...]] = {}
+    described = _Described(judges)
     for row in rows:
         key = (row.scope_key, row.estimate is None)
         if key not in known:
-            known[key] = tuple(_remarks(row, judges))
+            known[key] = tuple(_remarks(row, described))
         yield replace(row, remarks=(*row.remarks, *known[key])) if known[key] else row
 
 
-def _remarks(row: ResultRow, judges: Iterable[SweepJudge]) -> Iterator[Remark]:
-    behind = list(_behind(row.scope, judges))
+def _remarks(row: ResultRow, judges: "_Described") -> Iterator[Remark]:
+    behind = judges.behind(row.scope)
     axes = [axis for axis in sampling.AXES if axis in row.scope or axis in _levels(row.scope)]
     lost = {axis: sorted({one.model for one in behind if not one.applied(axis)}) for axis in axes}
     for axis, models in lost.items():
@@ -169,27 +171,44 @@ def _levels(scope: Scope) -> dict[str, list[str]]:
     return {scope["axis"]: levels} if "axis" in scope and levels else {}
 
 
-def _behind(scope: Scope, judges: Iterable[SweepJudge]) -> Iterator[SweepJudge]:
-    """Yield the judges that a figure of this scope is about."""
-    named = {scope[part] for part in ("judge", "rival") if part in scope}
-    if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two
-        named |= set(scope["pair"].split(" and "))
-    values = {name: [str(value)] for name, value in scope.items() if name not in _OWN_ENTRIES}
-    levels = [
-        (name, levels)
-        for name, levels in (values | _levels(scope)).items()
-        if name in Experiment.model_fields
-    ]
-    for judge in judges:
-        experiment = judge.experiment
-        if named and not named & {judge.model, experiment.family}:
-            continue
-        if scope.get("window", judge.window) != judge.window:
-            continue
-        if "rubric" in scope and not scope["rubric"].startswith(str(experiment.rubric)):
-            continue
-        if all(str(getattr(experiment, name)) in allowed for name, allowed in levels):
-            yield judge
+class _Described:
+    """Judges by the text of what an experiment says of them, each text made once."""
+
+    def __init__(self, judges: Sequence[SweepJudge]) -> None:
+        self._judges = judges
+        self._places: dict[str, dict[str, set[int]]] = {}
+
+    def behind(self, scope: Scope) -> list[SweepJudge]:
+        """Return the judges that a figure of this scope is about, in their order."""
+        found = set(range(len(self._judges)))
+        named = {scope[part] for part in ("judge", "rival") if part in scope}
+        if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two
+            named |= set(scope["pair"].split(" and "))
+        if named:
+            found &= self._with("model", named) | self._with("family", named)
+        if "window" in scope:
+            found &= self._with("window", [scope["window"]])
+        if "rubric" in scope:
+            rubrics = [one for one in self._by("rubric") if scope["rubric"].startswith(one)]
+            found &= self._with("rubric", rubrics)
+        values = {name: [str(value)] for name, value in scope.items() if name not in _OWN_ENTRIES}
+        for name, levels in (values | _levels(scope)).items():
+            if name in Experiment.model_fields:
+                found &= self._with(name, levels)
+        return [self._judges[place] for place in sorted(found)]
+
+    def _with(self, name: str, texts: Iterable[str]) -> set[int]:
+        """Return the places of the judges with one of these texts."""
+        return set().union(*(self._by(name).get(text, ()) for text in texts))
+
+    def _by(self, name: str) -> Mapping[str, set[int]]:
+        if name not in self._places:
+            by_text: dict[str, set[int]] = defaultdict(set)
+            for place, judge in enumerate(self._judges):
+                own = judge.window if name == "window" else getattr(judge.experiment, name)
+                by_text[str(own)].add(place)
+            self._places[name] = by_text
+        return self._places[name]
 
 
 _OWN_ENTRIES = ("window", "rubric")

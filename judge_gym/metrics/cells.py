@@ -5,7 +5,7 @@ through `with_abstentions` when a sensitivity view asks for them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
@@ -86,7 +86,8 @@ class Samples:
         return replace(kept, judge=number[kept.judge], n_judges=len(judges))
 
     def _columns(self) -> list[str]:
-        return [f.name for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)]
+        names = self.__dataclass_fields__
+        return [name for name in names if isinstance(getattr(self, name), np.ndarray)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -269,19 +269,27 @@ def text_lengths(session: Session, experiment_ids: Sequence[int]) -> dict[tuple[
 
 def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[int]) -> set[int]:
     """Return the experiments whose evidence, as they read it, was edited by a simulated model."""
+    view = t.Experiment.config["evidence_view"].astext
+    # Read once for each experiment: a config is long, and an experiment has many documents.
+    read = (
+        sa.select(t.Experiment.id, view.label("view"), view_recipe(view).label("recipe"))
+        .where(t.Experiment.id.in_(experiment_ids))
+        .cte("read")
+        .prefix_with("MATERIALIZED")
+    )
+    of_view = sa.and_(
+        t.View.document_id == t.ItemDocument.document_id,
+        t.View.view == read.c.view,
+        t.View.recipe == read.c.recipe,
+    )
     return set(
         session.scalars(
-            sa.select(t.ExperimentItem.experiment_id)
+            sa.select(read.c.id)
             .distinct()
-            .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
+            .join(t.ExperimentItem, t.ExperimentItem.experiment_id == read.c.id)
             .join(t.ItemDocument, t.ItemDocument.item_id == t.ExperimentItem.item_id)
-            .join(t.View, t.View.document_id == t.ItemDocument.document_id)
-            .where(
-                t.ExperimentItem.experiment_id.in_(experiment_ids),
-                t.View.view == t.Experiment.config["evidence_view"].astext,
-                t.View.recipe == view_recipe(t.View.view),
-                t.View.simulated,
-            )
+            .join(t.View, of_view)
+            .where(t.View.simulated)
         )
     )
 
