@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 from deployments.cli.output import errors, progress_lines, rerun_later, stopping, waiting_for
+from deployments.cli.prefect_waits import saying_waits
 from deployments.local.prefect_server import (
     api_url,
     copy_template,
@@ -183,7 +184,7 @@ def prefect_api(
                 asyncio.run(check_api(configured.api.url))
                 _import_all(modules)
                 entered()
-                with _patient():
+                with _patient(), saying_waits():
                     yield
             return
         home = configured.home
@@ -234,7 +235,8 @@ def _temporary_api(
                 keep_template(home)
             _free_slots_of_killed_runs(servers)
             entered()
-            yield
+            with saying_waits():
+                yield
 
 
 @contextmanager
