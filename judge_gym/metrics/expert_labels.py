@@ -60,18 +60,12 @@ def prediction_powered_mean(
     and 90% with 15. Sources: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi and Zrnic
     2023 for λ.
     """
-    metric, few, many = "prediction_powered_mean", len(expert), len(judge_alone)
-    n, least = few + many, 2 if published else MIN_LABELLED
-    if few < least or many < 2:
-        because = f"it needs {least} labelled items and 2 others, and there are {few} and {many}"
-        return not_estimable(metric, because, n=n, n_items=n)
-    found = _corrected_mean(expert, judge, judge_alone, tuned=tuned)
-    middle = found
-    if not published and set(np.unique(expert)) <= set(bounds):
-        middle = _corrected_mean(*_with_each(expert, judge, judge_alone, bounds), tuned=tuned)
-    elif not published and few <= _COCHRAN * found.skewness**2:
-        because = f"{few} labels crowd at one end, where an interval misses the mean too often"
-        return not_estimable(metric, because, n=n, n_items=n)
+    metric, few = "prediction_powered_mean", len(expert)
+    part = Labelled(expert, judge, judge_alone)
+    means = _corrected_means(part, bounds, tuned=tuned, published=published)
+    if isinstance(means, str):
+        return not_estimable(metric, means, n=part.n, n_items=part.n)
+    found, middle = means
     half = normal_quantile() * found.published_error if published else middle.half
     kind = "normal" if published else "t"
     method = (
@@ -79,7 +73,7 @@ def prediction_powered_mean(
         "interval"
     )
     at = float(np.clip(found.mean, *bounds))
-    estimate = Estimate(metric, at, None, None, n, n, method=method)
+    estimate = Estimate(metric, at, None, None, part.n, part.n, method=method)
     ends = min(middle.mean - half, at), max(middle.mean + half, at)
     return with_interval(estimate, ends if half > EPSILON else None, bounds)
 
@@ -112,6 +106,29 @@ class _CorrectedMean:
     @property
     def half(self) -> float:
         return t_quantile(self.df) * self.error
+
+
+def _corrected_means(
+    part: "Labelled", scale: tuple[float, float], *, tuned: bool, published: bool = False
+) -> tuple[_CorrectedMean, _CorrectedMean] | str:
+    """Return the mean, and the one that its interval is around; a reason where there is none."""
+    few, many, least = len(part.expert), len(part.judge_alone), 2 if published else MIN_LABELLED
+    if few < least or many < 2:
+        return f"it needs {least} labelled items and 2 others, and there are {few} and {many}"
+    found = _corrected_mean(part.expert, part.judge, part.judge_alone, tuned=tuned)
+    if published:
+        return found, found
+    if _are_shares(part.expert, scale):
+        with_each = _with_each(part.expert, part.judge, part.judge_alone, scale)
+        return found, _corrected_mean(*with_each, tuned=tuned)
+    if few <= _COCHRAN * found.skewness**2:
+        return f"{few} labels crowd at one end, where an interval misses the mean too often"
+    return found, found
+
+
+def _are_shares(labels: FloatArray, scale: tuple[float, float]) -> bool:
+    """Whether all labels are at the ends of the scale."""
+    return set(np.unique(labels)) <= set(scale)
 
 
 def _corrected_mean(
@@ -190,25 +207,21 @@ def prediction_powered_difference(
     as there, for the difference of two means.
     """
     metric, n = "prediction_powered_difference", first.n + second.n
-    means = [
-        prediction_powered_mean(part.expert, part.judge, part.judge_alone, bounds=scale)
-        for part in (first, second)
-    ]
-    if missing := [mean for mean in means if mean.estimate is None or mean.lower is None]:
-        because = missing[0].because or "the labels do not vary"
-        return not_estimable(metric, because, n=n, n_items=n)
-    arrays = [(part.expert, part.judge, part.judge_alone) for part in (first, second)]
-    of_labels = [_corrected_mean(*part, tuned=True) for part in arrays]
-    middles = of_labels
-    if set(np.unique(np.concatenate([first.expert, second.expert]))) <= set(scale):
-        middles = [_corrected_mean(*_with_each(*part, scale), tuned=True) for part in arrays]
-    variance = sum(part.error**2 for part in middles)
-    welch = variance**2 / sum(part.error**4 / part.df for part in middles)
-    middle, half = middles[1].mean - middles[0].mean, t_quantile(welch) * variance**0.5
+    of_parts = []
+    for part in (first, second):
+        means = _corrected_means(part, scale, tuned=True)
+        if isinstance(means, str) or means[1].half <= EPSILON:
+            because = means if isinstance(means, str) else "the labels do not vary"
+            return not_estimable(metric, because, n=n, n_items=n)
+        of_parts.append(means)
+    (one, around_one), (other, around_other) = of_parts
+    variance = around_one.error**2 + around_other.error**2
+    welch = variance**2 / sum(mean.error**4 / mean.df for mean in (around_one, around_other))
+    middle, half = around_other.mean - around_one.mean, t_quantile(welch) * variance**0.5
     labels = f"{len(first.expert)} and {len(second.expert)} labelled items"
     method = f"judge scores corrected by {labels}; t interval, Welch"
     bounds = (scale[0] - scale[1], scale[1] - scale[0])
-    at = float(np.clip(of_labels[1].mean - of_labels[0].mean, *bounds))
+    at = float(np.clip(other.mean - one.mean, *bounds))
     estimate = Estimate(metric, at, None, None, n, n, method=method)
     return with_interval(estimate, (min(middle - half, at), max(middle + half, at)), bounds)
 
@@ -462,7 +475,7 @@ def stratified_mean(labelled: Labelled, *, bounds: tuple[float, float] = UNBOUND
     weight = np.bincount(joined) / n
     sums = np.bincount(joined[:few], weights=labelled.expert)
     at = float(np.clip((weight * sums / have).sum(), *bounds))
-    of_shares = set(np.unique(labelled.expert)) <= set(bounds)
+    of_shares = _are_shares(labelled.expert, bounds)
     more = 2 / len(have) if of_shares else 0.0
     ends = np.array(bounds if of_shares else (0.0, 0.0))
     counts = have + 2 * more

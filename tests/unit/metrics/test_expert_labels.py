@@ -292,6 +292,17 @@ def test_two_systems_differ_as_their_labels_do():
     crowded = Labelled(np.r_[0.0, np.ones(40)], np.ones(41), np.ones(50))
     missing = prediction_powered_difference(labelled(rng, 30), crowded)
     assert "crowd at one end" in missing.reason
+    # Beside graded labels of another system, too, shares have an interval of their own.
+    graded = labelled(rng, 60)
+    beside = prediction_powered_difference(graded, crowded, scale=(0, 1))
+    alone = prediction_powered_mean(graded.expert, graded.judge, graded.judge_alone)
+    share = 42 / 45  # 40 of 41, and two of four more
+    errors = (
+        (alone.upper - alone.estimate) / stats.t.ppf(0.975, 58),
+        (share * (1 - share) / 43) ** 0.5,
+    )
+    half = np.hypot(*errors) * stats.t.ppf(0.975, 90)
+    assert (beside.upper - beside.lower) / 2 == pytest.approx(half, rel=0.02)
 
 
 def test_the_difference_is_that_of_the_two_corrected_means(rng):
