@@ -416,14 +416,10 @@ def earlier_reviews(
     has one entry if first and last are the same review, and is empty without reviews.
     """
     day = t.JudgeReview.reviewed_on
-    chosen = (
-        sa.select(day, t.JudgeReview.figures)
-        .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
-        .where(day >= since)
-        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
-        .limit(1)
+    chosen = sa.select(day, t.JudgeReview.figures).where(
+        *_of_reviews(review, judge_id, corpus, before, since)
     )
-    ends = (session.execute(chosen.order_by(end)).all() for end in (day.desc(), day.asc()))
+    ends = (session.execute(chosen.order_by(end).limit(1)).all() for end in (day.desc(), day.asc()))
     return {row.reviewed_on: row.figures for rows in ends for row in rows}
 
 
@@ -440,14 +436,23 @@ def review_days(
     Of the reviews that `earlier_reviews` counts.
     """
     day = t.JudgeReview.reviewed_on
-    found = session.scalars(
-        sa.select(day)
-        .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
-        .where(day >= since)
-        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
-        .order_by(day)
-    )
-    return list(found)
+    which = _of_reviews(review, judge_id, corpus, before, since)
+    return list(session.scalars(sa.select(day).where(*which).order_by(day)))
+
+
+def _of_reviews(
+    review: str, judge_id: int, corpus: str, before: date, since: date
+) -> list[sa.ColumnElement[bool]]:
+    """Return which rows are of a judge in use, by a review of this name on these texts."""
+    row = t.JudgeReview
+    return [
+        row.review == review,
+        row.corpus == corpus,
+        row.judge_id == judge_id,
+        row.alternative_id.is_(None),
+        row.reviewed_on < before,
+        row.reviewed_on >= since,
+    ]
 
 
 def newest_review(session: Session, review: str) -> date | None:
