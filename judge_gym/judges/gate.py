@@ -7,7 +7,7 @@ of these new answers alone: those of before are what they are compared with, and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy.orm import Session
@@ -16,6 +16,7 @@ from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.certifying.checking import ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
     change_checks,
@@ -117,8 +118,7 @@ async def run_gate(
         if certified:
             certified.check_served(by.served)
         said = "" if new == len(results) else f"Answers of {days}. --recheck asks again."
-        report = _report(loaded, checks, new, results, by, said)
-        return replace(report, caution=certified.caution if certified else "")
+        return _report(loaded, checks, new, results, by, said, certified)
     more, again = await _judged(
         runtime, judge, loaded.sentinel, rule.repeats, day, retry_failed=retry_failed
     )
@@ -141,8 +141,7 @@ async def run_gate(
     ]
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     said = _judged_again(loaded, day, len(again) - more)
-    report = _report(loaded, checks, new + more, again, by, said)
-    return replace(report, caution=certified.caution if certified else "")
+    return _report(loaded, checks, new + more, again, by, said, certified)
 
 
 def _report(
@@ -151,7 +150,8 @@ def _report(
     new: int,
     results: Sequence[JudgeResult],
     by: Answered,
-    answers: str = "",
+    answers: str,
+    certified: ValidCertificate | None,
 ) -> GateReport:
     return GateReport(
         judge=loaded.judge,
@@ -162,6 +162,7 @@ def _report(
         new_judgements=new,
         answered=by,
         simulated=any(result.simulated for result in results),
+        caution=certified.caution if certified else "",
     )
 
 
