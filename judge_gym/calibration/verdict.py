@@ -25,7 +25,7 @@ from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.people import BesidePeople, agreement_beside_people
-from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.metrics.score_agreement import answers_agreement
 from judge_gym.planted.editing import Expectation
 from judge_gym.seeds import derive_seed
 
@@ -277,28 +277,23 @@ def agreement_check(
     near: float,
     *,
     verdicts: bool = False,
-    unscored: int = 0,
+    unscored: IntArray | None = None,
     times: IntArray | None = None,
 ) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
 
-    `times` is how many answers each text's label stands for, 1 by default; intervals are clustered
-    by text.
+    `times` is how many answers each text's label stands for, 1 by default, and `unscored` that of
+    further texts with a label, judged without a score.
 
     By Lin's concordance, which is 0 for a judge that does not depend on the text, and for
     `verdicts` is Cohen's κ. Ten labels are
-    the fewest that decide. `beside` is the share of labels met within `near` points, which
-    `unscored` further answers with a label and a judgement without a score do not.
+    the fewest that decide. `beside` is the share of labels met within `near` points; see
+    `answers_agreement`.
     """
     times = np.ones(len(labels), dtype=np.int64) if times is None else times
-    hits = (np.abs(labels - judged) <= near) * times
-    met = clustered_share(
-        "labels_met",
-        np.append(hits, np.zeros(unscored, dtype=np.int64)),
-        np.append(times, np.ones(unscored, dtype=np.int64)),
-    )
-    text = np.repeat(np.arange(len(labels)), times)
-    agreement = label_agreement(labels[text], judged[text], cluster=text)
+    unscored = np.zeros(0, dtype=np.int64) if unscored is None else unscored
+    found = answers_agreement(labels, judged, times, unscored, near)
+    met, agreement, scores = found.met, found.beyond_chance, len(found.text)
     claim = MarginClaim(Direction.ABOVE, least)
     check = claimed(
         AGREEMENT,
@@ -309,15 +304,15 @@ def agreement_check(
         beside=(met,),
         undecided=_more_labels(agreement, claim),
     )
-    noun = "text" if len(text) == len(labels) else "answer"
+    noun = "text" if scores == len(labels) else "answer"
     if met.n:
         met_by = (
             "verdicts as labelled"
             if verdicts
             else f"scores within {plain(near)} points of their label"
         )
-        counts = f"{int(hits.sum())} of {met.n} {met_by}"
-        scored = f" of the {counted(len(text), noun)} with a score" if unscored else ""
+        counts = f"{found.hits} of {met.n} {met_by}"
+        scored = f" of the {counted(scores, noun)} with a score" if len(unscored) else ""
         named = f"{statistic(verdicts=verdicts)} {check.reason}{scored}"
         check = replace(check, reason=f"{named}; {counts}")
     if agreement.estimate is None:

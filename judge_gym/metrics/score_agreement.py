@@ -15,6 +15,7 @@ import numpy as np
 
 from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
     EPSILON,
     LEVEL,
@@ -153,6 +154,40 @@ def label_agreement(
         (min([value, *ends, least]), max([value, *ends, most])),
         SIGNED_UNIT,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersAgreement:
+    """How a judge agrees with the labels of answers, of which several may have one text."""
+
+    met: Estimate
+    """The share of labels that are met, of all answers; those without a score meet none."""
+    beyond_chance: Estimate
+    """`label_agreement` of the answers with a score."""
+    text: IntArray
+    """The text of each answer with a score, numbered from 0."""
+
+    @property
+    def hits(self) -> int:
+        """How many labels are met."""
+        return round((self.met.estimate or 0.0) * self.met.n)
+
+
+def answers_agreement(
+    labels: FloatArray, judged: FloatArray, times: IntArray, unscored: IntArray, near: float
+) -> AnswersAgreement:
+    """Return it from a label and a score for each text, in one unit, both (n,).
+
+    A label is met within `near`. `times` is how many answers each text stands for, `unscored` the
+    same of texts with a label and no score. Intervals are clustered by text.
+    """
+    text = np.repeat(np.arange(len(labels)), times)
+    met = clustered_share(
+        "labels_met",
+        np.append((np.abs(labels - judged) <= near) * times, np.zeros_like(unscored)),
+        np.append(times, unscored),
+    )
+    return AnswersAgreement(met, label_agreement(labels[text], judged[text], cluster=text), text)
 
 
 def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) -> Estimate:

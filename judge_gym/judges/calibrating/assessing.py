@@ -186,8 +186,8 @@ class _Judged:
     """People's labels of the texts, people x texts, and the judge's scores, NaN without one."""
     times: IntArray
     """How many answers each of these labels stands for."""
-    unscored: int
-    """Answers with a label that were judged and have no score."""
+    unscored: IntArray
+    """The same of the texts with a label that were judged and have no score."""
     steps: int
 
 
@@ -202,7 +202,7 @@ def _judged(judge: Judge, texts: Texts, results: Results, design: CalibrationDes
         labelled=_labelled(judge, texts, means, design),
         people=_people(texts, means),
         times=texts.times([item for item in known if item.key in means]),
-        unscored=int(texts.times([item for item in known if item.key not in means]).sum()),
+        unscored=texts.times([item for item in known if item.key not in means]),
         steps=_steps(judge, texts, results),
     )
 

@@ -1,7 +1,7 @@
 """One judge beside another on one corpus, or beside the labels of the same texts."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,12 +19,11 @@ from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.item_files import ItemFile
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.class_rates import class_rates
-from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
-from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.metrics.score_agreement import answers_agreement
 from judge_gym.records.items import distinct
 from judge_gym.seeds import derive_seed
 
@@ -261,29 +260,20 @@ def _agreement(
         for item in texts
         if (points := points_of(judge, by_text.get(item.key, [])))
     }
-    of_text = np.array(list(pairs.values()), dtype=np.float64).reshape(-1, 2)
-    cluster = np.repeat(np.arange(len(pairs)), [rows[key] for key in pairs])
-    labels, judged = of_text[cluster].T
-    times = np.array([rows[key] for key in (*pairs, *_unscored(texts, pairs, by_text))], dtype=int)
-    met = np.zeros(len(times), dtype=np.int64)
-    met[: len(pairs)] = np.abs(of_text[:, 0] - of_text[:, 1]) <= near
+    labels, judged = np.array(list(pairs.values()), dtype=np.float64).reshape(-1, 2).T
+    unscored = [item.key for item in texts if item.key in by_text and item.key not in pairs]
+    found = answers_agreement(labels, judged, _times(rows, pairs), _times(rows, unscored), near)
+    share = (labels[found.text] / HIGHEST, judged[found.text] / HIGHEST)
     return Agreement(
         rows.total(),
-        len(cluster),
+        len(found.text),
         len(pairs),
-        clustered_share("labels_met", met * times, times) if len(times) else None,
-        label_agreement(labels, judged, cluster=cluster) if pairs else None,
+        found.met if found.met.n else None,
+        found.beyond_chance if pairs else None,
         near,
-        class_rates(judged / HIGHEST, labels / HIGHEST, cluster)
-        if judge.has_two_verdicts
-        else None,
+        class_rates(share[1], share[0], found.text) if judge.has_two_verdicts else None,
     )
 
 
-def _unscored(
-    texts: Sequence[Item],
-    scored: Container[str],
-    by_text: Mapping[str, Sequence[JudgeResult]],
-) -> list[str]:
-    """Return the texts that were judged and have no score."""
-    return [item.key for item in texts if item.key in by_text and item.key not in scored]
+def _times(rows: Mapping[str, int], texts: Iterable[str]) -> IntArray:
+    return np.array([rows[key] for key in texts], dtype=np.int64)

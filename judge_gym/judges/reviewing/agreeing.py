@@ -86,7 +86,7 @@ def labels_check(
         Decide().agreement,
         near_of(judge),
         verdicts=judge.decides,
-        unscored=int(times[known & answered & np.isnan(judged)].sum()),
+        unscored=times[known & answered & np.isnan(judged)],
         times=times[both],
     )
 
