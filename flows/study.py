@@ -34,7 +34,7 @@ from judge_gym.design.study_file import (
 )
 from judge_gym.design.window_files import Period, day_of
 from judge_gym.errors import JudgeGymError, OutageError
-from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
 from judge_gym.store.studies import points_of, save_point
@@ -107,29 +107,39 @@ async def study(
                 failures.append(failure)
         added = len(missing) - len(failures)
         if review is not None:
-            try:
-                reviewed = await run_review(
-                    review,
-                    due[-1].end + timedelta(days=1),
-                    retry_failed=retry_failed,
-                    settings=settings,
-                    approve_over_usd=approve_over_usd,
-                    again={"day": day},
-                )
-            except HourlyBoundError as bound:
-                return await wait_for_the_hour(bound, day=day)
-            except OutageError:
-                raise
-            except JudgeGymError as error:
-                failures.append(_failure("Review", error))
-            else:
-                if reviewed.is_cancelled() or reviewed.name == "Waiting":
-                    return reviewed
-                if reviewed.is_failed():
-                    result = await reviewed.aresult(raise_on_failure=False)
-                    failures.append(_failure("Review", result))
+            reviewed = await _reviewed(
+                review,
+                due[-1].end + timedelta(days=1),
+                day=day,
+                retry_failed=retry_failed,
+                settings=settings,
+                approve_over_usd=approve_over_usd,
+            )
+            if isinstance(reviewed, State):
+                return reviewed
+            failures += reviewed
         page = await report_drift(file)
     return _ended(due, added, failures, page)
+
+
+async def _reviewed(
+    review: LoadedReview, of: date, *, day: date, **options: Any
+) -> State[Path] | list[JudgeGymError]:
+    """Review the anchors for the day `of`; returns why it failed, if it did, or the state in which
+    this run ends: it was cancelled, or waits. `day` is that of the run."""
+    try:
+        state = await run_review(review, of, again={"day": day}, **options)
+    except HourlyBoundError as bound:
+        return await wait_for_the_hour(bound, day=day)
+    except OutageError:
+        raise  # the run is resumed
+    except JudgeGymError as error:
+        return [_failure("Review", error)]
+    if state.is_cancelled() or state.name == "Waiting":
+        return state
+    if state.is_failed():
+        return [_failure("Review", await state.aresult(raise_on_failure=False))]
+    return []
 
 
 async def _point_or_failure(
