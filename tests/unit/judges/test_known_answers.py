@@ -268,20 +268,25 @@ def test_a_crash_and_none_count_alike_in_the_gate(tmp_path: Path) -> None:
     assert (accuracy.estimate.n_items, agrees.estimate.n_items) == (30, 27)
 
 
-def test_an_answer_that_is_given_often_counts_as_often(tmp_path: Path) -> None:
-    """A judge that passes all is right on 74 of 100 answers, and not on 74 of 75 texts."""
-    file = tmp_path / "answers.csv"
-    canned = [f"c{n},I cannot help with that.,No" for n in range(26)]
+def canned_answers(folder: Path, labelled: int) -> ItemFile:
+    """Return 74 answers that people passed, and 26 of one text, of which they failed some."""
+    file = folder / "answers.csv"
+    canned = [f"c{n},I cannot help with that.,{'No' if n < labelled else ''}" for n in range(26)]
     rows = [f"t{n},Answer {n}.,Yes" for n in range(74)]
     file.write_text("\n".join(["id,text,truth", *canned, *rows]))
-    read, judge = read_item_file(file), JUDGES["function"]
+    return read_item_file(file)
+
+
+def test_an_answer_that_is_given_often_counts_as_often(tmp_path: Path) -> None:
+    """A judge that passes all is right on 74 of 100 answers, and not on 74 of 75 texts."""
+    read, judge = canned_answers(tmp_path, labelled=26), JUDGES["function"]
     passes = said(judge, list(read.texts), [1.0] * 75)
     found = agreement(judge, read.answers, passes)
     assert found.met is not None
     assert (found.labels, found.scored, found.texts) == (100, 100, 75)
     assert (found.met.estimate, found.met.n, found.met.n_items) == (0.74, 100, 75)
     assert "74 of 100 answers (75 texts) are judged as labelled" in str(found)
-    rule = GateRule(items=file, accuracy=0.9, agreement=None)
+    rule = GateRule(items=read.path, accuracy=0.9, agreement=None)
     readable, accuracy = threshold_checks(judge, rule, read.texts, passes, read.answers)
     assert (readable.result, accuracy.result) == (Result.PASSES, Result.INCONCLUSIVE)
     texts_of = with_people(Texts(read.texts), read)
@@ -293,11 +298,7 @@ def test_an_answer_that_is_given_often_counts_as_often(tmp_path: Path) -> None:
 
 def test_an_answer_that_is_labelled_once_counts_once(tmp_path: Path) -> None:
     """People labelled one of the rows with a text, so the others say nothing of the judge."""
-    file = tmp_path / "answers.csv"
-    canned = [f"c{n},I cannot help with that.,{'' if n else 'No'}" for n in range(26)]
-    rows = [f"t{n},Answer {n}.,Yes" for n in range(74)]
-    file.write_text("\n".join(["id,text,truth", *canned, *rows]))
-    read, judge = read_item_file(file), JUDGES["binary"]
+    read, judge = canned_answers(tmp_path, labelled=1), JUDGES["binary"]
     found = agreement(judge, read.answers, said(judge, list(read.texts), [1.0] * 75))
     assert found.met is not None
     assert (found.labels, round(found.met.estimate * 75)) == (75, 74)
