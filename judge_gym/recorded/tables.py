@@ -85,7 +85,8 @@ class Table:
                 best = fitting, common
         percent = [column for column in few if column in self.percent]
         if len(percent) > len(best[0]):  # of one scale, whichever values they have
-            best = percent, {value for column in percent for value in few[column]}
+            given = {value for column in percent for value in few[column]}
+            best = percent, {value for value in given if folded(value) not in NO_VERDICT}
         return best
 
     def repeats(self, column: str) -> bool:

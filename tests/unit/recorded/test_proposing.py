@@ -193,6 +193,15 @@ def test_percent_are_numbers_from_0_to_100(
         assert all(isinstance(recorded.decision(value), int) for value in column)
 
 
+@pytest.mark.parametrize("none", ["N/A", "-", "null"])
+def test_percent_without_a_verdict_are_unreadable(tmp_path: Path, none: str) -> None:
+    """The columns share few values: that they are percent is what makes them judges."""
+    lines = [f"q{n},{10 * n}%,{10 * n + 3}%" for n in range(1, 9)]
+    found = proposal(tmp_path, "id,gpt,claude", *lines, f"q9,{none},50%")
+    assert mapped(found).unlisted == "unreadable"
+    assert mapped(found).scale is not None
+
+
 def test_percent_beside_another_scale_and_an_empty_column_are_named(tmp_path: Path) -> None:
     marks = ("1", "2", "3", "4", "5")
     lines = graded(marks, ("2", "5"), ("0%", "80%"), ("",), ("by hand",))
