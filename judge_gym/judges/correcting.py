@@ -1,7 +1,7 @@
 """What people would say of all texts: a judge's scores, corrected by labels of a part of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -21,6 +21,7 @@ from judge_gym.metrics.expert_labels import (
     NEXT_LABELS,
     Labelled,
     NextLabels,
+    labels_mean,
     next_labels,
     prediction_powered_difference,
     prediction_powered_mean,
@@ -133,7 +134,7 @@ def correct(
     # To label a text once is enough, however often it stands there.
     firsts = np.unique(text, return_index=True)[1]
     middles, left = figures.groups[firsts], ~has[firsts] & ~np.isin(text[firsts], text[labelled])
-    plan = next_labels(figures.part(every, grouped=True), more)
+    plan = next_labels(figures.to_label(firsts, left), more)
     return Correction(
         tuple(found),
         int(np.isnan(judged).sum()),
@@ -199,6 +200,16 @@ class _Figures:
         scores = self.groups[rows] if grouped else self.scores[rows] * weight
         return Labelled(labels[known], scores[known], scores[~known])
 
+    def to_label(self, firsts: IntArray, left: BoolArray) -> Labelled:
+        """Return labels and groups of scores of texts, by their first rows: those `left` to label
+        and those with a label."""
+        labels = self.given[firsts]
+        if self.drawn:
+            counts = np.bincount(self.text)
+            labels = labels * counts / counts.mean()
+        known, groups = ~np.isnan(labels), self.groups[firsts]
+        return Labelled(labels[known], groups[known], groups[left])
+
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen)
         if self.to_rank and about == ALL:
@@ -210,8 +221,9 @@ class _Figures:
             corrected = prediction_powered_mean(
                 part.expert, part.judge, part.judge_alone, bounds=self.bounds
             )
-            labels = self._own_mean("labels_mean", part.expert)
-        own = self._own_mean("judge_mean", self._scored(chosen))
+            labels = labels_mean(part.expert, bounds=self.bounds)
+        scores = self._scored(chosen)
+        own = mean_over_items("judge_mean", scores, n=len(scores), unit="score", bounds=self.bounds)
         return Corrected(about, int(chosen.sum()), len(part.expert), own, labels, corrected)
 
     def difference(self, about: str, first: BoolArray, second: BoolArray) -> Corrected:
@@ -228,6 +240,8 @@ class _Figures:
             labels = corrected = not_estimable(metric, _BY_GAIN, n_items=labelled)
         else:
             labels = prediction_powered_difference(*without, scale=self.bounds)
+            if labels.estimate is not None:
+                labels = replace(labels, method="difference of means of labels; t interval, Welch")
             corrected = prediction_powered_difference(*parts, scale=self.bounds)
         alone = self._own_difference(first, second, bounds)
         return Corrected(about, n, labelled, alone, labels, corrected)
@@ -248,9 +262,6 @@ class _Figures:
 
     def _scored(self, chosen: BoolArray) -> FloatArray:
         return self.judged[chosen & ~np.isnan(self.judged)]
-
-    def _own_mean(self, metric: str, values: FloatArray) -> Estimate:
-        return mean_over_items(metric, values, n=len(values), unit="score", bounds=self.bounds)
 
 
 def _drawn(

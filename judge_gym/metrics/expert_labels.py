@@ -15,6 +15,7 @@ from judge_gym.metrics.estimate import (
     UNBOUNDED,
     UNIT_INTERVAL,
     Estimate,
+    mean_over_items,
     normal_quantile,
     not_estimable,
     t_quantile,
@@ -176,6 +177,25 @@ def _tuned_weight(expert: FloatArray, judge: FloatArray, judge_alone: FloatArray
         return 0.0
     shared = float(((expert - expert.mean()) * (judge - judge.mean())).mean())
     return float(np.clip(shared / ((1 + len(expert) / len(judge_alone)) * spread), 0.0, 1.0))
+
+
+def labels_mean(labels: FloatArray, *, bounds: tuple[float, float] = UNBOUNDED) -> Estimate:
+    """Return the mean of labels alone, in their unit.
+
+    t interval. Labels that are all at the ends of the scale, `bounds`, are shares: theirs is that t
+    of four more labels, two at each end (Agresti and Coull 1998, The American Statistician 52), as
+    `prediction_powered_mean` has it of a judge that says nothing.
+    """
+    metric, n = "labels_mean", len(labels)
+    if not n or not _are_shares(labels, bounds):
+        return mean_over_items(metric, labels, n=n, unit="score", bounds=bounds)
+    at, of_four_more = float(labels.mean()), np.append(labels, np.repeat(bounds, 2))
+    df = len(of_four_more) - 2
+    half = t_quantile(df) * float(of_four_more.var() / df) ** 0.5
+    middle = float(of_four_more.mean())
+    method = "share of labels; t interval of four more, two at each end of the scale"
+    found = Estimate(metric, at, None, None, n, n, method=method, unit="score")
+    return with_interval(found, (min(middle - half, at), max(middle + half, at)), bounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -289,6 +289,19 @@ def test_labels_of_rows_and_of_drawn_texts_both_meet_the_mean_over_rows(drawn: s
     assert inside / intervals > 0.92
 
 
+@pytest.mark.parametrize("drawn", ["", "random"])
+def test_as_many_texts_are_drawn_as_are_planned_where_texts_repeat(drawn: str) -> None:
+    """A text in many rows is one text to label, and no probability is above 1."""
+    said = [f"Text {place % 40}." for place in range(120)]
+    right = [10.0 if place % 40 < 30 else 0.0 for place in range(120)]
+    labels: list[float | None] = [*right[:20], *[None] * 100]
+    found = corrected(list(right), labels, said=said, drawn=drawn)
+    assert found.plan is not None
+    assert found.plan.counts.sum() == len(found.chosen) == 20
+    assert all(0 < probability <= 1 for _, probability in found.chosen)
+    assert sum(found.groups.values()) == 20
+
+
 def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
     texts = tuple(Item(id=f"t{place}", text=f"Text {place}.") for place in range(60))
     tied = [new_label("t40", "ann", "no"), new_label("t40", "bo", "yes")]

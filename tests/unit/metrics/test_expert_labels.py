@@ -8,6 +8,7 @@ from judge_gym.metrics.expert_labels import (
     Labelled,
     Screened,
     isotonic_calibration,
+    labels_mean,
     next_labels,
     prediction_powered_difference,
     prediction_powered_mean,
@@ -149,6 +150,22 @@ def test_a_share_near_one_has_an_interval_that_holds_it(share, sensitivity, spec
     shown, held = coverage(apart, 0.8 - share)
     assert shown == 400
     assert held >= 0.93
+
+
+def test_labels_alone_have_the_interval_of_a_judge_that_says_nothing():
+    labels = np.r_[np.zeros(2), np.ones(38)] * 100
+    alone = labels_mean(labels, bounds=(0, 100))
+    without = prediction_powered_mean(labels, np.zeros(40), np.zeros(60), bounds=(0, 100))
+    assert (alone.estimate, alone.lower, alone.upper) == pytest.approx(
+        (without.estimate, without.lower, without.upper)
+    )
+    of_all = labels_mean(np.full(40, 100.0), bounds=(0, 100))
+    assert (of_all.estimate, of_all.upper) == (100, 100)
+    assert 85 < of_all.lower < 95  # 3/n is 7.5
+    graded = np.arange(12.0)
+    found = labels_mean(graded, bounds=(0, 100))
+    half = stats.sem(graded) * stats.t.ppf(0.975, 11)
+    assert found.upper - found.estimate == pytest.approx(half)
 
 
 @pytest.mark.parametrize(("share", "steps"), [(0.95, 2), (0.95, 11), (0.8, 2), (0.5, 5)])
