@@ -132,37 +132,62 @@ def replaced(engine: sa.Engine, batch: StoredBatch, sizes: Sequence[int], why: s
     `sizes` are those of the new batches, in the order of the calls. Calls beyond them are as if
     they had never been in a batch. Returns the ids of the new batches.
     """
-    calls = sa.select(t.Call.id).where(t.Call.batch_id == batch.id).order_by(t.Call.id)
     with engine.begin() as connection:
-        now = connection.scalar(sa.select(sa.func.now()))
-        ended = _change(
-            batch.id, status="failed", ended_at=now, polled_at=now, failed=batch.calls, error=why
-        )
-        if not connection.execute(ended).rowcount:
-            return []
-        ids = connection.scalars(calls.with_for_update()).all()
-        if batch.submitted_at is not None:  # they were sent
-            records = ({"id": one, "errors": [attempt_error("unanswered", why)]} for one in ids)
-            connection.execute(NOTED, packed(records))
-        released = {"batch_id": None, "route": "direct", "status": "planned"}
-        connection.execute(sa.update(t.Call).where(t.Call.id.in_(ids)).values(released))
-        starts = accumulate(sizes, initial=0)
-        return [
-            _added(connection, batch.provider, batch.model, ids[start : start + size], why)
-            for start, size in zip(starts, sizes, strict=False)
-        ]
+        return _replaced(connection, batch, sizes, why)
+
+
+def _replaced(
+    connection: sa.Connection, batch: StoredBatch, sizes: Sequence[int], why: str
+) -> list[int]:
+    calls = sa.select(t.Call.id).where(t.Call.batch_id == batch.id).order_by(t.Call.id)
+    now = connection.scalar(sa.select(sa.func.now()))
+    ended = _change(
+        batch.id, status="failed", ended_at=now, polled_at=now, failed=batch.calls, error=why
+    )
+    if not connection.execute(ended).rowcount:
+        return []
+    ids = connection.scalars(calls.with_for_update()).all()
+    if batch.submitted_at is not None:  # they were sent
+        records = ({"id": one, "errors": [attempt_error("unanswered", why)]} for one in ids)
+        connection.execute(NOTED, packed(records))
+    released = {"batch_id": None, "route": "direct", "status": "planned"}
+    connection.execute(sa.update(t.Call).where(t.Call.id.in_(ids)).values(released))
+    starts = accumulate(sizes, initial=0)
+    return [
+        _added(connection, batch.provider, batch.model, ids[start : start + size], why)
+        for start, size in zip(starts, sizes, strict=False)
+    ]
 
 
 def others_at_work(engine: sa.Engine, batch: StoredBatch) -> bool:
     """Whether the provider works on another batch of the same model."""
+    with engine.connect() as connection:
+        return _others_at_work(connection, batch)
+
+
+def _others_at_work(connection: sa.Connection, batch: StoredBatch) -> bool:
     others = sa.select(t.Batch.id).where(
         t.Batch.provider == batch.provider,
         t.Batch.model == batch.model,
         t.Batch.id != batch.id,
         t.Batch.status.in_(("submitted", "cancelling")),
     )
-    with engine.connect() as connection:
-        return bool(connection.scalar(sa.select(others.exists())))
+    return bool(connection.scalar(sa.select(others.exists())))
+
+
+def put_off(engine: sa.Engine, batch: StoredBatch, why: str) -> bool:
+    """Plan the calls of a batch once more, to be sent when others end, while there are others.
+
+    Returns whether there are. Of batches that fail at the same moment, one finds no other at work:
+    were each put off for the sake of the other, none would ever be made smaller.
+    """
+    turn = sa.func.hashtextextended(f"{batch.provider} {batch.model}", 0)
+    with engine.begin() as connection:
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(turn)))
+        if not _others_at_work(connection, batch):
+            return False
+        _replaced(connection, batch, (batch.calls,), why)
+        return True
 
 
 def sent_before(engine: sa.Engine, batch: StoredBatch) -> bool:

@@ -3,19 +3,24 @@
 Nothing paid is lost, nothing is sent twice, and nothing goes at the direct price unasked.
 """
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.asking.engine import cancel_batch, collect_batches
 from judge_gym.llm.batches import submitting
 from judge_gym.llm.batches.submitting import BatchRefusedError
 from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.records.batches import StoredBatch
 from judge_gym.runtime import Runtime
+from judge_gym.store import batches as store
 from judge_gym.store import tables as t
 from support.batch_stand_in import Line, Said, Stand, first, standing
 from support.batched import judge_on, judge_to_the_end
@@ -317,6 +322,28 @@ def test_a_batch_too_large_for_the_queue_alone_goes_in_halves(at: Any) -> None:
     at(stand, work)
     assert sorted(stand.executed) == sorted(set(stand.executed))
     assert (len(stand.executed), stand.direct) == (CALLS, 0)
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_of_batches_that_fail_at_one_moment_not_all_wait_for_the_others(
+    database: str, count: int
+) -> None:
+    start, engine = threading.Barrier(count), sa.create_engine(database, pool_size=count + 1)
+
+    def put_off(batch: StoredBatch) -> bool:
+        start.wait(timeout=60)
+        return store.put_off(engine, batch, QUEUE)
+
+    with Session(engine) as session, ThreadPoolExecutor(count) as at_once:
+        for number in range(10):
+            model = f"sim/calm-{number}"
+            shared = {"provider": "sim", "model": model, "status": "submitted", "calls": 1}
+            ids = [f"{model} {one}" for one in range(count)]
+            session.add_all(t.Batch(key=one, provider_batch_id=one, **shared) for one in ids)
+            session.commit()
+            batches = [b for b in store.batches(session, ended=False) if b.model == model]
+            assert sorted(at_once.map(put_off, batches)) == [False] + [True] * (count - 1)
+    engine.dispose()
 
 
 @pytest.mark.parametrize(

@@ -339,12 +339,10 @@ class Batches:
         are in no batch any more and the model gets no more calls in this run.
         """
         said = f"{batch.provider} did not execute batch {theirs.id}: {theirs.error}"
-        if theirs.cause == "queue" and await asyncio.to_thread(
-            store.others_at_work, self._engine, batch
-        ):
+        if theirs.cause == "queue":
             why = f"{said} Its {counted(batch.calls, 'call')} go in a batch when the others end."
-            await self._write(store.replaced, batch, (batch.calls,), why)
-            return []
+            if await asyncio.to_thread(store.put_off, self._engine, batch, why):
+                return []
         if theirs.cause != "quota" and batch.calls > 1:
             return await self._halved(batch, said)
         await self._write(store.replaced, batch, (), said)
