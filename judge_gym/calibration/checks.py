@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
 from judge_gym.formats import short
+from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY
 from judge_gym.metrics.estimate import EPSILON, Estimate, normal_quantile
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.margins import Conclusion, MarginClaim, conclude
@@ -198,8 +199,19 @@ def rounded(value: float) -> str:
     return short(0.0 if abs(value) <= EPSILON else value)
 
 
-def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "items") -> str:
-    """Return in words how many items would decide the claim if the estimate stayed where it is."""
+_COUNTED = {
+    SENSITIVITY: "items that people passed",
+    SPECIFICITY: "items that people failed",
+}
+"""Metric → what its n counts, where that is a class of the items."""
+
+
+def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
+    """Return in words how many items would decide the claim if the estimate stayed where it is.
+
+    `noun` is what the estimate counts: items, or those of its class.
+    """
+    noun = noun or _COUNTED.get(estimate.metric, "items")
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         return f"Use more {noun}, of different quality."
     needed = items_needed(estimate, claim)

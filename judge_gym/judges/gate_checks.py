@@ -31,7 +31,7 @@ from judge_gym.judges.calibrating.comparing import Agreement, agreement
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
-from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY, class_rates
+from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.margins import Direction, MarginClaim
@@ -164,7 +164,8 @@ class Again:
         )
         if check.name in self.decided:
             return f"{of_all}; as many decided it before."
-        if check.needed is not None and check.needed <= self.labelled:
+        # What a rate needs is of one class, and how many of it have labels is not known here.
+        if check.name not in CLASSES and check.needed and check.needed <= self.labelled:
             return f"{of_all}; about {check.needed} would decide it."
         return f"{of_all}. If it is still open, label more texts, drawn at random."
 

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -70,6 +70,16 @@ class Scale(Frozen):
         width = (self.highest - self.lowest) / MOST_STAGES
         ends = [self.lowest + width * number for number in range(MOST_STAGES + 1)]
         return tuple(f"{low:g} to {high:g}" for low, high in pairwise(ends))
+
+    @classmethod
+    def bands(cls, labels: Sequence[str]) -> Self | None:
+        """Return the scale whose ten equal bands have these names; None for other stages."""
+        low = as_number(labels[0].partition(" to ")[0])
+        high = as_number(labels[-1].rpartition(" to ")[2])
+        if len(labels) != MOST_STAGES or low is None or high is None or not low < high:
+            return None
+        found = cls(lowest=low, highest=high)
+        return found if found.labels == tuple(labels) else None
 
     def stage(self, written: str) -> int | None:
         """Return the stage of a score such as 4, 4.5, 4/5 or Score: 4; None for what is not on the

@@ -19,6 +19,7 @@ from judge_gym.report.audit_findings import (
     Audit,
     Means,
     from_people,
+    in_bands,
     is_of_pairs,
     is_whole,
     items_text,
@@ -74,6 +75,9 @@ def _digits(heading: str) -> int:
     return 3 if "win rate" in heading else 2
 
 
+_EQUAL = ("accuracy", "kappa", "majority", "its kappa")
+"""Columns that count whether two verdicts are the same."""
+_EXACT = " Distance and correlation are of the scores as written."
 _SAID = {
     "accuracy": (
         "Accuracy: share of readable answers that are the {answer}, over the items that this judge "
@@ -116,6 +120,8 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     under = f" under {counted(wordings, 'wording')} of the prompt" if wordings > 1 else ""
     answer = f"label of one person ({person})" if person else "known one"
     words = " ".join(text.format(answer=answer) for name, text in _SAID.items() if name in known)
+    if banded := in_bands(data, [name for name in _EQUAL if name in known]):
+        words = f"{words} {banded}{_EXACT * ('distance' in known)}"
     spans = " A range is over wordings." if wordings > 1 else ""
     return Audit(
         replace(

@@ -18,6 +18,7 @@ from judge_gym.formats import (
     span,
     span_of,
 )
+from judge_gym.recorded.mapping import Scale
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
@@ -186,6 +187,19 @@ def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
     if len(wordings_of(data)) == 1:
         yield "how far the wording of the prompt matters (one wording)"
     yield "how sure a judge is (no probes)"
+
+
+def in_bands(data: SweepData, figures: Sequence[str]) -> str:
+    """Return that two scores of a band are one verdict for these figures; "" without bands."""
+    labels = data.judges[0].arms[0].labels
+    if not figures or Scale.bands(labels) is None:
+        return ""
+    *others, last = figures
+    named = f"{', '.join(others)} and {last}" if others else last
+    return (
+        f"{named[0].upper()}{named[1:]} {'count' if others else 'counts'} two scores as the same "
+        f"verdict where they are in one of ten equal bands ({labels[0]}, …, {labels[-1]})."
+    )
 
 
 def is_of_pairs(data: SweepData) -> bool:

@@ -13,6 +13,7 @@ from judge_gym.metrics.system_ranking import APART, MIN_LABELS, POWER, OneCorrec
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,
+    in_bands,
     is_of_pairs,
     items_text,
     judge_of,
@@ -70,7 +71,10 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     names.sort(key=lambda name: (*_merit(ranked[name]), name))
     ordered = {name: _ordered(systems[name]) for name in names}
     best = {name: ranked[name] for name in names}
-    found = replace(_ranking_table(data, best), notes=tuple(_said(rows, best, ordered)))
+    ranking = _ranking_table(data, best)
+    banded = in_bands(data, [one for one in _AGREEMENT if one in ranking.columns])
+    notes = filter(None, (banded, *_said(rows, best, ordered)))
+    found = replace(ranking, notes=tuple(notes))
     table = replace(
         _system_table(ordered),
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),

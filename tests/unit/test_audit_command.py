@@ -292,6 +292,26 @@ def test_another_scale_and_a_row_that_is_there_again_are_told(command: CommandLi
     assert "read as repeats" not in shown
 
 
+def test_accuracy_of_a_wide_scale_is_said_to_be_of_bands(command: CommandLine) -> None:
+    """60 and 69 are one of ten bands of 0 to 100, so that 66 for 60 is right and 71 is wrong."""
+    rows = "".join(f"q{n},a,{66 if n < 3 else 71},60\n" for n in range(12))
+    ends = "z,a,0,0\ny,a,100,100\n"
+    (command.folder / "rows.csv").write_text(f"item,judge,score,label\n{rows}{ends}")
+    shown = " ".join(command("audit", "rows.csv", "--cut", "50").fine().output.split())
+    assert "ten equal bands" not in shown
+    wide = "".join(f"w{n},a,{n},{n}\n" for n in range(20, 40))
+    (command.folder / "rows.csv").write_text(f"item,judge,score,label\n{rows}{wide}{ends}")
+    ended = command("audit", "rows.csv", "--json").fine()
+    [table] = [one for one in json.loads(ended.output)["figures"] if is_accuracy(one)]
+    assert table["estimate"] == pytest.approx((3 + 20 + 2) / 34)
+    shown = " ".join(command("audit", "rows.csv").fine().output.split())
+    assert "two scores as the same verdict where they are in one of ten equal bands" in shown
+
+
+def is_accuracy(row: dict[str, Any]) -> bool:
+    return row["metric"] == "accuracy" and "category" not in row["scope"]
+
+
 def test_audits_of_one_name_do_not_replace_each_other(command: CommandLine) -> None:
     for folder, rows in (("first", ROWS), ("second", ROWS.replace("q", "p"))):
         (command.folder / folder).mkdir()

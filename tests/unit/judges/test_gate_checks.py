@@ -216,6 +216,25 @@ def test_no_advice_names_more_texts_than_there_are(wrong, size, labelled, more, 
             assert max(map(int, re.findall(r"\d+", check.action))) <= texts
 
 
+def test_what_a_rate_lacks_is_counted_in_items_of_its_class():
+    """People failed 14 of 150 texts, and the judge finds 13 of these."""
+    right = [int(n >= 14) for n in range(150)]
+    now = [1, *right[1:]]
+    texts = labelled(right)
+    gate = rule(agreement=None, sensitivity=0.9, specificity=0.7)
+    checks = {
+        one.name: one for one in threshold_checks(DECIDES, gate, texts, said(DECIDES, texts, now))
+    }
+    assert checks["sensitivity"].result is Result.PASSES
+    specificity = checks["specificity"]
+    assert specificity.result is Result.INCONCLUSIVE
+    assert f"items that people failed: about {specificity.needed} would" in specificity.action
+    assert specificity.action.endswith("you have 14.")
+    again = part(20, 150, 150, [])
+    [advised] = of_sentinel([specificity], again, gate)
+    assert "would decide it" not in advised.action, "150 texts have labels, of both classes"
+
+
 def gate_of(truths, **given):
     judge = DECIDES.model_copy(update={"gate": rule(**given)})
     items = [
