@@ -4,19 +4,14 @@ from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from sqlalchemy.orm import Session
 
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, file_run_name
-from flows.judged_items import PartlyJudgedError, judge_missing
-from flows.running import locked_run
-from judge_gym.asking.budgeting import BudgetExceededError
-from judge_gym.judges.approving import plan_study
+from flows.judge_study import JudgeStudy, judging, run_study, spending_on
 from judge_gym.judges.benchmarking import load_judges, load_set
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.files import JudgeSource
-from judge_gym.lab.approving import SpendingPlan
 from tasks.events import emit_failure
 from tasks.judges import report_benchmark
 
@@ -53,20 +48,13 @@ async def benchmark(
     sources: list[JudgeSource] = [*judges, *(definitions or ())]
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(sources, chosen)
-    async with locked_run("benchmarks", [chosen.benchmark.name]) as run:
-
-        def spending(session: Session, over_usd: float) -> SpendingPlan:
-            called = f"Benchmark {chosen.benchmark.name}"
-            asked = [Asked(judge, chosen.items) for judge in loaded]
-            return plan_study(session, run.runtime, called, over_usd, asked)
-
-        if end := await refused(run.runtime, approve_over_usd, spending):
-            return end
-        try:
-            await judge_missing(run, loaded, chosen.items, retry_failed=retry_failed)
-        except BudgetExceededError as stopped:
-            page = await report_benchmark(sources, items, mapping, limit)
-            raise PartlyJudgedError(stopped, page) from stopped
-        if run.waits:
-            return await run.state(retry_failed=False)
-        return await run.state(await report_benchmark(sources, items, mapping, limit))
+    asked = [Asked(judge, chosen.items) for judge in loaded]
+    name = chosen.benchmark.name
+    study = JudgeStudy(
+        kind="benchmarks",
+        names=[name],
+        spending=spending_on(f"Benchmark {name}", asked),
+        steps=[judging(asked, retry_failed=retry_failed)],
+        report=lambda: report_benchmark(sources, items, mapping, limit),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)

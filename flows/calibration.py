@@ -6,27 +6,23 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from sqlalchemy.orm import Session
 
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import Definitions, File, file_run_name
-from flows.judged_items import (
-    PartlyJudgedError,
-    judge_missing,
-    judge_requests,
-    perturb_missing,
-)
-from flows.running import locked_run
-from judge_gym.asking.budgeting import BudgetExceededError
+from flows.judge_study import JudgeStudy, run_study
+from flows.judged_items import judge_requests, perturb_missing
+from flows.running import Run
 from judge_gym.calibration.design import load_calibration
-from judge_gym.errors import StoreError
 from judge_gym.judges.approving import plan_calibration
 from judge_gym.judges.calibrating.judging import (
+    Asked,
     criticisms,
     load_judges,
     load_originals,
     load_texts,
 )
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import report_calibration
 
@@ -55,38 +51,28 @@ async def calibration(
     design = load_calibration(file)
     loaded = load_judges(design, judges)
     originals = load_originals(design, loaded)
-    async with locked_run("calibrations", [design.name]) as run:
 
-        def spending(session: Session, over_usd: float) -> SpendingPlan:
-            return plan_calibration(session, run.runtime, design, loaded, originals, over_usd)
+    def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
+        return plan_calibration(session, runtime, design, loaded, originals, over_usd)
 
-        if end := await refused(run.runtime, approve_over_usd, spending):
-            return end
-        try:
-            await perturb_missing(run, originals.texts, design, retry_failed=retry_failed)
-            if run.waits:
-                return await run.state(retry_failed=False)
-            items = run.query(load_texts, design, originals).items
-            await judge_missing(
-                run, loaded, items, repeats=design.repeats, retry_failed=retry_failed
-            )
-            if run.waits:
-                return await run.state(retry_failed=False)
-            if critics := run.query(criticisms, loaded, items, design.repeats):
-                await judge_requests(run, critics, retry_failed=retry_failed)
-        except BudgetExceededError as stopped:
-            try:
-                page = await report_calibration(file, judges)
-            except StoreError:  # nothing was judged
-                raise stopped from None
-            raise PartlyJudgedError(stopped, page) from stopped
-        if run.waits:
-            return await run.state(retry_failed=False)
-        try:
-            page = await report_calibration(file, judges)
-        except StoreError:  # nothing was judged: the state says why
-            state = await run.state()
-            if state.name == "Completed":
-                raise
-            return state
-        return await run.state(page)
+    async def perturbed(run: Run) -> None:
+        await perturb_missing(run, originals.texts, design, retry_failed=retry_failed)
+
+    async def judged(run: Run) -> None:
+        items = run.query(load_texts, design, originals).items
+        asked = [Asked(judge, items, design.repeats) for judge in loaded]
+        await judge_requests(run, asked, retry_failed=retry_failed)
+
+    async def criticised(run: Run) -> None:
+        items = run.query(load_texts, design, originals).items
+        if critics := run.query(criticisms, loaded, items, design.repeats):
+            await judge_requests(run, critics, retry_failed=retry_failed)
+
+    study = JudgeStudy(
+        kind="calibrations",
+        names=[design.name],
+        spending=spending,
+        steps=[perturbed, judged, criticised],
+        report=lambda: report_calibration(file, judges),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)

@@ -4,20 +4,17 @@ from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from sqlalchemy.orm import Session
 
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, OrLeftOut, file_run_name
-from flows.judged_items import judge_missing
-from flows.running import locked_run
+from flows.judge_study import JudgeStudy, judging, run_study, spending_on
+from flows.running import Run
 from judge_gym.judges import load_judge
-from judge_gym.judges.approving import plan_study
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.certifying.loading import load_certification
-from judge_gym.judges.certifying.making import NotJudgedError, places, seal
+from judge_gym.judges.certifying.making import places, seal
 from judge_gym.judges.certifying.signing import private_key
-from judge_gym.lab.approving import SpendingPlan
 from tasks.events import emit_failure
 from tasks.judges import write_certificate
 
@@ -51,27 +48,17 @@ async def certificate(
     places(file, out, data)
     if sign is not None:
         private_key(sign)
-    repeats = loaded.rule.repeats
-    async with locked_run("judges under certification", [judge.key]) as run:
+    asked = [Asked(judge, loaded.labelled, loaded.rule.repeats)]
 
-        def spending(session: Session, over_usd: float) -> SpendingPlan:
-            called = f"Certificate of {judge.name}"
-            asked = [Asked(judge, loaded.labelled, repeats)]
-            return plan_study(session, run.runtime, called, over_usd, asked)
-
-        if end := await refused(run.runtime, approve_over_usd, spending):
-            return end
+    async def sealed(run: Run) -> None:
         seal(run.runtime, loaded)
-        await judge_missing(
-            run, [judge], loaded.labelled, repeats=repeats, retry_failed=retry_failed
-        )
-        if run.waits:
-            return await run.state(retry_failed=False)
-        try:
-            path = await write_certificate(file, out, data, sign)
-        except NotJudgedError:  # the state says why
-            state = await run.state()
-            if state.name == "Completed":
-                raise
-            return state
-        return await run.state(path)
+
+    study = JudgeStudy(
+        kind="judges under certification",
+        names=[judge.key],
+        spending=spending_on(f"Certificate of {judge.name}", asked),
+        steps=[sealed, judging(asked, retry_failed=retry_failed)],
+        report=lambda: write_certificate(file, out, data, sign),
+        reported=(),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)

@@ -7,15 +7,17 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from sqlalchemy.orm import Session
 
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, file_run_name
-from flows.judged_items import PartlyJudgedError, judge_missing
-from flows.running import Run, locked_run, work_of
-from judge_gym.asking.budgeting import BudgetExceededError
+from flows.judge_study import JudgeStudy, run_study
+from flows.judged_items import judge_requests
+from flows.running import Run, work_of
 from judge_gym.gyms.approving import plan_gym
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
+from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import make_candidates, report_gym
 
@@ -38,26 +40,27 @@ async def gym(
             US dollars.
     """
     loaded = read_gym(file)
-    async with locked_run("gyms", [loaded.gym.name]) as run:
 
-        def spending(session: Session, over_usd: float) -> SpendingPlan:
-            return plan_gym(session, run.runtime, loaded, over_usd)
+    def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
+        return plan_gym(session, runtime, loaded, over_usd)
 
-        if end := await refused(run.runtime, approve_over_usd, spending):
-            return end
-        try:
-            await _make_missing(run, file, loaded, retry_failed=retry_failed)
-            if run.waits:
-                return await run.state(retry_failed=False)
-            outputs = await asyncio.to_thread(made, run.runtime, loaded)
-            run.summary.answers += answers_of(loaded, outputs)
-            items = items_of(loaded, outputs)
-            await judge_missing(run, [loaded.judge], items, retry_failed=retry_failed)
-        except BudgetExceededError as stopped:
-            raise PartlyJudgedError(stopped, await report_gym(file)) from stopped
-        if run.waits:
-            return await run.state(retry_failed=False)
-        return await run.state(await report_gym(file))
+    async def made_missing(run: Run) -> None:
+        await _make_missing(run, file, loaded, retry_failed=retry_failed)
+
+    async def judged(run: Run) -> None:
+        outputs = await asyncio.to_thread(made, run.runtime, loaded)
+        run.summary.answers += answers_of(loaded, outputs)
+        asked = [Asked(loaded.judge, items_of(loaded, outputs))]
+        await judge_requests(run, asked, retry_failed=retry_failed)
+
+    study = JudgeStudy(
+        kind="gyms",
+        names=[loaded.gym.name],
+        spending=spending,
+        steps=[made_missing, judged],
+        report=lambda: report_gym(file),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)
 
 
 async def _make_missing(run: Run, file: Path, loaded: LoadedGym, *, retry_failed: bool) -> None:

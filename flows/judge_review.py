@@ -8,20 +8,16 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
-from sqlalchemy.orm import Session
 
-from flows.approving import ApproveOver, refused
+from flows.approving import ApproveOver
 from flows.deciding import check_can_wait, wait_for_decisions
-from flows.endings import resumable, wait_for_the_hour
+from flows.endings import resumable
 from flows.forms import File, OrLeftOut, review_run_name
-from flows.judged_items import judge_requests
-from flows.running import locked_run
+from flows.judge_study import JudgeStudy, judging, run_study, spending_on
+from flows.running import Run
 from judge_gym.design.window_files import day_of
-from judge_gym.errors import JudgeGymError, restated
-from judge_gym.judges.approving import plan_study
+from judge_gym.errors import JudgeGymError
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
-from judge_gym.lab.approving import SpendingPlan
-from judge_gym.llm.hourly import HourlyBoundError
 from tasks.events import emit_failure
 from tasks.judges import report_review, to_reconsider
 
@@ -79,32 +75,22 @@ async def run_review(
 
     `again` are parameters that differ in the next run, where this one waits.
     """
-    async with locked_run("judges under review", review.judges, settings=settings) as run:
+    name, of_day = review.file.name, day.isoformat()
 
-        def spending(session: Session, over_usd: float) -> SpendingPlan:
-            called, of_day = f"Review {review.file.name}", day.isoformat()
-            return plan_study(
-                session, run.runtime, called, over_usd, review.asked, review_day=of_day
-            )
+    async def decided(run: Run) -> Path | None:
+        if not decide or not (judges := await to_reconsider(name, day)):
+            return None
+        await wait_for_decisions(run.runtime, name, day, judges)
+        return await report_review(review.path, day)
 
-        if end := await refused(run.runtime, approve_over_usd, spending):
-            return end
-        try:
-            await judge_requests(
-                run, review.asked, retry_failed=retry_failed, review_day=day.isoformat()
-            )
-        except JudgeGymError as stopped:
-            page = await report_review(review.path, day)
-            message = f"{stopped.message} What was judged until then: {page.resolve()}."
-            told = restated(stopped, message, stopped.remedies)
-            if isinstance(told, HourlyBoundError):
-                return await wait_for_the_hour(told, **again)
-            raise told from stopped
-        if run.waits:
-            return await run.state(**{**again, "retry_failed": False})
-        page = await report_review(review.path, day)
-        name = review.file.name
-        if decide and (judges := await to_reconsider(name, day)):
-            await wait_for_decisions(run.runtime, name, day, judges)
-            page = await report_review(review.path, day)
-        return await run.state(page)
+    study = JudgeStudy(
+        kind="judges under review",
+        names=list(review.judges),
+        spending=spending_on(f"Review {name}", review.asked, of_day),
+        steps=[judging(review.asked, retry_failed=retry_failed, review_day=of_day)],
+        report=lambda: report_review(review.path, day),
+        finish=decided,
+        reported=(JudgeGymError,),
+        again=again,
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd, settings=settings)

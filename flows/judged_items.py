@@ -2,41 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from flows.running import Run, work_of
-from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import restated
-from judge_gym.judges import Item, Judge
+from judge_gym.judges import Item
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.judges.calibrating.texts import rewritings
 from judge_gym.judges.judging import BOUND_ERRORS, judged_so_far
 from judge_gym.store.readability import rewriting_answers
 from tasks.judges import judge_texts, perturb_texts
-
-
-class PartlyJudgedError(BudgetExceededError):
-    """A budget stopped the judging; the report shows what was judged."""
-
-    def __init__(self, stopped: BudgetExceededError, report: Path) -> None:
-        message = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
-        super().__init__(message, stopped.remedy)
-
-
-async def judge_missing(
-    run: Run,
-    judges: Sequence[Judge],
-    items: Sequence[Item],
-    *,
-    repeats: int = 1,
-    retry_failed: bool,
-) -> None:
-    """Have every judge judge the items it has not; its budget stops new work once it is used up."""
-    await judge_requests(
-        run, [Asked(judge, items, repeats) for judge in judges], retry_failed=retry_failed
-    )
 
 
 async def judge_requests(

@@ -444,7 +444,7 @@ def run_flow(
     module = f"flows.{name}"
     with prefect_api(module, beside=[simulated]), progress_lines():
         from flows.endings import PartialFailure
-        from flows.judged_items import PartlyJudgedError
+        from flows.judge_study import PartlyJudgedError
 
         flow = getattr(import_module(module), name)
         state = asyncio.run(flow(**parameters, return_state=True))

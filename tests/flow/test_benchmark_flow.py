@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from deployments.cli.app import app
 from flows.benchmark import benchmark
-from flows.judged_items import PartlyJudgedError
+from flows.judge_study import PartlyJudgedError
 from judge_gym.settings import settings
 from support.flow_runs import run_flow, task_runs
 from support.simulation import Simulator

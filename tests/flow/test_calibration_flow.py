@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from deployments.cli.app import app
 from flows.calibration import calibration
 from flows.endings import PartialFailure
-from flows.judged_items import PartlyJudgedError
+from flows.judge_study import PartlyJudgedError
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.settings import settings
 from support.flow_runs import error_of, run_flow, task_runs

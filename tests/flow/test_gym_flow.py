@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from deployments.cli.app import app
 from deployments.cli.json_output import json_output
 from flows.gym import gym
-from flows.judged_items import PartlyJudgedError
+from flows.judge_study import PartlyJudgedError
 from support.command_line import REPOSITORY
 from support.flow_runs import error_of, run_flow, task_runs
 from support.simulation import Simulator

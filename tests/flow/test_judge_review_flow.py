@@ -257,4 +257,4 @@ def test_a_review_that_reaches_a_bound_per_hour_says_when_to_go_on(
     error = error_of(run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", **given))
     assert isinstance(error, HourlyBoundError)
     assert error.after > datetime.now(UTC)
-    assert "What was judged until then: " in error.message
+    assert "What was judged, and how much is missing: " in error.message

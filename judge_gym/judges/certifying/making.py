@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from judge_gym.calibration.checks import Result
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError, masked
+from judge_gym.errors import ConfigError, StoreError, masked
 from judge_gym.judges.aligning.splitting import digest_of
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.certificate import (
@@ -79,7 +79,7 @@ async def certify(
     return certification(runtime, loaded)
 
 
-class NotJudgedError(JudgeGymError):
+class NotJudgedError(StoreError):
     """Judgements are missing, so that there is no certificate yet."""
 
 

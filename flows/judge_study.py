@@ -1,0 +1,124 @@
+"""The life of a study of judges: approve, do what is missing, report; whatever kind it is of."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from prefect.client.schemas.objects import State
+from sqlalchemy.orm import Session
+
+from flows.approving import refused
+from flows.endings import wait_for_the_hour
+from flows.judged_items import judge_requests
+from flows.running import Run, locked_run
+from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.errors import JudgeGymError, OutageError, StoreError, restated
+from judge_gym.judges.approving import plan_study
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.judging import BOUND_ERRORS
+from judge_gym.lab.approving import SpendingPlan
+from judge_gym.llm.hourly import HourlyBoundError
+from judge_gym.runtime import Runtime
+
+Step = Callable[[Run], Awaitable[None]]
+"""Does what is missing of one part of a study; a run that waits for batches does no later one."""
+Spending = Callable[[Session, Runtime, float], SpendingPlan]
+
+
+class PartlyJudgedError(BudgetExceededError):
+    """A budget stopped the judging; the report shows what was judged."""
+
+
+@dataclass(frozen=True)
+class JudgeStudy:
+    """A study of judges, as a flow works on it."""
+
+    kind: str
+    """The studies that wait for each other where they share one of `names`, in the plural."""
+    names: Sequence[str]
+    spending: Spending
+    """What it still spends, given the session, the runtime and the bound that needs approval."""
+    steps: Sequence[Step]
+    report: Callable[[], Awaitable[Path]]
+    """Writes what is judged so far; raises `StoreError` where that is nothing."""
+    finish: Callable[[Run], Awaitable[Path | None]] | None = None
+    """What follows the report; returns one that takes its place."""
+    reported: tuple[type[JudgeGymError], ...] = BOUND_ERRORS
+    """What stops the judging and is still followed by a report."""
+    again: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that differ in the next run, where this one waits."""
+
+
+def judging(asked: Sequence[Asked], *, retry_failed: bool, review_day: str = "") -> Step:
+    """Return the step that has judges judge what they have not."""
+
+    async def step(run: Run) -> None:
+        await judge_requests(run, asked, retry_failed=retry_failed, review_day=review_day)
+
+    return step
+
+
+def spending_on(called: str, asked: Sequence[Asked], review_day: str = "") -> Spending:
+    """Return what a study such as "Benchmark sums" still spends on judging."""
+
+    def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
+        return plan_study(session, runtime, called, over_usd, asked, review_day=review_day)
+
+    return spending
+
+
+async def run_study(
+    study: JudgeStudy,
+    *,
+    approve_over_usd: float | None,
+    settings: Mapping[str, Any] | None = None,
+) -> State[Path]:
+    """Run a study in this flow run; the data of a success is the path of its report.
+
+    A bound that stops it, such as a judge's budget, is raised after the report of what was judged;
+    at a bound per hour a run of a deployment waits.
+    """
+    async with locked_run(study.kind, study.names, settings=settings) as run:
+
+        def spending(session: Session, over_usd: float) -> SpendingPlan:
+            return study.spending(session, run.runtime, over_usd)
+
+        if end := await refused(run.runtime, approve_over_usd, spending):
+            return end
+        try:
+            for step in study.steps:
+                await step(run)
+                if run.waits:
+                    return await run.state(**{**study.again, "retry_failed": False})
+        except OutageError:
+            raise  # the run begins again
+        except study.reported as stopped:
+            return await _stopped(study, stopped)
+        try:
+            page = await study.report()
+        except OutageError:
+            raise
+        except StoreError:  # nothing was judged: the state says why
+            state = await run.state()
+            if state.name == "Completed":
+                raise
+            return state
+        if study.finish is not None:
+            page = await study.finish(run) or page
+        return await run.state(page)
+
+
+async def _stopped(study: JudgeStudy, stopped: JudgeGymError) -> State[Path]:
+    """Report what was judged; raise what stopped the rest, or return the state that waits."""
+    try:
+        page = await study.report()
+    except StoreError:  # nothing was judged
+        raise stopped from None
+    message = f"{stopped.message} What was judged, and how much is missing: {page.resolve()}."
+    if isinstance(stopped, BudgetExceededError):
+        raise PartlyJudgedError(message, stopped.remedies) from stopped
+    told = restated(stopped, message, stopped.remedies)
+    if isinstance(told, HourlyBoundError):
+        return await wait_for_the_hour(told, **study.again)
+    raise told from stopped
