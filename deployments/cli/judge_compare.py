@@ -1,6 +1,5 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
@@ -40,14 +39,12 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.calibration.checks import Check, Result
+    from judge_gym.calibration.checks import Result
     from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
     from judge_gym.judges.calibrating.comparing import Agreement, Comparison
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
-
-_LONGEST_CELL = 90
 
 
 def compare(
@@ -96,38 +93,11 @@ def compare(
     given = {name: figure for name, figure in figures.items() if figure is not None}
     checks = held({"the new judge": given}, least)
     if as_json:
-        _print_comparison(comparison, agreed, checks)
+        from judge_gym.report.comparison import comparison_json
+
+        json_output.give(comparison_json(comparison, agreed, checks))
     verdict = [comparison.replacement.result] if by_verdict else []
     exit_by([*verdict, *(check.result for check in checks)])
-
-
-def _print_comparison(
-    comparison: "Comparison", agreed: "Sequence[Agreement]", checks: "Sequence[Check]"
-) -> None:
-    from judge_gym.report.files import figures_of
-    from judge_gym.store.judges import check_values
-
-    replacement = comparison.replacement
-    sides = [
-        {
-            "labels": one.labels,
-            "agreement": one.concordance and figures_of(one.concordance),
-            "accuracy": one.met and figures_of(one.met),
-        }
-        for one in agreed
-    ]
-    json_output.give(
-        {
-            "result": str(replacement.result),
-            "sentence": replacement.sentence,
-            "items": len(comparison.items),
-            "verdicts": comparison.counts() if any(comparison.verdicts) else None,
-            "checks": [check_values(check) for check in replacement.checks],
-            "figures": [figures_of(figure) for figure in replacement.figures],
-            "labels": dict(zip(("old", "new"), sides, strict=True)),
-            "thresholds": [check_values(check) for check in checks],
-        }
-    )
 
 
 def _compare(
@@ -227,70 +197,18 @@ def _judge(
 def _show_comparison(
     titles: Sequence[str], comparison: "Comparison", n_items: int, shown: int
 ) -> None:
-    from judge_gym.calibration.checks import span
-    from judge_gym.calibration.comparisons import FIGURE_NAMES
-    from judge_gym.formats import p_value
+    from judge_gym.report.comparison import comparison_tables, furthest_table
 
     old, new = titles
     replacement = comparison.replacement
     show_checks(f"{new}, in place of {old}", replacement.checks)
-    show_table(
-        "Agreement",
-        ("figure", "value"),
-        [
-            (
-                FIGURE_NAMES[figure.metric],
-                span(figure)
-                + ("" if figure.p is None else f"; McNemar's exact p {p_value(figure.p)}"),
-            )
-            for figure in replacement.figures
-        ],
-    )
-    if any(comparison.verdicts):
-        _show_verdicts(comparison)
-    rows = [
-        (
-            comparison.items[index].id,
-            _at(comparison, comparison.old[index]),
-            _at(comparison, comparison.new[index]),
-            " ".join(comparison.items[index].text.split())[:_LONGEST_CELL],
-        )
-        for index in replacement.furthest[:shown]
-    ]
-    if rows:
-        title = "Furthest apart, in points of 100"
-        show_table(
-            "Verdicts that differ" if any(comparison.verdicts) else title,
-            ("item", "old", "new", "text"),
-            rows,
-        )
+    for table in (*comparison_tables(comparison), furthest_table(comparison, shown)):
+        if table is not None:
+            show_table(table.title, table.columns, [row.cells for row in table.rows])
     without = n_items - len(comparison.items)
     if without:
         console.print(f"{without} of {n_items} items have no score from one of the judges.")
     console.print(replacement.sentence)
-
-
-def _at(comparison: "Comparison", points: float) -> str:
-    from judge_gym.calibration.comparisons import HALF_WAY
-
-    if any(comparison.verdicts):
-        return comparison.verdicts[int(points > HALF_WAY)]
-    return f"{points:.4g}"
-
-
-def _show_verdicts(comparison: "Comparison") -> None:
-    """Print how many items have each two verdicts, of all and of those with each label."""
-    labelled = any(not math.isnan(label) for label in comparison.truth)
-    for known in (None, False, True) if labelled else (None,):
-        among = "" if known is None else f", of texts labelled {comparison.verdicts[known]}"
-        show_table(
-            f"Verdicts of the old judge (rows) and the new one (columns){among}",
-            ("old", *comparison.verdicts),
-            [
-                (name, *counts)
-                for name, counts in zip(comparison.verdicts, comparison.counts(known), strict=True)
-            ],
-        )
 
 
 def review(

@@ -2,7 +2,7 @@
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +20,7 @@ from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge
-    from judge_gym.judges.correcting import Corrected, Correction
-    from judge_gym.metrics.estimate import Estimate
-
-_WAYS = ("judge", "labels", "corrected")
+    from judge_gym.judges.correcting import Correction
 
 
 def estimate(
@@ -57,6 +54,7 @@ def estimate(
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.correcting import correct
+    from judge_gym.report.correction import correction_json
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
@@ -72,7 +70,7 @@ def estimate(
         _write_next(next_to, found)
     simulated = any(one.simulated for one in results)
     if as_json:
-        json_output.give(_told(judge, found, simulated=simulated))
+        json_output.give(correction_json(judge, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
     if next_to:
@@ -82,89 +80,17 @@ def estimate(
 
 
 def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
-    first = judge.verdict_of(1.0)
-    of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
-    show_table(
-        marked(f"{of} over all texts, by people ({judge.name})", simulated=simulated),
-        ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
-        [
-            (row.about, row.rows, row.labelled,
-             *(_figure(getattr(row, way)) for way in _WAYS))
-            for row in found.rows
-        ],
-    )  # fmt: skip
-    console.print(
-        "95% intervals. Every row counts, also where texts repeat. Judge alone: the judge's own "
-        "mean, not people's. Corrected: the judge's scores of all rows, moved by its errors on the "
-        "labelled ones.",
-        soft_wrap=True,
-    )
-    if found.without_score:
-        console.print(
-            f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
-            "them out; people's mean does not.",
-            soft_wrap=True,
-        )
-    if found.plan is None:
-        return
-    show_table(
-        "Label next",
-        ("judge's score near", "texts without a label", "to label"),
-        [
-            (f"{middle:.4g}", found.groups[middle], min(count, found.groups[middle]))
-            for middle, count in found.plan.rows
-            if found.groups[middle]
-        ],
-    )
-    total = int(found.plan.counts.sum())
-    console.print(
-        f"Expected half-width of the 95% interval, by groups of scores: {found.plan.now:.2g} now, "
-        f"{found.plan.at_random:.2g} with {total} more labels at random, "
-        f"{found.plan.allocated:.2g} with {total} more as planned.",
-        markup=False,
-        soft_wrap=True,
-    )
-    if not found.by_gain:
-        console.print(
-            "The labels have to be of a random part of the texts. Labels as planned are random "
-            "only within a group of scores: the estimate is then by groups.",
-            markup=False,
-            soft_wrap=True,
-        )
+    from judge_gym.report.correction import correction_table, expectations, next_table, sentences
 
-
-def _figure(estimate: "Estimate") -> str:
-    from judge_gym.formats import figure
-
-    return figure(estimate) if estimate.lower is not None else estimate.reason
-
-
-def _told(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> dict[str, Any]:
-    plan = found.plan
-    return {
-        "judge": judge.name,
-        "simulated": simulated,
-        "by_gain": found.by_gain,
-        "without_score": found.without_score,
-        "figures": [_row(row) for row in found.rows],
-        "next": [
-            {"item": item.id, "probability": probability} for item, probability in found.chosen
-        ],
-        "half_width": None
-        if plan is None
-        else {"now": plan.now, "at_random": plan.at_random, "as_planned": plan.allocated},
-    }
-
-
-def _row(row: "Corrected") -> dict[str, Any]:
-    values: dict[str, Any] = {"about": row.about, "rows": row.rows, "labelled": row.labelled}
-    for way in _WAYS:
-        one: Estimate = getattr(row, way)
-        values[way] = {
-            "estimate": one.estimate, "lower": one.lower, "upper": one.upper,
-            "because": one.because, "method": one.method,
-        }  # fmt: skip
-    return values
+    table = correction_table(judge, found)
+    cells = [row.cells for row in table.rows]
+    show_table(marked(table.title, simulated=simulated), table.columns, cells)
+    for sentence in sentences(found):
+        console.print(sentence, soft_wrap=True)
+    if (labels := next_table(found)) is not None:
+        show_table(labels.title, labels.columns, [row.cells for row in labels.rows])
+    for sentence in expectations(found):
+        console.print(sentence, markup=False, soft_wrap=True)
 
 
 def _write_next(path: Path, found: "Correction") -> None:

@@ -26,7 +26,7 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_texts import LoadedGate
-from judge_gym.judges.judging import judge_items
+from judge_gym.judges.judging import NotJudgedError, judge_items
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -105,29 +105,60 @@ async def run_gate(
     With `recheck` the sentinel set is judged again, whether a change is known or not, at each call;
     one that was interrupted is resumed. What is judged again decides alone.
     """
-    judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
-    certified = loaded.certified()
-    new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
+    loaded.certified()  # refused before anything is asked
+    repeats = loaded.rule.repeats
     with runtime.session() as session:
-        day = day_again(session, loaded, recheck=recheck)
-    checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts))
-    if not day:
-        with runtime.session() as session:
-            by = answered(session, judge.record, [results])
-            days = judged_on(session, judge.record, texts, rule.repeats)
-        if certified:
-            certified.check_served(by.served)
-        said = "" if new == len(results) else f"Answers of {days}. --recheck asks again."
-        return _report(loaded, checks, new, results, by, said, certified)
-    more, again = await _judged(
-        runtime, judge, loaded.sentinel, rule.repeats, day, retry_failed=retry_failed
+        before = judgements_of(session, loaded)
+    await judge_items(
+        runtime, loaded.judge, loaded.texts, repeats=repeats, retry_failed=retry_failed
     )
     with runtime.session() as session:
-        before, by = (answered(session, judge.record, [some]) for some in (results, again))
-        between = _between(session, loaded, day)
+        day = day_again(session, loaded, recheck=recheck)
+        again = judgements_of(session, loaded, day) if day else 0
+    if day:
+        await judge_items(
+            runtime,
+            loaded.judge,
+            loaded.sentinel,
+            repeats=repeats,
+            retry_failed=retry_failed,
+            review_day=day,
+        )
+    with runtime.session() as session:
+        return gate_report(session, loaded, day, before, again)
+
+
+def judgements_of(session: Session, loaded: LoadedGate, day: str = "") -> int:
+    """Return how many judgements of the texts are stored; with a `day`, of the sentinel set."""
+    items = loaded.sentinel if day else loaded.texts
+    return sum(judged_times(session, loaded.judge.record, items, loaded.rule.repeats, day).values())
+
+
+def gate_report(
+    session: Session, loaded: LoadedGate, day: str, before: int, before_again: int
+) -> GateReport:
+    """Return what the gate finds in the stored judgements.
+
+    `day` is the one under which the sentinel set was judged again, empty where it was not; `before`
+    and `before_again` are how many judgements of the texts and of the sentinel set were stored
+    before this run. Raises `NotJudgedError` where some are missing.
+    """
+    judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
+    certified = loaded.certified()
+    results = _stored(session, loaded, texts, "")
+    checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts))
+    if not day:
+        by = answered(session, judge.record, [results])
+        if certified:
+            certified.check_served(by.served)
+        days = judged_on(session, judge.record, texts, rule.repeats)
+        said = f"Answers of {days}. --recheck asks again." if before else ""
+        return _report(loaded, checks, len(results) - before, results, by, said, certified)
+    again = _stored(session, loaded, loaded.sentinel, day)
+    was, by = (answered(session, judge.record, [some]) for some in (results, again))
     if certified:
         certified.check_served(by.served)
-    served = served_check(judge, before, by)
+    served = served_check(judge, was, by)
     part = Again(
         size=len(loaded.sentinel),
         texts=len(texts),
@@ -135,13 +166,15 @@ async def run_gate(
         decided=frozenset(check.name for check in checks if check.result in _DECIDED),
         same=same_answers(loaded.sentinel, results, again),
     )
+    between = _between(session, loaded, day)
     of_now = [
         *threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel)),
         *change_checks(judge, rule, loaded.sentinel, results, again, between),
     ]
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
-    said = _judged_again(loaded, day, len(again) - more)
-    return _report(loaded, checks, new + more, again, by, said, certified)
+    new = len(results) - before + len(again) - before_again
+    said = _judged_again(loaded, day, before_again)
+    return _report(loaded, checks, new, again, by, said, certified)
 
 
 def _report(
@@ -179,21 +212,20 @@ def _judged_again(loaded: LoadedGate, day: str, stored: int) -> str:
     )
 
 
-async def _judged(
-    runtime: Runtime,
-    judge: Judge,
-    items: Sequence[Item],
-    repeats: int,
-    day: str,
-    *,
-    retry_failed: bool,
-) -> tuple[int, list[JudgeResult]]:
-    with runtime.session() as session:
-        stored = sum(judged_times(session, judge.record, items, repeats, day).values())
-    results = await judge_items(
-        runtime, judge, items, repeats=repeats, retry_failed=retry_failed, review_day=day
-    )
-    return len(results) - stored, results
+def _stored(
+    session: Session, loaded: LoadedGate, items: Sequence[Item], day: str
+) -> list[JudgeResult]:
+    """Return the results of items, each `repeats` times; raises where one is missing."""
+    repeats = loaded.rule.repeats
+    by_text = results_of(session, loaded.judge, items, repeats, day)
+    results = [result for some in by_text.values() for result in some]
+    if lacking := len(items) * repeats - len(results):
+        raise NotJudgedError(
+            f"{loaded.judge.called}: {counted(lacking, 'judgement')} of {len(items) * repeats} "
+            "missing, so that the gate cannot decide.",
+            "Run it again.",
+        )
+    return results
 
 
 def day_again(session: Session, gate: LoadedGate, *, recheck: bool) -> str:

@@ -24,7 +24,7 @@ from judge_gym.asking.questions import (
     total_seconds,
 )
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError, restated
+from judge_gym.errors import ConfigError, JudgeGymError, StoreError, restated
 from judge_gym.judges.base import Judge
 from judge_gym.judges.composite import CompositeJudge
 from judge_gym.judges.delegated import DelegatedJudge
@@ -50,6 +50,10 @@ CUSTOM_CONCURRENCY = 8
 
 class JudgementsWaitError(JudgeGymError):
     """Required judgements are in a batch that has not ended."""
+
+
+class NotJudgedError(StoreError):
+    """Judgements are missing that a study cannot do without."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from judge_gym.calibration.checks import Result
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, StoreError, masked
+from judge_gym.errors import ConfigError, masked
 from judge_gym.judges.aligning.splitting import digest_of
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.certificate import (
@@ -30,7 +30,7 @@ from judge_gym.judges.certifying.findings import findings, labels_of, population
 from judge_gym.judges.certifying.loading import LoadedCertification
 from judge_gym.judges.certifying.signing import signed
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.judging import judge_items
+from judge_gym.judges.judging import NotJudgedError, judge_items
 from judge_gym.judges.people import WHOLE
 from judge_gym.metrics.anchors import ALARM
 from judge_gym.metrics.points import HIGHEST
@@ -77,10 +77,6 @@ async def certify(
             retry_failed=retry_failed,
         )
     return certification(runtime, loaded)
-
-
-class NotJudgedError(StoreError):
-    """Judgements are missing, so that there is no certificate yet."""
 
 
 def certification(runtime: Runtime, loaded: LoadedCertification) -> Certification:

@@ -1,0 +1,119 @@
+"""A new judge beside the old one on the same items: tables for people, JSON for programs."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from judge_gym.calibration.checks import Check, span
+from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
+from judge_gym.formats import p_value
+from judge_gym.judges.calibrating.comparing import Agreement, Comparison
+from judge_gym.report.files import figures_of
+from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+from judge_gym.store.judges import check_values
+
+_LONGEST_CELL = 90
+
+
+def comparison_json(
+    comparison: Comparison, agreed: Sequence[Agreement], thresholds: Sequence[Check]
+) -> dict[str, Any]:
+    """Return a comparison as JSON; `agreed` is how the old and the new judge agree with labels."""
+    replacement = comparison.replacement
+    sides = [
+        {
+            "labels": one.labels,
+            "agreement": one.concordance and figures_of(one.concordance),
+            "accuracy": one.met and figures_of(one.met),
+        }
+        for one in agreed
+    ]
+    return {
+        "result": str(replacement.result),
+        "sentence": replacement.sentence,
+        "items": len(comparison.items),
+        "verdicts": comparison.counts() if any(comparison.verdicts) else None,
+        "checks": [check_values(check) for check in replacement.checks],
+        "figures": [figures_of(figure) for figure in replacement.figures],
+        "labels": dict(zip(("old", "new"), sides, strict=True)),
+        "thresholds": [check_values(check) for check in thresholds],
+    }
+
+
+def comparison_markdown(
+    comparison: Comparison, titles: Sequence[str], agreed: Sequence[Agreement], *, simulated: bool
+) -> str:
+    """Return a comparison for a page that shows Markdown; `titles` are of the old and the new."""
+    old, new = titles
+    checks = [
+        (check.question, check.result.words, check.reason, check.action)
+        for check in comparison.replacement.checks
+    ]
+    named = plain_table("", ("check", "result", "figure", "what to do"), checks)
+    labels = [f"{title}: {one}" for title, one in zip(titles, agreed, strict=True) if one.labels]
+    return "\n\n".join(
+        [
+            *(["**SIMULATED.**"] if simulated else []),
+            escaped(comparison.replacement.sentence),
+            escaped(f"{new}, in place of {old}"),
+            markdown_table(named),
+            *map(markdown_table, comparison_tables(comparison)),
+            *map(escaped, labels),
+        ]
+    )
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield the figures, and of two verdicts how many items have each pair of them."""
+    yield plain_table(
+        "Agreement",
+        ("figure", "value"),
+        [
+            (
+                FIGURE_NAMES[figure.metric],
+                span(figure)
+                + ("" if figure.p is None else f"; McNemar's exact p {p_value(figure.p)}"),
+            )
+            for figure in comparison.replacement.figures
+        ],
+    )
+    if any(comparison.verdicts):
+        yield from _verdict_tables(comparison)
+
+
+def _verdict_tables(comparison: Comparison) -> Iterator[Table]:
+    """Yield how many items have each two verdicts, of all and of those with each label."""
+    labelled = any(not math.isnan(label) for label in comparison.truth)
+    for known in (None, False, True) if labelled else (None,):
+        among = "" if known is None else f", of texts labelled {comparison.verdicts[known]}"
+        counts = comparison.counts(known)
+        yield plain_table(
+            f"Verdicts of the old judge (rows) and the new one (columns){among}",
+            ("old", *comparison.verdicts),
+            [(name, *row) for name, row in zip(comparison.verdicts, counts, strict=True)],
+        )
+
+
+def furthest_table(comparison: Comparison, most: int) -> Table | None:
+    """Return the items on which the judges are furthest apart; None without any."""
+    rows = [
+        (
+            comparison.items[index].id,
+            _at(comparison, comparison.old[index]),
+            _at(comparison, comparison.new[index]),
+            " ".join(comparison.items[index].text.split())[:_LONGEST_CELL],
+        )
+        for index in comparison.replacement.furthest[:most]
+    ]
+    if not rows:
+        return None
+    apart = (
+        "Verdicts that differ" if any(comparison.verdicts) else "Furthest apart, in points of 100"
+    )
+    return plain_table(apart, ("item", "old", "new", "text"), rows)
+
+
+def _at(comparison: Comparison, points: float) -> str:
+    if any(comparison.verdicts):
+        return comparison.verdicts[int(points > HALF_WAY)]
+    return f"{points:.4g}"

@@ -1,0 +1,118 @@
+"""People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from judge_gym.formats import figure
+from judge_gym.judges import Judge
+from judge_gym.judges.correcting import Corrected, Correction
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+
+_WAYS = ("judge", "labels", "corrected")
+
+
+def correction_table(judge: Judge, found: Correction) -> Table:
+    """Return the mean of all texts, of each system and of their differences, in three ways."""
+    first = judge.verdict_of(1.0)
+    of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
+    return plain_table(
+        f"{of} over all texts, by people ({judge.name})",
+        ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
+        [
+            (row.about, row.rows, row.labelled, *(_figure(getattr(row, way)) for way in _WAYS))
+            for row in found.rows
+        ],
+    )
+
+
+def next_table(found: Correction) -> Table | None:
+    """Return how many texts to label next, by the judge's score; None where none is left."""
+    if found.plan is None:
+        return None
+    rows = [
+        (f"{middle:.4g}", found.groups[middle], min(count, found.groups[middle]))
+        for middle, count in found.plan.rows
+        if found.groups[middle]
+    ]
+    columns = ("judge's score near", "texts without a label", "to label")
+    return plain_table("Label next", columns, rows)
+
+
+def sentences(found: Correction) -> Iterator[str]:
+    """Yield how the figures are meant."""
+    yield (
+        "95% intervals. Every row counts, also where texts repeat. Judge alone: the judge's own "
+        "mean, not people's. Corrected: the judge's scores of all rows, moved by its errors on the "
+        "labelled ones."
+    )
+    if found.without_score:
+        yield (
+            f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
+            "them out; people's mean does not."
+        )
+
+
+def expectations(found: Correction) -> Iterator[str]:
+    """Yield what more labels are expected to bring."""
+    if found.plan is None:
+        return
+    total = int(found.plan.counts.sum())
+    yield (
+        f"Expected half-width of the 95% interval, by groups of scores: {found.plan.now:.2g} now, "
+        f"{found.plan.at_random:.2g} with {total} more labels at random, "
+        f"{found.plan.allocated:.2g} with {total} more as planned."
+    )
+    if not found.by_gain:
+        yield (
+            "The labels have to be of a random part of the texts. Labels as planned are random "
+            "only within a group of scores: the estimate is then by groups."
+        )
+
+
+def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict[str, Any]:
+    """Return the figures and the labels to buy next as JSON."""
+    plan = found.plan
+    return {
+        "judge": judge.name,
+        "simulated": simulated,
+        "by_gain": found.by_gain,
+        "without_score": found.without_score,
+        "figures": [_row(row) for row in found.rows],
+        "next": [
+            {"item": item.id, "probability": probability} for item, probability in found.chosen
+        ],
+        "half_width": None
+        if plan is None
+        else {"now": plan.now, "at_random": plan.at_random, "as_planned": plan.allocated},
+    }
+
+
+def correction_markdown(judge: Judge, found: Correction, *, simulated: bool) -> str:
+    """Return the figures for a page that shows Markdown."""
+    table, labels = correction_table(judge, found), next_table(found)
+    return "\n\n".join(
+        [
+            *(["**SIMULATED.**"] if simulated else []),
+            escaped(table.title),
+            markdown_table(table),
+            escaped(" ".join(sentences(found))),
+            *([escaped(labels.title), markdown_table(labels)] if labels else []),
+            escaped(" ".join(expectations(found))),
+        ]
+    ).strip()
+
+
+def _figure(estimate: Estimate) -> str:
+    return figure(estimate) if estimate.lower is not None else estimate.reason
+
+
+def _row(row: Corrected) -> dict[str, Any]:
+    values: dict[str, Any] = {"about": row.about, "rows": row.rows, "labelled": row.labelled}
+    for way in _WAYS:
+        one: Estimate = getattr(row, way)
+        values[way] = {
+            "estimate": one.estimate, "lower": one.lower, "upper": one.upper,
+            "because": one.because, "method": one.method,
+        }  # fmt: skip
+    return values

@@ -1,0 +1,164 @@
+"""Items that a judge has scored: tables for people, JSON for programs."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from judge_gym.calibration.verdict import statistic
+from judge_gym.counting import counted
+from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
+from judge_gym.judges.sessions import STATED
+from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+
+_LONGEST_CELL = 90
+_MOST_NAMED = 5
+
+
+def scores_json(scored: ScoredItems) -> dict[str, Any]:
+    """Return what there is to say of scored items as JSON, with every result."""
+    critic, file = scored.critic, scored.file
+    return {
+        "name": scored.judge.name,
+        **_cost_json(scored.cost),
+        "served_models": scored.by.served,
+        "contradictions": [
+            {"item": result.item, "repeat": result.repeat, "why": why, "found_by": by_whom}
+            for result, why, by_whom in scored.contradictions
+        ],
+        "reason_critic": critic
+        and {
+            "model": critic.model,
+            "asked": critic.asked,
+            "read": critic.read,
+            **(_cost_json(scored.critic_cost) if scored.critic_cost else {}),
+        },
+        "labels": {
+            "column": file.label_column,
+            "annotators": dict(file.labels.annotators) if file.labels else {},
+            **asdict(scored.labelled),
+        },
+        "systems": [asdict(one) for one in scored.parts],
+        "sessions": [asdict(one) for one in scored.sessions],
+        "results": [result.model_dump(mode="json") for result in scored.results],
+    }
+
+
+def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
+    paid = cost.paid
+    return {
+        "calls": cost.calls,
+        "cost_usd": paid.usd,
+        "unpriced_calls": paid.unknown,
+        "at_most_usd": paid.usd + paid.at_most_usd,
+        "cost": str(paid),
+        "unread": [str(one) for one in cost.unread],
+    }
+
+
+def scores_markdown(scored: ScoredItems) -> str:
+    """Return the figures of scored items, without the items, for a page that shows Markdown."""
+    tables = (sessions_table(scored), systems_table(scored))
+    parts = ["**SIMULATED.**"] if scored.simulated else []
+    parts += [escaped(" ".join(sentences(scored)))]
+    parts += [markdown_table(table) for table in tables if table is not None]
+    return "\n\n".join(parts)
+
+
+def results_table(scored: ScoredItems) -> Table:
+    """Return a line for each result, with the columns that any of them has."""
+    judge, results = scored.judge, scored.results
+    repeated = any(result.repeat for result in results)
+    decides = bool(judge.verdict_scores) or any(result.verdict for result in results)
+    parts = list(dict.fromkeys(name for result in results for name in result.subscores))
+    rows = [
+        (
+            result.item,
+            *((result.repeat,) if repeated else ()),
+            result.status,
+            _number(result.score),
+            *(_number(result.subscores.get(part)) for part in parts),
+            *((result.verdict or "",) if decides else ()),
+            (result.failure or result.reason)[:_LONGEST_CELL],
+        )
+        for result in results
+    ]
+    columns = (
+        "item",
+        *(("repeat",) if repeated else ()),
+        "status",
+        "score",
+        *parts,
+        *(("verdict",) if decides else ()),
+        "reason",
+    )
+    return plain_table(f"{judge.name}, {scored.by}", columns, rows)
+
+
+def sessions_table(scored: ScoredItems) -> Table | None:
+    """Return the scores of sessions whose turns were judged; None without any."""
+    if not scored.sessions:
+        return None
+    rows = [
+        (one.session, one.turns, one.scored, _number(one.mean), _number(one.lowest))
+        for one in scored.sessions
+    ]
+    return plain_table("Sessions", ("session", "turns", "scored", "mean", "lowest"), rows)
+
+
+def systems_table(scored: ScoredItems) -> Table | None:
+    """Return the scores and the agreement with labels of each system; None without several."""
+    if not scored.parts:
+        return None
+    rows = [
+        (part.system, part.rows, part.scored, _number(part.mean), *part.labelled.cells)
+        for part in scored.parts
+    ]
+    named = statistic(verdicts=scored.judge.decides)
+    columns = ("system", "rows", "scored", "mean score", "labelled", "as labelled", named)
+    return plain_table("By system", columns, rows)
+
+
+def sentences(scored: ScoredItems) -> Iterator[str]:
+    """Yield what is to be said of scored items: counts, cost, contradictions, agreement."""
+    results, critic = scored.results, scored.critic
+    ends = Counter(result.status for result in results)
+    counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
+    yield f"{counted(len(results), 'judgement')}: {counts}. {_paid(scored, scored.cost)}"
+    yield from map(str, scored.cost.unread)
+    yield from _contradictions(scored)
+    if critic and scored.critic_cost:
+        yield f"Reasons read: {critic}. {_paid(scored, scored.critic_cost)}"
+    if scored.sessions:
+        yield f"{STATED}."
+    if scored.labelled.labels:
+        yield str(scored.labelled)
+
+
+def _contradictions(scored: ScoredItems) -> Iterator[str]:
+    """Yield which reasons contradict their score, by what found it."""
+    for found_by in ("rule", "model"):
+        contradicted = [
+            f"{result.item} ({why})"
+            for result, why, by_whom in scored.contradictions
+            if by_whom == found_by
+        ]
+        if contradicted:
+            more = f" and {len(contradicted) - _MOST_NAMED} more"
+            yield (
+                f"Reasons that contradict their score: {len(contradicted)} of "
+                f"{len(scored.results)}, "
+                f"{'; '.join(contradicted[:_MOST_NAMED])}{more * (len(contradicted) > _MOST_NAMED)}"
+                f". Read them: a {found_by} found them."
+            )
+
+
+def _paid(scored: ScoredItems, cost: CostOfCalls) -> str:
+    if not cost.calls and not scored.judge.asks_model:
+        return "The cost of a custom judge is unknown."
+    calls = counted(cost.calls, "call")
+    return f"{calls} cost {cost.paid}. Calls of earlier runs are included."
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
