@@ -69,6 +69,7 @@ def label(
     No calls are made. Labels are stored one by one; rerun the command to resume.
     """
     from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.judges.correcting import labelled_for_sure
     from judge_gym.judges.item_files import label_path
     from judge_gym.judges.labelling import Draw, Labelling
 
@@ -95,7 +96,10 @@ def label(
         until=until,
         criteria=criteria,
         shows_score=show_score,
+        sure=labelled_for_sure(read.items),
     )
+    if labelling.draw is Draw.GAIN and (note := for_systems(read.items)):
+        errors.print(note, markup=False, soft_wrap=True)
     labelling.labels()  # errors in the file are raised before a server is started
     if not labelling.judged:
         console.print(
@@ -104,6 +108,16 @@ def label(
     asyncio.run(_serve(labelling, annotator.strip(), port))
     stored = labelling.labels()
     console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
+
+
+def for_systems(items: "tuple[Item, ...]") -> str:
+    """Return which draw compares systems, where items are of several; else nothing."""
+    if len({item.part for item in items} - {""}) < 2:
+        return ""
+    return (
+        "Draws by gain narrow the mean of all texts, not differences between systems: to compare "
+        f"systems, draw labels with {command()} judge label --draw ranking."
+    )
 
 
 def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:

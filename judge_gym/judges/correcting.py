@@ -1,5 +1,6 @@
 """What people would say of all texts: a judge's scores, corrected by labels of a part of them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,16 +19,20 @@ from judge_gym.metrics.estimate import (
     with_interval,
 )
 from judge_gym.metrics.expert_labels import (
-    NEXT_LABELS,
     Labelled,
-    NextLabels,
     labels_mean,
-    next_labels,
     prediction_powered_difference,
     prediction_powered_mean,
-    stratified_mean,
 )
 from judge_gym.metrics.inference import welch
+from judge_gym.metrics.stratified_labels import (
+    NEXT_LABELS,
+    NextLabels,
+    in_many_rows,
+    next_labels,
+    stratified_difference,
+    stratified_mean,
+)
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.seeds import derive_seed
@@ -117,15 +122,15 @@ def correct(
     labelled = np.array(items.labelled)
     known = has if items.drawn else has & labelled
     figures = _Figures(
-        judge, given, judged, known, text, drawn=items.drawn, by_gain=by_gain, to_rank=to_rank
-    )
+        judge, given, judged, known, text, drawn=items.drawn, by_gain=by_gain, to_rank=to_rank,
+        sure=np.isin([item.key for item in of_rows], list(labelled_for_sure(of_rows))),
+    )  # fmt: skip
     every = np.ones(len(of_rows), dtype=np.bool_)
     found = [figures.mean(ALL, every)]
     systems = {
-        name: np.array([item.part == name for item in of_rows])
-        for name in sorted({item.part for item in of_rows} - {""})
+        name: np.array([item.part == name for item in of_rows]) for name in _systems(of_rows)
     }
-    if 1 < len(systems) <= MOST_SYSTEMS:
+    if systems:
         found += [figures.mean(name, chosen) for name, chosen in systems.items()]
         found += [
             figures.difference(f"{second} less {first}", systems[first], systems[second])
@@ -133,16 +138,37 @@ def correct(
         ]
     # To label a text once is enough, however often it stands there.
     firsts = np.unique(text, return_index=True)[1]
-    middles, left = figures.groups[firsts], ~has[firsts] & ~np.isin(text[firsts], text[labelled])
+    tied = np.isin(text[firsts], text[labelled]) & ~figures.sure[firsts]
+    middles, left = figures.groups[firsts], ~has[firsts] & ~tied
     plan = next_labels(figures.to_label(firsts, left), more)
     return Correction(
         tuple(found),
         int(np.isnan(judged).sum()),
         by_gain,
         plan,
-        _drawn(judge, [of_rows[place] for place in firsts], middles, left, plan),
+        _drawn(judge, [of_rows[place] for place in firsts], figures, firsts, left, plan),
         {float(one): int(((middles == one) & left).sum()) for one in np.unique(middles)},
     )
+
+
+def labelled_for_sure(items: Sequence[Item]) -> frozenset[str]:
+    """Return the keys of texts that draws by gain take first and with certainty.
+
+    They stand in so many of the rows, or of those of a system, that the mean over rows would
+    depend on which of them were drawn.
+    """
+    found: set[str] = set()
+    for name in ("", *_systems(items)):
+        counts = Counter(item.key for item in items if name in ("", item.part))
+        chosen = in_many_rows(np.array(list(counts.values())))
+        found |= {key for key, is_sure in zip(counts, chosen, strict=True) if is_sure}
+    return frozenset(found)
+
+
+def _systems(items: Sequence[Item]) -> list[str]:
+    """Return the categories that have figures of their own."""
+    names = sorted({item.part for item in items} - {""})
+    return names if 1 < len(names) <= MOST_SYSTEMS else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +190,8 @@ class _Figures:
     by_gain: bool
     to_rank: bool
     """Whether labels are random within categories, and not over all."""
+    sure: BoolArray
+    """The rows whose text stands in so many that it is labelled whatever is drawn."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -186,36 +214,50 @@ class _Figures:
         step = (high - low) / (GROUPS - 1)
         return np.asarray(low + np.floor((self.scores - low) / step + 0.5) * step)
 
-    def part(self, chosen: BoolArray, *, grouped: bool = False) -> Labelled:
-        """Return labels and scores of the chosen rows; `grouped` scores are their groups' middles.
+    def part(self, chosen: BoolArray) -> Labelled:
+        """Return labels and scores of the chosen rows.
 
         Of drawn texts, each with the weight of its rows over their mean (Horvitz and Thompson 1952,
         Journal of the American Statistical Association 47): their mean is then that over rows.
         """
         rows, weight = np.flatnonzero(chosen), np.ones(int(chosen.sum()))
         if self.drawn:
-            _, firsts, counts = np.unique(self.text[rows], return_index=True, return_counts=True)
-            rows, weight = rows[firsts], counts / counts.mean()
-        known, labels = self.known[rows], self.given[rows] * weight
-        scores = self.groups[rows] if grouped else self.scores[rows] * weight
-        return Labelled(labels[known], scores[known], scores[~known])
+            rows, counts = self._texts(chosen)
+            weight = counts / counts.mean()
+        known, scores = self.known[rows], self.scores[rows] * weight
+        return Labelled((self.given[rows] * weight)[known], scores[known], scores[~known])
+
+    def by_group(self, chosen: BoolArray) -> Labelled:
+        """Return labels and groups of scores of the texts of the chosen rows."""
+        rows, counts = self._texts(chosen)
+        return self._grouped(rows, counts, self.known[rows])
 
     def to_label(self, firsts: IntArray, left: BoolArray) -> Labelled:
         """Return labels and groups of scores of texts, by their first rows: those `left` to label
         and those with a label."""
-        labels = self.given[firsts]
-        if self.drawn:
-            counts = np.bincount(self.text)
-            labels = labels * counts / counts.mean()
-        known, groups = ~np.isnan(labels), self.groups[firsts]
-        return Labelled(labels[known], groups[known], groups[left])
+        known, counts = ~np.isnan(self.given[firsts]), np.bincount(self.text)
+        some = known | left
+        return self._grouped(firsts[some], counts[some], known[some])
+
+    def _texts(self, chosen: BoolArray) -> tuple[IntArray, IntArray]:
+        """Return the first of the chosen rows of each text, and how many have it."""
+        rows = np.flatnonzero(chosen)
+        _, firsts, counts = np.unique(self.text[rows], return_index=True, return_counts=True)
+        return rows[firsts], counts
+
+    def _grouped(self, rows: IntArray, counts: IntArray, known: BoolArray) -> Labelled:
+        groups, order = self.groups[rows], np.argsort(~known, kind="stable")
+        return Labelled(
+            self.given[rows][known], groups[known], groups[~known],
+            counts[order].astype(np.float64), self.sure[rows][order],
+        )  # fmt: skip
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen)
         if self.to_rank and about == ALL:
             labels = corrected = not_estimable("labels_mean", _TO_RANK, n_items=len(part.expert))
         elif self.by_gain:
-            corrected = stratified_mean(self.part(chosen, grouped=True), bounds=self.bounds)
+            corrected = stratified_mean(self.by_group(chosen), bounds=self.bounds)
             labels = not_estimable("labels_mean", _BY_GAIN, n_items=len(part.expert))
         else:
             corrected = prediction_powered_mean(
@@ -237,7 +279,10 @@ class _Figures:
         labelled = sum(len(part.expert) for part in parts)
         metric, n = "difference", int(first.sum() + second.sum())
         if self.by_gain:
-            labels = corrected = not_estimable(metric, _BY_GAIN, n_items=labelled)
+            labels = not_estimable(metric, _BY_GAIN, n_items=labelled)
+            corrected = stratified_difference(
+                self.by_group(first), self.by_group(second), scale=self.bounds
+            )
         else:
             labels = prediction_powered_difference(*without, scale=self.bounds)
             if labels.estimate is not None:
@@ -267,16 +312,25 @@ class _Figures:
 def _drawn(
     judge: Judge,
     texts: Sequence[Item],
-    middles: FloatArray,
+    figures: _Figures,
+    firsts: IntArray,
     left: BoolArray,
     plan: NextLabels | None,
 ) -> tuple[tuple[Item, float], ...]:
-    """Draw the planned number of texts at random among those of a group without a label."""
-    drawn: list[tuple[Item, float]] = []
+    """Draw the planned number of texts at random among those of a group without a label.
+
+    Those in many rows come first, each with certainty, those in most rows before the others.
+    """
+    chosen: list[tuple[Item, float]] = []
     keys = sorted(item.key for item in texts)
     rng = np.random.default_rng(derive_seed("next labels", judge.key, keys))
+    middles, counts = figures.groups[firsts], np.bincount(figures.text)
+    sure = figures.sure[firsts]
     for middle, count in plan.rows if plan else ():
         places = np.flatnonzero((middles == middle) & left)
-        for place in rng.permutation(places)[:count]:
-            drawn.append((texts[place], count / len(places)))
-    return tuple(drawn)
+        first = places[sure[places]]
+        first = first[np.argsort(-counts[first], kind="stable")][:count]
+        others, more = places[~sure[places]], count - len(first)
+        chosen += [(texts[place], 1.0) for place in first]
+        chosen += [(texts[place], more / len(others)) for place in rng.permutation(others)[:more]]
+    return tuple(chosen)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import (
     EPSILON,
     SIGNED_UNIT,
@@ -119,7 +119,7 @@ def _corrected_means(
     found = _corrected_mean(part.expert, part.judge, part.judge_alone, tuned=tuned)
     if published:
         return found, found
-    if _are_shares(part.expert, scale):
+    if are_shares(part.expert, scale):
         with_each = _with_each(part.expert, part.judge, part.judge_alone, scale)
         return found, _corrected_mean(*with_each, tuned=tuned)
     if few <= _COCHRAN * found.skewness**2:
@@ -127,7 +127,7 @@ def _corrected_means(
     return found, found
 
 
-def _are_shares(labels: FloatArray, scale: tuple[float, float]) -> bool:
+def are_shares(labels: FloatArray, scale: tuple[float, float]) -> bool:
     """Whether all labels are at the ends of the scale."""
     return set(np.unique(labels)) <= set(scale)
 
@@ -187,7 +187,7 @@ def labels_mean(labels: FloatArray, *, bounds: tuple[float, float] = UNBOUNDED) 
     `prediction_powered_mean` has it of a judge that says nothing.
     """
     metric, n = "labels_mean", len(labels)
-    if not n or not _are_shares(labels, bounds):
+    if not n or not are_shares(labels, bounds):
         return mean_over_items(metric, labels, n=n, unit="score", bounds=bounds)
     at, of_four_more = float(labels.mean()), np.append(labels, np.repeat(bounds, 2))
     df = len(of_four_more) - 2
@@ -205,11 +205,26 @@ class Labelled:
     expert: FloatArray
     judge: FloatArray
     judge_alone: FloatArray
+    rows: FloatArray | None = None
+    """In how many rows each item stands, those with a label first; None is one each."""
+    sure: BoolArray | None = None
+    """Which items are labelled whatever is drawn (`in_many_rows`), in the same order."""
 
     @property
     def n(self) -> int:
         """The number of items."""
         return len(self.expert) + len(self.judge_alone)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The share of all rows that each item has, those with a label first."""
+        rows = np.ones(self.n) if self.rows is None else self.rows
+        return np.asarray(rows / rows.sum())
+
+    @property
+    def is_sure(self) -> BoolArray:
+        """`sure`, none of them by default."""
+        return np.zeros(self.n, dtype=np.bool_) if self.sure is None else self.sure
 
 
 def prediction_powered_difference(
@@ -381,150 +396,6 @@ def _screening_obstacle(screened: Screened) -> str:
     if parts.youden - normal_quantile() * (parts.var_se + parts.var_sp) ** 0.5 <= 0:
         return "the judge may be no better than chance (sensitivity + specificity - 1 may be 0)"
     return ""
-
-
-@dataclass(frozen=True)
-class NextLabels:
-    """Where more labels narrow the interval of a mean most.
-
-    `strata` are the judge's scores, ascending; `counts` how many of the next labels to draw at
-    random among the items of each. The half-widths are those expected of `stratified_mean` now,
-    with as many more labels at random, and with `counts`.
-    """
-
-    strata: FloatArray
-    counts: IntArray
-    now: float
-    at_random: float
-    allocated: float
-
-    @property
-    def rows(self) -> list[tuple[float, int]]:
-        """Each score with its number of labels."""
-        return list(zip(self.strata.tolist(), self.counts.tolist(), strict=True))
-
-
-NEXT_LABELS = 50
-"""How many labels are planned next."""
-MIN_OF_STRATUM = 2
-"""Fewest labels of a stratum with a spread of its own; others take that of all."""
-
-
-def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
-    """Return which items to label next: how many of each score of the judge.
-
-    The experts' mean is Σ W·(mean label of the stratum), W the share of items with that score, so
-    its variance is Σ W²·s²/n + the variance of the W. Labels go to the strata by W·s (Neyman 1934,
-    Journal of the Royal Statistical Society 97), less those they have, at most as many as a
-    stratum has items. s is the spread of labels in the stratum, where it has two, shrunk to that
-    of all strata as if by two more labels. Half-widths: t, with Satterthwaite's degrees of freedom
-    of the shrunk spreads. None without two labels, or when no item is left. Labels drawn so are
-    random within a score, not over all: estimate with `stratified_mean`.
-    """
-    if len(labelled.expert) < MIN_OF_STRATUM or not len(labelled.judge_alone):
-        return None
-    strata, place = np.unique(
-        np.concatenate([labelled.judge, labelled.judge_alone]), return_inverse=True
-    )
-    of_label, of_other = place[: len(labelled.expert)], place[len(labelled.expert) :]
-    have = np.bincount(of_label, minlength=len(strata))
-    left = np.bincount(of_other, minlength=len(strata))
-    weight = (have + left) / labelled.n
-    spread = _spreads(labelled.expert, of_label, have)
-    counts = np.zeros(len(strata), dtype=np.int64)
-    for _ in range(min(more, int(left.sum()))):
-        now = have + counts
-        gain = np.where(counts < left, weight**2 * spread**2 / np.maximum(now * (now + 1), 0.5), -1)
-        counts[int(np.argmax(gain))] += 1
-    random = have + counts.sum() * left / max(1, left.sum())
-    # The items are a sample, too: no label takes away the variance of W.
-    group = _joined(have)
-    sums = np.bincount(group[of_label], weights=labelled.expert)
-    mean = (sums / np.bincount(group[of_label]))[group]
-    of_items = float((weight * (mean - weight @ mean) ** 2).sum()) / labelled.n
-
-    def half(n: FloatArray) -> float:
-        parts = weight**2 * spread**2 / np.maximum(n, 1)
-        total = float(parts.sum())
-        df = total**2 / float((parts**2 / (n + 1)).sum())
-        return float(t_quantile(df) * (total + of_items) ** 0.5)
-
-    return NextLabels(
-        strata, counts, half(have.astype(float)), half(random), half((have + counts).astype(float))
-    )
-
-
-def _spreads(expert: FloatArray, stratum: IntArray, have: IntArray) -> FloatArray:
-    """Return the standard deviation of labels in each stratum, shrunk to that of all strata."""
-    sums = np.bincount(stratum, weights=expert, minlength=len(have))
-    apart = expert - (sums / np.maximum(have, 1))[stratum]
-    squares = np.bincount(stratum, weights=apart**2, minlength=len(have))
-    df = np.maximum(have - 1, 0)
-    pooled = squares.sum() / max(1, int(df.sum()))
-    if pooled <= EPSILON:
-        pooled = max(float(expert.var()), 1 / (len(expert) + 2) ** 2)
-    return np.asarray(((squares + 2 * pooled) / (df + 2)) ** 0.5)
-
-
-def stratified_mean(labelled: Labelled, *, bounds: tuple[float, float] = UNBOUNDED) -> Estimate:
-    """Return the experts' mean over all items, from labels drawn at random within judge scores.
-
-    Σ W·(mean label of the stratum), W the share of all items with that score; strata with fewer
-    than two labels are joined with the next lower one. Needs 20 labels and two of a stratum.
-    Interval: t, with Satterthwaite's degrees of freedom over strata, of Σ W²·s²/n + Σ W·(mean -
-    overall mean)²/N. Source: Cochran 1977, Sampling Techniques, section 5.4.
-
-    Labels that are all at the ends of the scale, `bounds`, are shares: the interval is that of four
-    more labels, two at each end, divided evenly among the strata. Without them it held shares of
-    0.95 in 64 to 95% of sets of 40 and 80 labels of two strata, with them shares from 0.5 to 0.99
-    in 95 to 100% of sets of 20 to 88 labels of 2, 5 and 11.
-    """
-    metric, n = "stratified_mean", labelled.n
-    few = len(labelled.expert)
-    if few < MIN_LABELLED or not len(labelled.judge_alone):
-        others = len(labelled.judge_alone)
-        because = (
-            f"it needs {MIN_LABELLED} labelled items and others, and there are {few} and {others}"
-        )
-        return not_estimable(metric, because, n=n, n_items=n)
-    scores, place = np.unique(
-        np.concatenate([labelled.judge, labelled.judge_alone]), return_inverse=True
-    )
-    joined = _joined(np.bincount(place[:few], minlength=len(scores)))[place]
-    have = np.bincount(joined[:few])
-    weight = np.bincount(joined) / n
-    sums = np.bincount(joined[:few], weights=labelled.expert)
-    at = float(np.clip((weight * sums / have).sum(), *bounds))
-    of_shares = _are_shares(labelled.expert, bounds)
-    more = 2 / len(have) if of_shares else 0.0
-    ends = np.array(bounds if of_shares else (0.0, 0.0))
-    counts = have + 2 * more
-    mean = (sums + more * ends.sum()) / counts
-    apart = (labelled.expert - mean[joined[:few]]) ** 2
-    added = more * ((ends - mean[:, None]) ** 2).sum(axis=1)
-    variance = (np.bincount(joined[:few], weights=apart) + added) / (counts - 1)
-    middle = float((weight * mean).sum())
-    parts = weight**2 * variance / counts
-    between = float((weight * (mean - middle) ** 2).sum()) / n
-    total = float(parts.sum())
-    df = total**2 / float((parts**2 / (counts - 1)).sum()) if total > EPSILON else few - len(have)
-    half = t_quantile(max(1.0, df)) * (total + between) ** 0.5
-    method = f"mean of {few} labels by {len(have)} groups of judge scores; t interval"
-    estimate = Estimate(metric, at, None, None, n, n, method=method)
-    interval = (min(middle - half, at), max(middle + half, at)) if total > EPSILON else None
-    absent = "labels do not vary within a score of the judge"
-    return with_interval(estimate, interval, bounds, absent=absent)
-
-
-def _joined(have: IntArray) -> IntArray:
-    """Return the group of each stratum: adjacent ones joined until each group has two labels."""
-    group, inside, groups = 0, 0, []
-    for count in have:
-        if inside >= MIN_OF_STRATUM and count >= MIN_OF_STRATUM:
-            group, inside = group + 1, 0
-        groups.append(group)
-        inside += int(count)
-    return np.array(groups)
 
 
 @dataclass(frozen=True, eq=False)

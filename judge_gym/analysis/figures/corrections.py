@@ -23,16 +23,14 @@ from judge_gym.metrics.estimate import (
     remarked,
 )
 from judge_gym.metrics.expert_labels import (
-    NEXT_LABELS,
     Labelled,
     Screened,
-    next_labels,
     prediction_powered_difference,
     prediction_powered_mean,
     rogan_gladen,
     rogan_gladen_difference,
-    stratified_mean,
 )
+from judge_gym.metrics.stratified_labels import NEXT_LABELS, next_labels, stratified_mean
 from judge_gym.store.results import ResultRow
 
 POWERED = (

@@ -13,8 +13,8 @@ from judge_gym.analysis.truths import truth_of_single
 from judge_gym.design.rubric import FIRST, SECOND
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, mean_scores
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.expert_labels import NEXT_LABELS
 from judge_gym.metrics.people import known_stages
+from judge_gym.metrics.stratified_labels import NEXT_LABELS
 from judge_gym.metrics.system_errors import system_errors
 from judge_gym.metrics.system_ranking import (
     APART,

@@ -33,17 +33,15 @@ from judge_gym.judges.reason_critic import Criticism
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.expert_labels import (
-    NEXT_LABELS,
     IsotonicCurve,
     Labelled,
-    NextLabels,
     Screened,
     isotonic_calibration,
-    next_labels,
     prediction_powered_mean,
     rogan_gladen,
 )
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
+from judge_gym.metrics.stratified_labels import NEXT_LABELS, NextLabels, next_labels
 from judge_gym.model_names import Answered
 from judge_gym.planted.editing import Expectation
 from judge_gym.records.items import Item

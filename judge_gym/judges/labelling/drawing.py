@@ -20,8 +20,9 @@ from judge_gym.judges.people import WHOLE, bind
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable
-from judge_gym.metrics.expert_labels import Labelled, next_labels, stratified_mean
+from judge_gym.metrics.expert_labels import Labelled
 from judge_gym.metrics.points import HIGHEST, to_points
+from judge_gym.metrics.stratified_labels import next_labels, stratified_mean
 from judge_gym.metrics.system_ranking import Ranking, SystemScores, labels_to_buy, ranking
 from judge_gym.records.items import Item, label_in
 from judge_gym.seeds import derive_seed
@@ -93,6 +94,8 @@ class Labelling:
     """What of an item is labelled: the whole, or criteria of the judge."""
     shows_score: bool = False
     """Whether annotators see the judge's score; a label that follows it is no test of it."""
+    sure: frozenset[str] = frozenset()
+    """Keys of items that draws by gain take first (`correcting.labelled_for_sure`)."""
 
     def __post_init__(self) -> None:
         """Refuse a file of another format, and draws that need judgements where there are none."""
@@ -148,8 +151,11 @@ class Labelling:
             return None
         if not fresh:  # the one that was skipped first
             fresh = [next(item for name in skipped for item in left if item.id == name)]
-        if self.draw is Draw.GAIN and (drawn := self._by_gain(annotator, fresh, len(done))):
-            return drawn
+        if self.draw is Draw.GAIN:
+            if first := [item for item in fresh if item.key in self.sure]:
+                return Next(first[0], Draw.GAIN, 1.0)
+            if drawn := self._by_gain(annotator, fresh, len(done)):
+                return drawn
         if self.draw is Draw.RANKING:
             return self._by_ranking(annotator, fresh, len(done))
         order = np.random.default_rng(self._seed("order")).permutation(len(self.items))
@@ -300,8 +306,11 @@ class Labelling:
     def _labelled(self, met: FloatArray, at: FloatArray) -> Labelled:
         step = HIGHEST / (_STRATA - 1)
         strata = np.round(at / step) * step
-        has = ~np.isnan(met) & ~np.isnan(at)
-        return Labelled(met[has], strata[has], strata[np.isnan(met) & ~np.isnan(at)])
+        has, left = ~np.isnan(met) & ~np.isnan(at), np.isnan(met) & ~np.isnan(at)
+        sure = np.array([item.key in self.sure for item in self.items])
+        return Labelled(
+            met[has], strata[has], strata[left], sure=np.concatenate([sure[has], sure[left]])
+        )
 
     def _by_gain(self, annotator: str, left: Sequence[Item], done: int) -> Next | None:
         """Draw a group of the judge's scores by its planned labels, then an item of it."""

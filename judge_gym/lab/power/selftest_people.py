@@ -19,7 +19,6 @@ from judge_gym.metrics.expert_labels import (
     prediction_powered_mean,
     rogan_gladen,
     rogan_gladen_difference,
-    stratified_mean,
 )
 from judge_gym.metrics.masses import cell_masses
 from judge_gym.metrics.people import (
@@ -30,6 +29,7 @@ from judge_gym.metrics.people import (
     overlap,
     with_people,
 )
+from judge_gym.metrics.stratified_labels import stratified_mean
 from judge_gym.planted.truths import StudyDesign, Truth, draw
 
 PEOPLE = 6

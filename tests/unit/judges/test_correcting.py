@@ -302,6 +302,25 @@ def test_as_many_texts_are_drawn_as_are_planned_where_texts_repeat(drawn: str) -
     assert sum(found.groups.values()) == 20
 
 
+def test_after_draws_by_gain_a_text_in_many_rows_has_to_be_labelled() -> None:
+    """Half of the rows are one wrong answer; of the others 94% are right."""
+    said = ["Please try again."] * 100 + [f"Text {place}." for place in range(100)]
+    right = [0.0] * 100 + [10.0 if place % 16 else 0.0 for place in range(100)]
+    labels = [None] * 100 + [one if place < 32 else None for place, one in enumerate(right[100:])]
+    scores: list[float | None] = [0.0] * 100 + [10.0] * 100
+    found = corrected(scores, labels, said=said, drawn="gain")
+    assert found.rows[0].corrected.estimate is None
+    assert "label them first" in found.rows[0].corrected.reason
+    assert (found.chosen[0][0].text, found.chosen[0][1]) == ("Please try again.", 1.0)
+    assert all(probability == pytest.approx(49 / 68) for _, probability in found.chosen[1:])
+    labels[0] = 0.0
+    # 2 of 32 labels of the others are wrong: (0 + 30/32) / 2 of 10, where it was 9.4.
+    again = corrected(scores, labels, said=said, drawn="gain").rows[0].corrected
+    assert again.estimate == pytest.approx(10 * (30 / 32) / 2)
+    assert again.upper is not None
+    assert again.upper < 5.1
+
+
 def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
     texts = tuple(Item(id=f"t{place}", text=f"Text {place}.") for place in range(60))
     tied = [new_label("t40", "ann", "no"), new_label("t40", "bo", "yes")]

@@ -90,6 +90,17 @@ def test_labelling_stops_when_the_interval_is_narrow(tmp_path: Path) -> None:
     assert not half.progress("ann").enough
 
 
+def test_draws_by_gain_begin_with_texts_that_stand_in_many_rows(tmp_path: Path) -> None:
+    scores = {item.key: 1.0 for item in ITEMS}
+    sure = frozenset({ITEMS[7].key, ITEMS[40].key})
+    given = Labelling(GATE, ITEMS, tmp_path / "a.jsonl", scores, Draw.GAIN, sure=sure)
+    assert set(fill(given, "ann", 2)) == {"t7", "t40"}
+    fill(given, "ann", 3)
+    chances = [row.probability for row in read_labels(given.file).rows]
+    assert chances[:2] == [1.0, 1.0]
+    assert max(chances[2:]) < 0.1
+
+
 def test_draws_by_gain_go_where_the_judge_errs_with_their_probability(tmp_path: Path) -> None:
     given = labelling(tmp_path / "a.jsonl", Draw.GAIN, judged=60)
     flip = [False]

@@ -9,14 +9,18 @@ from judge_gym.metrics.expert_labels import (
     Screened,
     isotonic_calibration,
     labels_mean,
-    next_labels,
     prediction_powered_difference,
     prediction_powered_mean,
     rogan_gladen,
     rogan_gladen_difference,
-    stratified_mean,
 )
 from judge_gym.metrics.score_agreement import error_correlation, label_agreement
+from judge_gym.metrics.stratified_labels import (
+    in_many_rows,
+    next_labels,
+    stratified_difference,
+    stratified_mean,
+)
 
 RNG_SEED = 3
 
@@ -356,6 +360,115 @@ def test_next_labels_go_where_labels_vary_and_items_are():
     few = next_labels(Labelled(label, judge, np.array([0.5, 0.5, 1.0])), 30)
     assert few.counts.tolist() == [0, 2, 1]
     assert next_labels(Labelled(label, judge, np.array([])), 30) is None
+
+
+def test_texts_in_many_rows_are_known_and_the_others_weigh_by_their_rows():
+    # One text is 100 of 200 rows, and wrong. Of the others, 60 rows have score 1 and 40 score 0.
+    judge = np.r_[1.0, np.repeat([1.0, 0.0], [12, 10])]
+    label = np.r_[0.0, np.repeat([1.0, 0.0], [8, 4]), np.repeat([1.0, 0.0], [5, 5])]
+    others = np.repeat([1.0, 0.0], [16, 15])
+    rows = np.r_[
+        100.0, np.repeat([3.0, 1.0], [8, 4]), np.ones(10), np.full(16, 2.0), np.full(15, 2)
+    ]
+    sure = np.arange(len(rows)) == 0
+    assert rows.sum() == 200
+    found = stratified_mean(Labelled(label, judge, others, rows, sure))
+    # Score 1: 24 of the labels' 28 rows are right; score 0: a half.
+    assert found.estimate == pytest.approx(0.3 * 24 / 28 + 0.2 / 2)
+    assert found.lower < found.estimate < found.upper < 0.5
+    # Without the label of that text there is none.
+    last = Labelled(label[1:], judge[1:], np.r_[others, 1.0], np.r_[rows[1:], 100], sure[::-1])
+    assert "1 of the texts that stand in many rows" in stratified_mean(last).reason
+
+
+def test_which_texts_stand_in_many_rows():
+    def of(*rows):
+        return in_many_rows(np.array(rows)).tolist()
+
+    # More than 1/20 of the rows of all others that are drawn, and twice their mean.
+    assert of(150, *[1] * 150) == [True] + [False] * 150
+    assert of(*[3] * 15) == [False] * 15
+    # 10 of 210 rows is less than 1/20; without the text of 100 rows, 10 of 190 is more.
+    assert of(10, *[1] * 200) == [False] * 201
+    assert of(100, 10, *[1] * 180) == [True, True] + [False] * 180
+
+
+def test_a_plan_labels_texts_in_many_rows_first():
+    judge = np.r_[np.tile([0.0, 1.0], 10), np.zeros(20), np.ones(20)]
+    rows = np.r_[np.ones(57), 30, 90, 60]
+    given = Labelled(np.repeat([0.0, 1.0], 10), judge[:20], judge[20:], rows, rows > 1)
+    plan = next_labels(given, 2)
+    assert dict(plan.rows) == {0.0: 0, 1.0: 2}
+    # Those of 90 and 60 rows: what is left is the one of 30 of 237, and the draws of 57.
+    assert plan.allocated < plan.at_random / 2 < plan.now / 2
+    every = next_labels(given, 3)
+    assert dict(every.rows) == {0.0: 0, 1.0: 3}
+    unknown = (plan.allocated / every.allocated) ** 2 - 1
+    spread = 10 / 9 / 4  # of the labels in each stratum, by their mean of 1/2
+    drawn = 2 * (28.5 / 237) ** 2 * spread / 10
+    assert unknown == pytest.approx((30 / 237) ** 2 * spread / drawn, rel=0.05)
+
+
+def repeats(shape):
+    return {
+        "one is half": np.r_[150.0, np.ones(150)],
+        "five are half": np.r_[np.full(5, 30.0), np.ones(150)],
+        "Zipf": np.ceil(120 / np.arange(1, 151)),
+        "some thrice": np.r_[np.full(40, 3.0), np.ones(100)],
+    }[shape]
+
+
+@pytest.mark.parametrize("shape", ["one is half", "five are half", "Zipf", "some thrice"])
+def test_labels_drawn_by_gain_hold_the_mean_over_rows_where_texts_repeat(shape):
+    """SIMULATED. Texts in many rows are graded lower, so that each weighs on the mean."""
+    rng, rows, found, truths = np.random.default_rng(RNG_SEED), repeats(shape), [], []
+    sure, n = in_many_rows(rows), len(rows)
+    for _ in range(500):
+        label = np.clip(np.round(rng.normal(7 - 3 * (rows >= 2 * rows.mean()), 2)), 0, 10) / 10
+        judge = np.clip(np.round(label * 4 + rng.normal(0.2, 0.6, n)), 0, 4) / 4
+        first = rng.permutation(np.flatnonzero(~sure))[: 20 - sure.sum()]
+        known = sure | np.isin(np.arange(n), first)
+        while known.sum() <= 40:
+            order = np.argsort(~known, kind="stable")
+            given = Labelled(label[known], judge[known], judge[~known], rows[order], sure[order])
+            found.append(stratified_mean(given))
+            for score, count in next_labels(given, 20).rows:
+                left = np.flatnonzero(~known & (judge == score))
+                known[rng.permutation(left)[:count]] = True
+        # The first estimate of each is of the labels before the plan.
+        del found[-2]
+        truths.append(rows @ label / rows.sum())
+    errors = [one.estimate - truth for one, truth in zip(found, truths, strict=True)]
+    assert abs(np.mean(errors)) < 0.01
+    inside = [one.lower <= at <= one.upper for one, at in zip(found, truths, strict=True)]
+    assert np.mean(inside) > 0.94
+
+
+def test_a_difference_of_labels_drawn_by_gain_is_held():
+    """SIMULATED. The judge favours the second system; one answer is a third of its rows."""
+    rng, found, truths = np.random.default_rng(RNG_SEED), [], []
+    counts = np.ones(100), np.r_[50.0, np.ones(100)]
+
+    def part(rows, shift):
+        n, sure = len(rows), in_many_rows(rows)
+        label = np.clip(np.round(rng.normal(6 - shift, 2, n)), 0, 10) / 10
+        judge = np.clip(np.round(label * 4 + rng.normal(shift, 0.6, n)), 0, 4) / 4
+        first = rng.permutation(np.flatnonzero(~sure))[:30]
+        known = sure | np.isin(np.arange(n), first)
+        order = np.argsort(~known, kind="stable")
+        truths.append(rows @ label / rows.sum())
+        return Labelled(label[known], judge[known], judge[~known], rows[order], sure[order])
+
+    for _ in range(500):
+        parts = [part(rows, shift) for shift, rows in enumerate(counts)]
+        found.append(stratified_difference(*parts, scale=(0, 1)))
+    apart = np.array(truths[1::2]) - np.array(truths[::2])
+    assert abs(np.mean([one.estimate for one in found] - apart)) < 0.005
+    assert (
+        np.mean([one.lower <= at <= one.upper for one, at in zip(found, apart, strict=True)]) > 0.94
+    )
+    means = [stratified_mean(one, bounds=(0, 1)) for one in parts]
+    assert found[-1].estimate == pytest.approx(means[1].estimate - means[0].estimate)
 
 
 def test_the_half_width_of_now_is_that_of_the_mean_by_stratum():
