@@ -17,6 +17,7 @@ from deployments.cli.options import (
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
+    RecordedPeople,
     RecordedRows,
     RecordedTruth,
     ShowMapping,
@@ -61,6 +62,7 @@ def audit(
     as_json: AsJson = False,
     read_as: RecordedFormat = "",
     judges: RecordedJudges = "",
+    people: RecordedPeople = "",
     scorer: RecordedCriteria = None,
     truth: RecordedTruth = "",
     cut: RecordedCuts = None,
@@ -81,7 +83,7 @@ def audit(
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.derived import options_of
 
-    options = options_of(judges, scorer, truth, cut, rows, columns, header)
+    options = options_of(judges, scorer, truth, cut, rows, columns, header, people)
     found = readings(files, mapping, options, read_as, yes=yes)
     if show_mapping:
         print_mappings(found)
@@ -113,7 +115,7 @@ def _audit(reading: "MappedFiles", picture: Path | None, everything: bool, as_js
 
     recorded = reading.recorded
     found = audited(reading.files, recorded, reading.rubric)
-    report = audit_report(found, recorded)
+    report = audit_report(found, recorded, mapped=reading.mapped)
     places = []
     if picture:
         if report.audit is None or report.audit.plot is None:

@@ -18,6 +18,7 @@ from deployments.cli.options import (
     RecordedJudges,
     RecordedMapping,
     RecordedPaths,
+    RecordedPeople,
     RecordedRows,
     RecordedTruth,
     Yes,
@@ -30,6 +31,7 @@ from judge_gym.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deployments.cli.recorded import MappedFiles
     from judge_gym.lab.importing import Imported
     from judge_gym.lab.recorded_answers import Repeats
 
@@ -138,6 +140,7 @@ def import_verdicts(
     yes: Yes = False,
     read_as: RecordedFormat = "",
     judges: RecordedJudges = "",
+    people: RecordedPeople = "",
     scorer: RecordedCriteria = None,
     truth: RecordedTruth = "",
     cut: RecordedCuts = None,
@@ -154,7 +157,7 @@ def import_verdicts(
     from judge_gym.lab import importing
     from judge_gym.recorded.derived import options_of
 
-    options = options_of(judges, scorer, truth, cut, rows, columns, header)
+    options = options_of(judges, scorer, truth, cut, rows, columns, header, people)
     found = readings(files, mapping, options, read_as, yes=yes)
     for note in found.notes:
         console.print(note, markup=False)
@@ -168,14 +171,15 @@ def import_verdicts(
                 allow_unreadable=allow_unreadable,
                 confirm=lambda left: confirm_leaving(left, yes=yes),
             )
-            for line in _imported(one.recorded.name, done):
+            for line in _imported(one, done):
                 console.print(line, markup=False)
 
 
-def _imported(name: str, done: "Imported") -> "Iterator[str]":
-    """Yield what was imported as the sweep `name`, what to be careful about, and what is next."""
+def _imported(read: "MappedFiles", done: "Imported") -> "Iterator[str]":
+    """Yield what was imported as a sweep, what to be careful about, and what is next."""
     from judge_gym.report.file_cautions import agreement, file_cautions
 
+    name = read.recorded.name
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
     yield (
@@ -184,7 +188,7 @@ def _imported(name: str, done: "Imported") -> "Iterator[str]":
         f"new: {done.new:,}."
     )
     yield _repeats(done.repeats)
-    for caution in file_cautions(done.repeats, done.unread):
+    for caution in file_cautions(done.repeats, done.unread, mapped=read.mapped):
         yield f"Warning: {caution}"
     if done.compared and done.compared.answers:
         yield agreement(done.compared)

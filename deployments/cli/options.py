@@ -85,8 +85,14 @@ RecordedJudges = Annotated[
     str,
     typer.Option(
         "--judges",
-        help="Of an Inspect log: models (answers) or scorers (grades).",
+        help="Columns of judges: a,b or rest; of an Inspect log: models or scorers.",
         show_default="told by the content",
+    ),
+]
+RecordedPeople = Annotated[
+    str,
+    typer.Option(
+        "--people", help="Columns with labels of people: ann,bo.", show_default="told by names"
     ),
 ]
 RecordedCriteria = Annotated[

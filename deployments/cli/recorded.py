@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from judge_gym.recorded.proposing import Proposal
 
 
+_PROPOSED = "# Proposed by judge-gym audit, "
+"""How a mapping begins that was proposed, before the digest of the rest."""
+
+
 @dataclass(frozen=True)
 class MappedFiles:
     """Files with a mapping of their judgements."""
@@ -28,6 +32,8 @@ class MappedFiles:
     files: "RecordedFiles"
     recorded: "Recorded"
     rubric: "Rubric"
+    mapped: bool = True
+    """Whether a mapping file says what columns mean, given or proposed."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +62,16 @@ def readings(
     from judge_gym.recorded.formats import load_files
     from judge_gym.recorded.joining import joined
     from judge_gym.recorded.mapping import load_recorded
+    from judge_gym.recorded.rest import with_rest
 
     if mapping is None:
         return _derived(paths, options, chosen, yes=yes)
     if options != Options():
+        said = [f"{option} is `{key}` there" for option, key in options.as_keys.items()]
         raise ConfigError(
-            "--judges, --scorer, --truth, --cut, --rows, --columns and --header come without a "
-            "mapping file.",
-            "Say the same in the mapping file: --show-mapping prints one to begin with.",
+            f"{', '.join(options.as_keys)}: not beside a mapping file.",
+            f"Say it in {mapping}: {'; '.join(said)}. --show-mapping, without --mapping, prints a "
+            "mapping to begin with.",
         )
     recorded, rubric = load_recorded(mapping)
     if recorded.format == "rows" and chosen in ("", "rows"):
@@ -72,7 +80,7 @@ def readings(
         _, files = load_files(paths, chosen or recorded.format, recorded.layout)
     if recorded.join:
         files = joined(files, recorded.join)
-    return Readings((MappedFiles(files, recorded, rubric),))
+    return Readings((MappedFiles(files, with_rest(files, recorded), rubric),))
 
 
 def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: bool) -> Readings:
@@ -89,11 +97,12 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         if options.of_the_format != Options():
             raise
         try:
-            proposal = propose(files, kind)
+            proposal = propose(files, kind, options)
         except NoMappingError as none:
             remedies = [*none.remedies, *error.remedies]
             raise NoMappingError(f"{error.message} {none.message}", remedies) from None
         return _proposed(paths, proposal, yes=yes)
+    options.check_no_columns()
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes
@@ -102,7 +111,9 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
             f"{counted(found.weighted, 'preference')} between 1 and 2, read as the output that it "
             "is nearer to."
         )
-    read = tuple(MappedFiles(files, one, stages_rubric(one)) for one in found.readings)
+    read = tuple(
+        MappedFiles(files, one, stages_rubric(one), mapped=False) for one in found.readings
+    )
     return Readings(read, tuple(notes))
 
 
@@ -139,10 +150,15 @@ def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Read
 
 def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:
     """Write a proposed mapping beside its file, if it can be; returns where it is, in words."""
+    from judge_gym.seeds import digest
+
     text = _yaml(proposal.mapping)
     if proposal.unordered:
         text += f"# The lowest first:\n# stages: [{', '.join(proposal.unordered)}]\n"
-    if file.exists() and file.read_text() != text:
+    text = (
+        f"{_PROPOSED}{digest(text)[:12]}: replaced by the next proposal until you change it\n{text}"
+    )
+    if file.exists() and file.read_text() != text and not _is_unchanged(file.read_text()):
         raise ConfigError(
             f"{file} is there already and is another mapping than the proposed one.",
             f"Use it with --mapping {shlex.quote(str(file))}, or move it away.",
@@ -156,6 +172,14 @@ def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:
             error
         )
     return f"How its columns can be read is proposed in {file}"
+
+
+def _is_unchanged(text: str) -> bool:
+    """Whether a mapping is as it was proposed."""
+    from judge_gym.seeds import digest
+
+    first, _, rest = text.partition("\n")
+    return first.startswith(f"{_PROPOSED}{digest(rest)[:12]}:")
 
 
 def print_mappings(found: Readings) -> None:

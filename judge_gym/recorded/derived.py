@@ -22,6 +22,11 @@ class Options:
 
     judges: str = ""
     """Of an Inspect log: who judges, `models` or `scorers`; by its content if not given."""
+    judge_columns: Sequence[str] = ()
+    """Of a table with a column for each judge: these columns; `rest` alone is all that are of
+    nobody else."""
+    people: Sequence[str] = ()
+    """Columns of such a table that are labels of people."""
     criteria: Collection[str] = ()
     """Scorers or criteria to read; all, if not given."""
     truth: str = ""
@@ -33,8 +38,35 @@ class Options:
 
     @property
     def of_the_format(self) -> "Options":
-        """What is said of more than where rows stand."""
-        return replace(self, layout=PLAIN)
+        """What is said of more than where rows stand, and of what columns of a table are."""
+        return replace(self, layout=PLAIN, judge_columns=(), people=(), truth="")
+
+    @property
+    def as_keys(self) -> dict[str, str]:
+        """Each option that is given → the keys of a mapping that say the same."""
+        given: dict[str, tuple[object, str]] = {
+            "--judges": (self.judges or self.judge_columns, "judges"),
+            "--people": (self.people, "item.people"),
+            "--scorer": (self.criteria, "only"),
+            "--truth": (self.truth, f"item: {{truth: {self.truth}}}"),
+            "--cut": (self.cuts, "stages and decisions"),
+            **{f"--{name}": (value, name) for name, value in self.layout.keys.items()},
+        }
+        return {option: key for option, (value, key) in given.items() if value}
+
+    def check_no_columns(self) -> None:
+        """Raise `ConfigError` where columns of judges or people are named in a file that has none.
+
+        A column of such a file names the judge, or its format says who judges.
+        """
+        for option, names in (("--judges", self.judge_columns), ("--people", self.people)):
+            if names:
+                raise ConfigError(
+                    f"{option} is {', '.join(names)}, and a column of this file names the judge, "
+                    "or its format does.",
+                    "Leave it out; of an Inspect log, --judges is models or scorers. Columns of "
+                    "judges and people are of a table with a column for each.",
+                )
 
 
 def options_of(
@@ -45,18 +77,27 @@ def options_of(
     rows: str = "",
     columns: str = "",
     header: int = 0,
+    people: str = "",
 ) -> Options:
-    """Return options as typed; raises `ConfigError` for a kind of judges that there is not, and for
-    names of columns that cannot be used."""
-    if judges not in ("", "models", "scorers"):
-        raise ConfigError(f"--judges is {judges!r}.", "Use models or scorers.")
-    names = tuple(name.strip() for name in columns.split(",")) if columns else ()
+    """Return options as typed; raises `ConfigError` for names of columns that cannot be used."""
+    kind = judges if judges in ("models", "scorers") else ""
+    return Options(
+        kind,
+        () if kind else _names_in("--judges", judges, "gpt-4,claude"),
+        _names_in("--people", people, "ann,bo"),
+        tuple(criteria or ()),
+        truth,
+        tuple(cuts or ()),
+        Layout(rows, _names_in("--columns", columns, "item,judge,score"), header),
+    )
+
+
+def _names_in(option: str, typed: str, example: str) -> tuple[str, ...]:
+    """Return the names in an option, separated by commas."""
+    names = tuple(name.strip() for name in typed.split(",")) if typed else ()
     if len(set(names)) < len(names) or not all(names):
-        raise ConfigError(
-            f"--columns is {columns!r}.", "Name each column once, such as item,judge,score."
-        )
-    layout = Layout(rows, names, header)
-    return Options(judges, tuple(criteria or ()), truth, tuple(cuts or ()), layout)
+        raise ConfigError(f"{option} is {typed!r}.", f"Name each column once, such as {example}.")
+    return names
 
 
 class NoMappingError(ConfigError):

@@ -130,6 +130,8 @@ class DoubtedScale:
     """Where the mapping's scale ends."""
     is_named: bool
     """Whether the column's name says where it ends, such as `Score (1-5)`."""
+    above: Sequence[str] = ()
+    """Columns with scores above that end."""
 
 
 @dataclass

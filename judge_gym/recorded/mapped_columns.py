@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -20,6 +20,10 @@ def added(default: Any = "") -> Any:
     return Field(default=default, exclude_if=lambda value: value == default)
 
 
+REST = "{rest}"
+"""A column that stands for all that a mapping names for nothing else, until files are read."""
+
+
 class Columns(Frozen):
     """Fields that name columns: a name, a path, or a text with `{...}` around either."""
 
@@ -34,6 +38,21 @@ class Columns(Frozen):
     def column_fields(self) -> Collection[str]:
         """The fields that name columns."""
         return type(self).model_fields
+
+
+def rest_of(given: Any) -> Any:
+    """Return names of columns as given, or the one that stands for the rest."""
+    if given == "rest":
+        return (REST,)
+    return tuple(given) if isinstance(given, list) else given
+
+
+ColumnsOrRest = Annotated[
+    tuple[str, ...],
+    BeforeValidator(rest_of, json_schema_input_type=tuple[str, ...] | Literal["rest"]),
+    Legal("a list of columns, or rest"),
+]
+"""Names of columns, or `rest`: all that a mapping names for nothing else."""
 
 
 class ItemColumns(Columns):
@@ -57,10 +76,11 @@ class ItemColumns(Columns):
     the key, which several systems may have."""
     truth: str = ""
     """The known answer; `truths` says which stage each value stands for."""
-    people: tuple[str, ...] = added(())
-    """Columns with a label each, of people who judged the item too; `truths` says what a value
-    stands for, and an empty one is no label. An audit compares judges with them. Labels of one
-    person are the known answers, where `truth` is not given."""
+    people: ColumnsOrRest = added(())
+    """Columns with a label each, of people who judged the item too, or `rest`: all that the mapping
+    names for nothing else. `truths` says what a value stands for, and an empty one is no label. An
+    audit compares judges with them. Labels of one person are the known answers, where `truth` is
+    not given."""
     only: Only = added({})
     """A key of a list's entry, such as `status` of a response → its value, or its values, in the
     entries whose labels count. Without it, a label does not count whose entry has `was_cancelled`

@@ -24,11 +24,13 @@ from judge_gym.evidence.numbers import LONGEST_NUMBER, plain_number
 from judge_gym.evidence.row import Layout
 from judge_gym.recorded.mapped_columns import (
     Columns,
+    ColumnsOrRest,
     ItemColumns,
     LabelsFile,
     PublishedFigures,
     VerdictColumn,
     added,
+    rest_of,
 )
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
@@ -152,6 +154,9 @@ class Recorded(Columns):
     column of `verdicts` or `answers` is of a judge that it names."""
     judge_column: str = ""
     """The column that names the judge."""
+    judges: ColumnsOrRest = added(())
+    """Columns with a verdict each, of judges that they name, or `rest`: all that the mapping names
+    for nothing else. In place of `judge: '{column}'` and `verdicts`."""
     wording_column: str = added()
     """The column that names the wording of the prompt; each becomes experiments of its own."""
     repeats: bool = added(False)
@@ -208,6 +213,18 @@ class Recorded(Columns):
 
     published: PublishedFigures | None = added(None)
     """Published figures of the same judges on pairs, to compare with the computed ones."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _columns_of_judges(cls, given: Any) -> Any:
+        """Return a mapping that names columns of judges as one with their verdicts."""
+        if not isinstance(given, Mapping) or not (judges := rest_of(given.get("judges"))):
+            return given
+        if clash := [name for name in ("judge", "judge_column", "verdicts", "answers", "counts")
+                     if given.get(name)]:  # fmt: skip
+            raise ValueError(f"judges is given, and {' and '.join(clash)}: leave one out")
+        others = {name: value for name, value in given.items() if name != "judges"}
+        return {**others, "judge": "{column}", "verdicts": judges}
 
     @model_validator(mode="after")
     def _check(self) -> "Recorded":

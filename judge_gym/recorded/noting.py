@@ -8,10 +8,11 @@ from typing import Any
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
+from judge_gym.recorded.derived import names_of
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unread
-from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.mapping import Recorded, as_score, read_score
 from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
@@ -20,6 +21,8 @@ _STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
 _MOST_NAMED = 3
+_MOST_MARKS = 10
+"""A highest number that is one of marks, and none of percent."""
 _FEWEST = 10
 """Fewest scores of which a scale is doubted by how high they are."""
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
@@ -35,6 +38,9 @@ class Noting:
         self._lists = _lists(recorded)
         self._longest: dict[str, int] = {}
         self._highest: dict[str, tuple[float, int]] = {}
+        self._written: dict[str, dict[bool, tuple[float, float, int]]] = {}
+        scale = recorded.scale
+        self._may_be_percent = bool(scale and (scale.lowest, scale.highest) == (0, 100))
         self._cells = set[tuple[str, Judging, str]]()
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
@@ -67,8 +73,12 @@ class Noting:
                 self._note_range(judging.judge, one.verdict)
         for column in recorded.verdicts:
             self._note_highest(column.column, record)
-        if recorded.item.known and not recorded.item.file:
+        known = () if recorded.item.file else (recorded.item.truth, *recorded.item.people)
+        if recorded.item.known and known:
             self._note_range(KNOWN, record.verdict(recorded.item.known))
+        if self._may_be_percent:
+            for name in (*(one.column for one in recorded.verdicts), *filter(None, known)):
+                self._note_written(name, record.verdict(name))
 
     def _note_given(self, place: str, judging: Judging, given: Sequence[Given]) -> None:
         """Note verdicts that are empty, none of the mapping's, or between two scores."""
@@ -101,11 +111,49 @@ class Noting:
             highest, count = self._highest.get(column, (number, 0))
             self._highest[column] = (max(highest, number), count + 1)
 
-    def finish(self) -> None:
+    def _note_written(self, column: str, written: str) -> None:
+        """Note the ends of a column's scores with a percent sign, and of those without one."""
+        if score := read_score(written):
+            by_sign = self._written.setdefault(column, {})
+            low, high, count = by_sign.get(score.is_percent, (score.number, score.number, 0))
+            ends = (min(low, score.number), max(high, score.number))
+            by_sign[score.is_percent] = (*ends, count + 1)
+
+    def _check_percent(self, files: RecordedFiles) -> None:
+        """Raise `DataFileError` for columns of percent beside one of numbers that end far below.
+
+        Such as marks from 1 to 5, which `scale` of 0 to 100 would read as percent.
+        """
+        of = {
+            is_percent: {
+                column: by_sign[is_percent]
+                for column, by_sign in self._written.items()
+                if [*by_sign] == [is_percent]
+            }
+            for is_percent in (True, False)
+        }
+        low = {
+            column: ends
+            for column, ends in of[False].items()
+            if ends[2] >= _FEWEST and ends[1] <= _MOST_MARKS
+        }
+        high = {column: ends for column, ends in of[True].items() if ends[1] > _MOST_MARKS}
+        if low and high:
+            first, other = next(iter(high.items())), next(iter(low.items()))
+            raise DataFileError(
+                f"{names_of(files)}: {first[0]} is percent, {first[1][0]:g} to {first[1][1]:g}, "
+                f"and {other[0]} is {other[1][0]:g} to {other[1][1]:g}: they are of two scales.",
+                f"Read {', '.join(high)} and {', '.join(low)} by mappings of their own, each with "
+                "its scale, or bring them to one scale in the file.",
+            )
+
+    def finish(self, files: RecordedFiles) -> None:
         """Note the columns of verdicts whose scale may end below that of the mapping.
 
         Their name says so, such as `Score (1-5)`, or no score of 10 or more is above the middle.
+        Raises `DataFileError` where columns are evidently of two scales.
         """
+        self._check_percent(files)
         scale = self._recorded.scale
         for column, (highest, count) in self._highest.items():
             assert scale is not None
@@ -113,8 +161,9 @@ class Noting:
             ends = float(named[2]) if named else highest
             is_low = count >= _FEWEST and highest <= (scale.lowest + scale.highest) / 2
             if highest <= ends < scale.highest and (named or is_low):
+                above = [one for one, (top, _) in self._highest.items() if top > ends]
                 self._unread.doubted.append(
-                    DoubtedScale(column, highest, ends, scale.highest, named is not None)
+                    DoubtedScale(column, highest, ends, scale.highest, named is not None, above)
                 )
 
     def _note_columns(self, values: Mapping[str, Any]) -> None:

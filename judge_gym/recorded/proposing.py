@@ -14,33 +14,31 @@ from judge_gym.alike import folded
 from judge_gym.counting import counted
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import Row
-from judge_gym.recorded.derived import NoMappingError, named_by
+from judge_gym.recorded.column_roles import (
+    Columns,
+    columns_of,
+    names_a_judge,
+    other_scale,
+    scale_text,
+    unproposed,
+)
+from judge_gym.recorded.derived import NoMappingError, Options, named_by
 from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, scale_of, stages_from
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import Scale, as_score, read_score
-from judge_gym.recorded.tables import Table, words_of
+from judge_gym.recorded.tables import Table
 
-_PEOPLE = {
-    *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
-    *("crowd", "worker", "workers", "coder", "coders", "rater", "raters", "reviewer", "reviewers"),
-}
-_MODELS = {"model", "models", "llm", "gpt", "bot"}
-_KNOWN = {*COLUMNS["truth"], "correct", "reference"}
-_NOT_VERDICTS = {
-    *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "epoch", "seed", "fold"),
-    *("split", "round", "page", "rank", "position", "line", "row", "length", "tokens"),
-}
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
 _QUESTION = ("question_id", "question", "prompt_id", "prompt", "query", "instruction")
 _KEYS = (*COLUMNS["item"], "idx", "index", "key", "uid")
 _TEXTS = (*COLUMNS["text"], "response", "passage", "document", "completion", "reply")
+UNSAID = Options()
+"""Of a user who says nothing."""
 QRELS = "{query}-{passage}"
 """What tells grades of qrels apart."""
 _FEW = 5
-_SPARSE = 0.5
-"""A column with verdicts in fewer rows than this share is hardly of a judge."""
 _LEFT = "left out"
 
 
@@ -66,10 +64,11 @@ class Proposal:
     """Verdicts whose order nothing tells, so that the mapping lacks `stages`."""
 
 
-def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
+def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID) -> Proposal:
     """Return a mapping of a table of verdicts; raises `NoMappingError` where none can be proposed.
 
-    Several files are one table where a column tells the rows of each apart.
+    `options` say which columns are of judges and people. Several files are one table where a
+    column tells the rows of each apart.
     """
     join = ""
     if len(files.paths) > 1:
@@ -79,21 +78,19 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
             raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
         files = joined(files, join)
     table = Table([_with_points(row) for file in files.paths for row in files.rows(file)])
-    elsewhere = {one for one in table.values if words_of(one) & _NOT_VERDICTS}
-    found, values = table.verdicts(elsewhere)
-    left = dict(_not_judges(table, found))
-    people = [one for one in found if names_a_person(one)]
-    judges = [one for one in found if one not in people and one not in left]
-    if not judges or len(judges) + len(people) < 2:
-        raise _unproposed("no two columns of judges hold the same few verdicts")
-    key = table.key(_KEYS, found)
+    found = columns_of(table, options, of_judges=kind == "qrels")
+    key = table.key(_KEYS, found.every)
     if not key:
         doubled = table.doubled(_KEYS)
-        raise _unproposed(f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}")
-    scale = _scale_of(table, found, values)
-    stages = Stages((), {}, scale) if scale else _stages(values)
-    item, described = _item(table, key, found)
-    strays = {one: sorted(set(table.distinct(one)) - values) for one in (*judges, *people)}
+        raise unproposed(f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}")
+    scale = _scale_of(table, found.read, found.values)
+    stages = Stages((), {}, scale) if scale else _stages(found.values)
+    item, described = _item(table, key, found.every)
+    strays = {
+        one: sorted(set(table.distinct(one)) - found.values)
+        for one in (*found.judges, *found.people)
+    }
+    labels = {"truth": found.truth, "people": found.people}
     mapping = {
         "name": named_by(files),
         **({"join": join} if join else {}),
@@ -102,36 +99,39 @@ def propose(files: RecordedFiles, kind: str = "rows") -> Proposal:
         "concept": "verdicts",
         "source": "recorded judgements",
         "judge": "{column}",
-        "item": {**item, **({"people": people} if people else {})},
-        "verdicts": judges,
-        **(_written(stages, labelled=bool(people)) if stages else {}),
+        "item": {**item, **{name: of for name, of in labels.items() if of}},
+        "verdicts": found.judges,
+        **(_written(stages, labelled=bool(found.people or found.truth)) if stages else {}),
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }
-    order = _order(stages, values)
-    reasons = dict.fromkeys(found, f"verdicts that others have, too: {order}")
-    for one in table.ends:
-        reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
+    order = _order(stages, found.values)
     taken = [
-        *(ColumnRole(one, "judge", reasons[one]) for one in judges),
-        *(
-            ColumnRole(one, "person", "such verdicts, and its name is of a person")
-            for one in people
-        ),
+        *_roles(table, found, options, order),
         *described,
-        *_strays(table, strays),
-        *(ColumnRole(one, _LEFT, why) for one, why in left.items()),
+        *_strays(table, strays, found.people),
     ]
+    taken += [ColumnRole(one, _LEFT, why) for one, why in found.left.items()]
     named = {one.column for one in taken}
     taken += [
-        ColumnRole(one, _LEFT, _hint(table, one, order))
+        ColumnRole(one, _LEFT, _hint(table, one, order, found.read))
         for one in table.columns
         if one not in named
     ]
-    return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(values)))
+    return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
 
 
-def _unproposed(why: str) -> NoMappingError:
-    return NoMappingError(f"None can be proposed: {why}.")
+def _roles(table: Table, found: Columns, options: Options, order: str) -> Iterator[ColumnRole]:
+    """Yield whose the columns of verdicts are, and why."""
+    reasons = dict.fromkeys(found.every, f"verdicts that others have, too: {order}")
+    for one in table.ends:
+        reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
+    for one in found.judges:
+        yield ColumnRole(one, "judge", reasons[one])
+    for one in found.people:
+        by = "as --people says" if options.people else "its name is of a person"
+        yield ColumnRole(one, "person", f"such verdicts, and {by}")
+    if found.truth:
+        yield ColumnRole(found.truth, "known answer", "as --truth says")
 
 
 def _doubled(files: RecordedFiles) -> str:
@@ -139,25 +139,6 @@ def _doubled(files: RecordedFiles) -> str:
         if doubled := Table([row.values for row in files.rows(file)]).doubled(_KEYS):
             return f": in {file.name} {doubled}"
     return ""
-
-
-def names_a_person(column: str) -> bool:
-    """Whether a column's name is one that columns of people's labels have."""
-    words = words_of(column)
-    return bool(words & _PEOPLE) and not words & _MODELS
-
-
-def _not_judges(table: Table, found: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of verdicts that may be something else than a judge's, and why."""
-    for column in found:
-        words = words_of(column)
-        if names_a_person(column):
-            continue
-        if words & _KNOWN and not words & _MODELS:
-            yield column, "may be the known answer: write item.truth if it is, verdicts if a judge"
-        elif table.filled(column) < _SPARSE:
-            empty = f"{1 - table.filled(column):.0%} of its cells are empty"
-            yield column, f"{empty}: write item.people if it is of a person, verdicts if of a judge"
 
 
 def _item(
@@ -177,27 +158,29 @@ def _item(
     return item, taken
 
 
-def _strays(table: Table, strays: Mapping[str, Sequence[str]]) -> Iterator[ColumnRole]:
+def _strays(
+    table: Table, strays: Mapping[str, Sequence[str]], people: Collection[str]
+) -> Iterator[ColumnRole]:
     """Yield the values that stand beside the verdicts, with how often and where."""
     for column, values in strays.items():
         if values:
             counts = table.distinct(column)
             shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:_FEW])
             more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
-            key = "truths" if names_a_person(column) else "decisions"
+            key = "truths" if column in people else "decisions"
             why = f"{shown}{more}: none of these verdicts; {key} in the mapping can name it"
             yield ColumnRole(column, "unreadable in part", why)
 
 
-def _hint(table: Table, column: str, order: str) -> str:
-    """Return why a column is left out; `order` are the verdicts of those that are not."""
+def _hint(table: Table, column: str, order: str, read: Sequence[str]) -> str:
+    """Return why a column is left out; `order` are the verdicts of those that are read."""
     if column in table.values and not any(table.values[column]):
         return "empty in every row"
     if column in table.percent:
-        return (
-            f"percent, 0 to 100, and the others are {order}: a mapping of its own can read it, "
-            "with scale: {lowest: 0, highest: 100}"
-        )
+        return other_scale("percent, 0 to 100", f"{', '.join(read)} are {order}")
+    numbers = table.numbers(column) if column in table.values else ()
+    if numbers and len(numbers) == len(table.distinct(column)) and names_a_judge(column):
+        return other_scale(scale_text(table, column), f"{', '.join(read)} {order}")
     if column in table.values and table.repeats(column) and len(table.distinct(column)) > 1:
         count = counted(len(table.distinct(column)), "value")
         return f"{count}: write item.system if they are what is compared"
@@ -238,7 +221,7 @@ def _scale_of(table: Table, columns: Sequence[str], values: Collection[str]) -> 
     (end, one), *others = by_end.items()
     if others or max(numbers) > end:
         other = others[0][1] if others else "others"
-        raise _unproposed(f"{one} has scores out of {end:g}, and {other} of another scale")
+        raise unproposed(f"{one} has scores out of {end:g}, and {other} of another scale")
     return scale_of(0.0 if table.percent.intersection(columns) else min(numbers), end)
 
 

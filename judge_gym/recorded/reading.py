@@ -59,7 +59,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     unknown.fail()
     reading.check_paths(files)
     add_labels(files, recorded, reading.windows, reading.unread)
-    reading.finish()
+    reading.finish(files)
     for file, content in files.contents.items():
         reading.unread.apart += means_apart(content, file.name, recorded)
         if content.task not in ("", *values_of(recorded.only.get("task", content.task))):
@@ -162,9 +162,9 @@ class _Reading:
                 "`repeats: true`.",
             )
 
-    def finish(self) -> None:
+    def finish(self, files: RecordedFiles) -> None:
         """Name the items of keys that several systems have by both, and note doubted scales."""
-        self._noting.finish()
+        self._noting.finish(files)
         for window in self.windows.values():
             if not self._recorded.item.known:
                 window.answer_by_one_person()

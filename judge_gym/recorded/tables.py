@@ -76,11 +76,7 @@ class Table:
         best: tuple[list[str], set[str]] = ([], set())
         for seed in few:
             common = self._common(seed)
-            fitting = [
-                column
-                for column, found in few.items()
-                if self._shared(found, common) >= _SHARED * self._judged(found)
-            ]
+            fitting = self.fitting(common, few)
             if len(common) > 1 and len(fitting) > len(best[0]):
                 best = fitting, common
         percent = [column for column in few if column in self.percent]
@@ -88,6 +84,25 @@ class Table:
             given = {value for column in percent for value in few[column]}
             best = percent, {value for value in given if folded(value) not in NO_VERDICT}
         return best
+
+    def verdicts_of(self, chosen: Sequence[str]) -> set[str]:
+        """Return the verdicts of columns that are named, without values that are rare in each."""
+        return set().union(*(self._common(column) for column in chosen))
+
+    def fitting(self, values: Collection[str], among: Collection[str]) -> list[str]:
+        """Return the columns whose values are these verdicts, but for a few."""
+        return [
+            column
+            for column in self.values
+            if column in among
+            and (found := self.distinct(column))
+            and self._shared(found, values) >= _SHARED * self._judged(found)
+        ]
+
+    def numbers(self, column: str) -> list[float]:
+        """Return the scores of a column, each once."""
+        scores = map(as_score, self.distinct(column))
+        return [number for number in scores if number is not None]
 
     def repeats(self, column: str) -> bool:
         """Whether a column holds few values, each several times: verdicts, or names of groups."""

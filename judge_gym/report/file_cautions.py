@@ -1,5 +1,7 @@
 """What to be careful about in recorded files: likely mistakes in them, and what was not read."""
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,10 +11,10 @@ from judge_gym.answers.readability import detail_of, shortened
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
+from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.items import UNLISTED
 from judge_gym.recorded.judged import Unread
-from judge_gym.recorded.proposing import names_a_person
 from judge_gym.recorded.reported import Apart
 
 LONGEST_ANSWER = 98
@@ -43,8 +45,11 @@ _BY_FILE = (Left.COPY, Left.SUPERSEDED, Left.NO_PARTNER)
 """What is said by file with its count; of all else the first places are named."""
 
 
-def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
-    """Yield what to be careful about in recorded files: likely swaps, and what was not read."""
+def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator[str]:
+    """Yield what to be careful about in recorded files: likely swaps, and what was not read.
+
+    `mapped` where a mapping file says what columns mean, so that options do not.
+    """
     yield from _names_alike(unread)
     yield from _mixed_scales(unread.ranges)
     yield from _other_scale(unread)
@@ -80,10 +85,11 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
         names = first_of(list(unread.columns), _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."
         if people := [column for column in unread.columns if names_a_person(column)]:
-            yield (
-                f"If {people[0]} holds labels of a person, give them with --truth {people[0]}, or "
-                "with item.people in the mapping."
-            )
+            key = f"`item: {{people: [{json.dumps(people[0], ensure_ascii=False)}]}}`"
+            said = f"{key} in the mapping"
+            if not mapped:
+                said = f"--truth {shlex.quote(people[0])}, or {key} in a mapping file"
+            yield f"If {people[0]} holds labels of a person, give them with {said}."
 
 
 def _entries_left_out(unread: Unread) -> Iterator[str]:
@@ -209,6 +215,14 @@ def _other_scale(unread: Unread) -> Iterator[str]:
     """Yield which columns have far lower numbers than the scale that the mapping gives."""
     for one in unread.doubted:
         named = ", as its name says" if one.is_named else ""
+        if one.above:
+            yield (
+                f"{one.column} has no value above {one.highest:g}{named}, and "
+                f"{', '.join(one.above)} {'has' if len(one.above) == 1 else 'have'}. If they are "
+                "of two scales, their figures are not comparable here: read each by a mapping of "
+                "its own, with its `scale` and labels on it."
+            )
+            continue
         yield (
             f"{one.column} has no value above {one.highest:g}{named}, and `scale` has "
             f"`highest: {one.of_scale:g}`. If its scale ends at {one.ends:g}, write "

@@ -44,8 +44,11 @@ LONGEST_VERDICT = 200
 _NOTHING = Table("", "", (), ())
 
 
-def audit_report(found: Audited, recorded: Recorded) -> Report:
-    """Return the report of an audit: that of a sweep, without calls, evidence and answers."""
+def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> Report:
+    """Return the report of an audit: that of a sweep, without calls, evidence and answers.
+
+    `mapped` as in `file_cautions`.
+    """
     now, plan = datetime.now(UTC), standing(None, None, None)
     rows = [_named(row) for row in found.rows]
     every = findings(found.data, rows, Planned(None, None, plan))
@@ -62,7 +65,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         spent=counted(len(found.data.samples.arm), "judgement"),
         headlines=claims,
         cautions=(
-            *file_cautions(found.repeats, found.unread),
+            *file_cautions(found.repeats, found.unread, mapped=mapped),
             *against_decisions(found.compared),
             *sign_change_cautions(rows),
         ),

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -748,7 +749,7 @@ def test_published_pairs_are_held_against_the_majority_of_three_people(
     assert found(ties)["gpt-3.5-turbo", "majority_accuracy"]["n"] == 936 + 38 == 999 - 25
 
 
-WIDE = "id,one,two,human\n" + "".join(
+WIDE = "id,judge one,judge two,human\n" + "".join(
     f"t{n},{'yes' if n % 2 else 'no'},{'yes' if n % 3 else 'no'},{'yes' if n % 2 else 'no'}\n"
     for n in range(12)
 )
@@ -765,6 +766,93 @@ def test_a_mapping_is_proposed_and_read_once_it_is_confirmed(command: CommandLin
     again = command("audit", "sheet.csv", "--mapping", written).fine().output
     for shown in (told, again):
         assert "accuracy" in shown
+
+
+def test_the_advice_of_an_audit_can_be_typed_as_it_is(command: CommandLine) -> None:
+    """The name has a space and a quote; beside a mapping the advice is a key of it."""
+    rows = "".join(f"q{n},a,{1 + n % 5},{1 + n % 4}\n" for n in range(12))
+    (command.folder / "rows.csv").write_text(f"item,judge,score,ann's human label\n{rows}")
+    shown = " ".join(command("audit", "rows.csv").fine().output.split())
+    [typed] = re.findall(r"give them with (--truth .+?), or `(item: .+?)`", shown)
+    assert shlex.split(typed[0]) == ["--truth", "ann's human label"]
+    assert "accuracy" in command("audit", "rows.csv", *shlex.split(typed[0])).fine().output
+    own = command.folder / "own.yaml"
+    own.write_text(command("audit", "rows.csv", "--show-mapping").fine().output)
+    shown = " ".join(command("audit", "rows.csv", "--mapping", own).fine().output.split())
+    assert "--truth" not in shown
+    assert typed[1] in shown
+    own.write_text(own.read_text().replace("item: {", f"{typed[1].removesuffix('}')}, "))
+    assert "accuracy" in command("audit", "rows.csv", "--mapping", own).fine().output
+    refused = command("audit", "rows.csv", "--mapping", own, "--truth", "x")
+    assert refused.code == 2
+    assert "item: {truth: x}" in " ".join(refused.errors.split())
+
+
+def test_columns_of_percent_and_of_marks_are_not_one_scale(command: CommandLine) -> None:
+    rows = "".join(f"q{n},{20 * (1 + n % 5)}%,{1 + n % 5}\n" for n in range(20))
+    (command.folder / "rows.csv").write_text(f"id,claude,human\n{rows}")
+    own = command.folder / "own.yaml"
+    text = (
+        "name: own\nconcept: quality\nsource: made up\njudges: [claude]\n"
+        "scale: {lowest: 0, highest: 100}\nitem: {key: id, people: [human]}\n"
+    )
+    own.write_text(text)
+    refused = command("audit", "rows.csv", "--mapping", own)
+    assert refused.code == 2
+    assert "claude is percent, 20 to 100, and human is 1 to 5" in " ".join(refused.errors.split())
+    own.write_text(text.replace(", people: [human]", ""))
+    assert "1 judge, 20 items" in command("audit", "rows.csv", "--mapping", own).fine().output
+
+
+@pytest.mark.parametrize(
+    ("keys", "judges"),
+    [
+        ("judges: [judge one, judge two]\nitem: {key: id, people: [human]}", 2),
+        ("judges: rest\nitem: {key: id, people: [human]}", 2),
+        ("judges: [judge one]\nitem: {key: id, people: rest}", 1),
+    ],
+)
+def test_a_mapping_names_judges_and_people_or_the_rest(
+    command: CommandLine, keys: str, judges: int
+) -> None:
+    (command.folder / "sheet.csv").write_text(WIDE)
+    own = command.folder / "own.yaml"
+    own.write_text(f"name: own\nconcept: c\nsource: s\nstages: ['no', 'yes']\n{keys}\n")
+    shown = command("audit", "sheet.csv", "--mapping", own, "--json").fine()
+    rows = json.loads(shown.output)["figures"]
+    found = {row["scope"]["judge"] for row in rows if row["metric"] == "unparseable_rate"}
+    assert len(found) == judges
+    people = {row["metric"] for row in rows if row["estimate"] is not None}
+    assert ("accuracy" if judges == 2 else "people_distance") in people
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("judges: rest\nitem: {key: id, people: rest}", "both `rest`"),
+        ("judges: rest\nverdicts: [human]\nitem: {key: id}", "judges is given, and verdicts"),
+        ("judges: [judge three]\nitem: {key: id}", "there is no 'judge three'"),
+        ("judges: rest\nitem: {key: id, text: human, title: judge one, system: judge two}",
+         "the mapping names every column"),
+    ],
+)  # fmt: skip
+def test_the_rest_is_one_sides_and_something(command: CommandLine, keys: str, said: str) -> None:
+    (command.folder / "sheet.csv").write_text(WIDE)
+    own = command.folder / "own.yaml"
+    own.write_text(f"name: own\nconcept: c\nsource: s\nstages: ['no', 'yes']\n{keys}\n")
+    refused = command("audit", "sheet.csv", "--mapping", own)
+    assert refused.code == 2
+    assert said in " ".join(refused.errors.split())
+
+
+def test_an_unchanged_proposal_gives_way_to_the_next(command: CommandLine) -> None:
+    (command.folder / "sheet.csv").write_text(WIDE)
+    command("audit", "sheet.csv", "--yes").fine()
+    command("audit", "sheet.csv", "--yes", "--judges", "judge one", "--people", "human").fine()
+    written = command.folder / "sheet-mapping.yaml"
+    assert "judge two" not in written.read_text()
+    written.write_text(written.read_text().replace("sheet", "mine"))
+    assert command("audit", "sheet.csv", "--yes").code == 2
 
 
 def test_a_mapping_of_ones_own_is_not_written_over(command: CommandLine) -> None:

@@ -6,18 +6,19 @@ from pathlib import Path
 import pytest
 
 from judge_gym.errors import ConfigError
+from judge_gym.recorded.derived import Options, options_of
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.proposing import Proposal, propose
+from judge_gym.recorded.proposing import UNSAID, Proposal, propose
 
 ANSWERS = ("yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no")
 
 
-def proposal(folder: Path, header: str, *lines: str) -> Proposal:
+def proposal(folder: Path, header: str, *lines: str, options: Options = UNSAID) -> Proposal:
     file = folder / "Sheet 1.csv"
     file.write_text("\n".join((header, *lines)) + "\n", encoding="utf-8")
     _, files = load_files([file])
-    return propose(files)
+    return propose(files, options=options)
 
 
 def taken(found: Proposal) -> dict[str, str]:
@@ -58,13 +59,13 @@ def test_judges_and_people_stand_in_columns(tmp_path: Path) -> None:
 def test_two_columns_tell_rows_apart_and_values_off_the_scale_are_named(tmp_path: Path) -> None:
     lines = [f"q{n % 5},p{n // 5},{n % 4},{(n + n % 3) % 4},{n % 4}" for n in range(60)]
     lines[7] = "q2,p1,12,3,3"
-    found = proposal(tmp_path, "query,passage,first,second,human", *lines)
+    found = proposal(tmp_path, "query,passage,first-7b,second-7b,human", *lines)
     recorded = mapped(found)
     assert recorded.item.key == "{query}-{passage}"
     assert recorded.scale is not None
     assert (recorded.scale.lowest, recorded.scale.highest) == (0, 3)
     [stray] = [one for one in found.taken if one.role == "unreadable in part"]
-    assert stray.column == "first"
+    assert stray.column == "first-7b"
     assert "'12' (1)" in stray.why
     assert recorded.unlisted == "unreadable"
 
@@ -73,12 +74,12 @@ def test_two_columns_tell_rows_apart_and_values_off_the_scale_are_named(tmp_path
 def test_a_known_answer_is_not_told_by_a_name(tmp_path: Path, name: str) -> None:
     """It is no judge's, no person's and no known answer until somebody says so."""
     lines = (f"{n},{a},{a},{a}" for n, a in enumerate(ANSWERS))
-    found = proposal(tmp_path, f"id,one,two,{name}", *lines)
+    found = proposal(tmp_path, f"id,gpt 1,gpt 2,{name}", *lines)
     assert taken(found)[name] == "left out"
     assert "item.truth" in why(found, name)
     assert not mapped(found).item.known
     others = (f"{n},{a},{a},text {n % 4}" for n, a in enumerate(ANSWERS))
-    assert taken(proposal(tmp_path, f"id,one,two,{name}", *others))[name] == "left out"
+    assert taken(proposal(tmp_path, f"id,gpt 1,gpt 2,{name}", *others))[name] == "left out"
 
 
 @pytest.mark.parametrize("name", ["annotator1", "expert_label", "Human", "human_judge", "crowd-2"])
@@ -87,18 +88,18 @@ def test_names_of_people(tmp_path: Path, name: str) -> None:
     assert taken(proposal(tmp_path, f"id,some-model,{name}", *lines))[name] == "person"
 
 
-@pytest.mark.parametrize("name", ["humanoid-7b", "goldfish", "expertise-1b", "gold_model"])
+@pytest.mark.parametrize("name", ["humanoid-7b", "goldfish-8x7b", "expertise-1b", "gold_model"])
 def test_names_of_models_that_begin_like_people(tmp_path: Path, name: str) -> None:
     lines = (f"{n},{a},{a}" for n, a in enumerate(ANSWERS))
-    assert taken(proposal(tmp_path, f"id,{name},other", *lines))[name] == "judge"
+    assert taken(proposal(tmp_path, f"id,{name},other-70b", *lines))[name] == "judge"
 
 
 @pytest.mark.parametrize("name", ["page", "question_id", "batch", "turn", "Row"])
 def test_numbers_that_name_something_are_no_verdicts(tmp_path: Path, name: str) -> None:
     lines = graded(("1", "2", "3", "4", "5"), ("2", "3", "1", "5", "4"), ("1", "2", "3"))
-    found = proposal(tmp_path, f"key,alpha,beta,{name}", *lines)
+    found = proposal(tmp_path, f"key,J1,J2,{name}", *lines)
     assert taken(found)[name] not in ("judge", "person")
-    assert [one.column for one in mapped(found).verdicts] == ["alpha", "beta"]
+    assert [one.column for one in mapped(found).verdicts] == ["J1", "J2"]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_numbers_that_name_something_are_no_verdicts(tmp_path: Path, name: str) 
 def test_an_order_of_words_is_asked_for_never_guessed(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    found = proposal(tmp_path, "id,one,two", *graded(words, words))
+    found = proposal(tmp_path, "id,gpt 1,gpt 2", *graded(words, words))
     assert found.unordered == tuple(sorted(words))
     with pytest.raises(ValueError, match="give one of scale, stages and rubric"):
         mapped(found)
@@ -119,7 +120,7 @@ def test_an_answer_without_a_verdict_is_no_stage_however_often_it_stands_there(
     tmp_path: Path, absent: str
 ) -> None:
     often = ("Pass", "Fail", absent, "Pass", "Fail")
-    found = proposal(tmp_path, "id,one,two", *graded(often, often))
+    found = proposal(tmp_path, "id,gpt 1,gpt 2", *graded(often, often))
     recorded = mapped(found)
     assert recorded.stages == ("fail", "pass")
     assert recorded.unlisted == "unreadable"
@@ -128,7 +129,7 @@ def test_an_answer_without_a_verdict_is_no_stage_however_often_it_stands_there(
 
 def test_spellings_of_a_verdict_are_one(tmp_path: Path) -> None:
     lines = graded(("Pass", "Fail", "pass ", "FAIL"), ("pass", "fail"), ("Pass", "Fail", "N/A"))
-    found = proposal(tmp_path, "id,one,two,three", *lines)
+    found = proposal(tmp_path, "id,gpt 1,gpt 2,gpt 3", *lines)
     recorded = mapped(found)
     assert len(recorded.verdicts) == 3
     assert {recorded.decision(one) for one in ("pass ", "PASS", "Pass")} == {2}
@@ -137,7 +138,7 @@ def test_spellings_of_a_verdict_are_one(tmp_path: Path) -> None:
 def test_scores_in_halves_are_one_scale(tmp_path: Path) -> None:
     halves = tuple(f"{n / 2:g}" for n in range(21))
     lines = [f"{n},{halves[n % 21]},{halves[(n * 2) % 21]}" for n in range(210)]
-    recorded = mapped(proposal(tmp_path, "id,one,two", *lines))
+    recorded = mapped(proposal(tmp_path, "id,gpt 1,gpt 2", *lines))
     assert recorded.scale is not None
     assert (recorded.scale.lowest, recorded.scale.highest) == (0, 10)
 
@@ -150,7 +151,7 @@ def test_a_column_that_may_be_a_person_or_a_system_is_left_with_what_to_write(
         f"{ANSWERS[n % 10] if n % 3 == 0 else ''}"
         for n in range(60)
     ]
-    found = proposal(tmp_path, "id,variant,one,two,Maria", *lines)
+    found = proposal(tmp_path, "id,variant,gpt 1,gpt 2,Maria", *lines)
     assert taken(found)["Maria"] == taken(found)["variant"] == "left out"
     assert "item.people" in why(found, "Maria")
     assert "item.system" in why(found, "variant")
@@ -161,7 +162,7 @@ def test_a_column_that_may_be_a_person_or_a_system_is_left_with_what_to_write(
     [
         ("id,comment,remark", "{n},fine,{n}", "same few verdicts"),
         ("id,one", "{n},yes", "same few verdicts"),
-        ("id,one,two", "7,{a},{a}", "id has '7' in 12 rows"),
+        ("id,gpt 1,gpt 2", "7,{a},{a}", "id has '7' in 12 rows"),
     ],
 )
 def test_where_nothing_tells_verdicts_or_items_there_is_no_proposal(
@@ -182,9 +183,9 @@ def test_where_nothing_tells_verdicts_or_items_there_is_no_proposal(
 def test_percent_are_numbers_from_0_to_100(
     tmp_path: Path, one: tuple[str, ...], two: tuple[str, ...], person: tuple[str, ...]
 ) -> None:
-    found = proposal(tmp_path, "id,gpt_pct,other,human", *graded(one, two, person))
+    found = proposal(tmp_path, "id,gpt_pct,claude,human", *graded(one, two, person))
     roles = taken(found)
-    assert [roles[name] for name in ("gpt_pct", "other", "human")] == ["judge", "judge", "person"]
+    assert [roles[name] for name in ("gpt_pct", "claude", "human")] == ["judge", "judge", "person"]
     assert re.search(r"scores such as '\d+%', read as 0 to 100", why(found, "gpt_pct"))
     recorded = mapped(found)
     assert recorded.scale is not None
@@ -205,9 +206,9 @@ def test_percent_without_a_verdict_are_unreadable(tmp_path: Path, none: str) -> 
 def test_percent_beside_another_scale_and_an_empty_column_are_named(tmp_path: Path) -> None:
     marks = ("1", "2", "3", "4", "5")
     lines = graded(marks, ("2", "5"), ("0%", "80%"), ("",), ("by hand",))
-    found = proposal(tmp_path, "id,one,human,gpt_pct,late,remark", *lines)
-    assert taken(found)["one"] == "judge"
-    assert "percent, 0 to 100, and the others are 1 to 5" in why(found, "gpt_pct")
+    found = proposal(tmp_path, "id,gpt 1,human,gpt_pct,late,remark", *lines)
+    assert taken(found)["gpt 1"] == "judge"
+    assert "percent, 0 to 100, and gpt 1, human are 1 to 5" in why(found, "gpt_pct")
     assert why(found, "late") == "empty in every row"
     assert "nothing tells" in why(found, "remark")
 
@@ -217,17 +218,112 @@ def test_scores_that_name_the_end_of_their_scale_are_numbers(
     tmp_path: Path, other: tuple[str, ...]
 ) -> None:
     found = proposal(
-        tmp_path, "id,mixed,other", *graded(("1/5", "Score: 1", "4/5", "Score: 5."), other)
+        tmp_path,
+        "id,mixed judge,other judge",
+        *graded(("1/5", "Score: 1", "4/5", "Score: 5."), other),
     )
-    assert taken(found)["mixed"] == taken(found)["other"] == "judge"
-    assert "read as 1 to 5" in why(found, "mixed")
+    assert taken(found)["mixed judge"] == taken(found)["other judge"] == "judge"
+    assert "read as 1 to 5" in why(found, "mixed judge")
     recorded = mapped(found)
     assert recorded.decision("1/5") == recorded.decision("Score: 1") == 1
     assert recorded.decision("4/5") == recorded.decision("score = 4") == 4
     assert recorded.decision("4/10") is None
 
 
+VERDICTS = ("Pass", "Fail", "pass", "Fail", "Pass")
+
+
+@pytest.mark.parametrize("name", ["Maria", "quality", "verdict", "strict", "v2"])
+def test_verdicts_of_which_nothing_tells_who_gave_them_are_left_out_by_name(
+    tmp_path: Path, name: str
+) -> None:
+    found = proposal(tmp_path, f"id,gpt-4,{name}", *graded(VERDICTS, VERDICTS[1:]))
+    assert taken(found) == {"id": "item", "gpt-4": "judge", name: "left out"}
+    assert [one.column for one in mapped(found).verdicts] == ["gpt-4"]
+    for key in ("--judges (verdicts)", "--people (item.people)", "--truth (item.truth)"):
+        assert key in why(found, name)
+
+
+def test_without_any_sign_of_a_judge_the_user_is_asked_who_judged(tmp_path: Path) -> None:
+    lines = graded(VERDICTS, VERDICTS[1:], VERDICTS)
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "id,Maria,Bo B,human", *lines)
+    assert "nothing tells that a judge gave the verdicts of 'Maria', 'Bo B'" in str(error.value)
+    assert "--judges 'Maria,Bo B'" in " ".join(error.value.remedies)
+
+
+@pytest.mark.parametrize(
+    ("options", "roles"),
+    [
+        ({"judges": "Maria,Bo B"}, ("judge", "judge", "person", "left out")),
+        ({"judges": "rest"}, ("judge", "judge", "person", "judge")),
+        ({"judges": "Bo B", "people": "Maria"}, ("person", "judge", "left out", "left out")),
+        ({"judges": "rest", "truth": "gold"}, ("judge", "judge", "person", "known answer")),
+        ({"judges": "Bo B", "people": "Maria,human,gold"}, ("person", "judge", "person", "person")),
+    ],
+)
+def test_the_user_says_whose_the_columns_are(
+    tmp_path: Path, options: dict[str, str], roles: tuple[str, ...]
+) -> None:
+    given = {"judges": "", "people": "", "truth": "", **options}
+    said = options_of(given["judges"], None, given["truth"], None, people=given["people"])
+    lines = graded(VERDICTS, VERDICTS[1:], VERDICTS, VERDICTS)
+    found = proposal(tmp_path, "id,Maria,Bo B,human,gold", *lines, options=said)
+    assert tuple(taken(found)[one] for one in ("Maria", "Bo B", "human", "gold")) == roles
+    assert mapped(found).item.truth == given["truth"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"judges": "Maria,Bob"}, "--judges is 'Bob', and there is no such column"),
+        ({"judges": "Bo B", "people": "Bo B"}, "'Bo B' is given for --judges and for --people"),
+        ({"judges": "Bo B", "truth": "goldd"}, "--truth is 'goldd', and there is no such column"),
+    ],
+)
+def test_a_column_that_is_said_is_there_and_said_once(
+    tmp_path: Path, options: dict[str, str], said: str
+) -> None:
+    given = {"judges": "", "people": "", "truth": "", **options}
+    typed = options_of(given["judges"], None, given["truth"], None, people=given["people"])
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        proposal(
+            tmp_path, "id,Maria,Bo B,gold", *graded(VERDICTS, VERDICTS, VERDICTS), options=typed
+        )
+
+
+MARKS, TENS = ("1", "2", "3", "4", "5"), ("2", "4", "5", "7", "10")
+
+
+@pytest.mark.parametrize(
+    ("claude", "said"),
+    [
+        (TENS, "2 to 10, and gpt, llama, human 1 to 5"),
+        (tuple(f"{one}/10" for one in TENS), "out of 10, and gpt, llama, human 1 to 5"),
+        (("20%", "40%", "60%", "80%", "100%"), "percent, 0 to 100, and gpt, llama, human are 1"),
+    ],
+)
+def test_a_column_of_another_scale_is_left_out_and_both_are_named(
+    tmp_path: Path, claude: tuple[str, ...], said: str
+) -> None:
+    lines = graded(MARKS, claude, MARKS[1:], MARKS)
+    found = proposal(tmp_path, "id,gpt,claude,llama,human", *lines)
+    assert taken(found)["claude"] == "left out"
+    assert said in why(found, "claude")
+    recorded = mapped(found)
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+
+
+def test_labels_of_another_scale_are_not_compared_with_judges(tmp_path: Path) -> None:
+    lines = graded(TENS, TENS[1:], MARKS)
+    found = proposal(tmp_path, "id,gpt,claude,human", *lines)
+    assert taken(found)["human"] == "left out"
+    assert not mapped(found).item.people
+
+
 def test_scores_of_two_scales_are_no_proposal(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
-        proposal(tmp_path, "id,one,two", *graded(("1/5", "4/5"), ("1/10", "4/10")))
-    assert "one has scores out of 5, and two of another scale" in str(error.value)
+        proposal(tmp_path, "id,gpt 1,gpt 2", *graded(("1/5", "4/5"), ("1/10", "4/10")))
+    said = "gpt 1 has scores out of 5, and gpt 2 has scores out of 10: they are of two scales"
+    assert said in str(error.value)

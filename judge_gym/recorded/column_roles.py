@@ -1,0 +1,236 @@
+"""Which columns of a table hold verdicts of judges, labels of people and known answers.
+
+A column counts where its values are literally verdicts that other columns have, too, and its name,
+or the user, says who gave them. Others are left out, each with what to write to take it in.
+"""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from judge_gym.errors import ConfigError, did_you_mean
+from judge_gym.recorded.derived import NoMappingError, Options
+from judge_gym.recorded.deriving_rows import COLUMNS
+from judge_gym.recorded.tables import Table, words_of
+
+_PEOPLE = {
+    *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
+    *("crowd", "worker", "workers", "coder", "coders", "rater", "raters", "reviewer", "reviewers"),
+}
+_MODELS = {"model", "models", "llm", "llms", "gpt", "bot", "ai", "lm"}
+_FAMILIES = (
+    *("judge", "gpt", "chatgpt", "claude", "gemini", "gemma", "llama", "mistral", "mixtral"),
+    *("qwen", "deepseek", "grok", "phi", "vicuna", "alpaca", "prometheus", "olmo", "granite"),
+    *("nemotron", "nova", "glm", "kimi", "sonnet", "opus", "haiku", "flan", "palm", "cohere"),
+)
+"""How words begin in names of judges and of models."""
+_SIZE = re.compile(r"\d\s?[bm]\b|\bj(?:udge)?\s?\d+\b", re.IGNORECASE)
+"""A number of parameters such as 70B, and the number of a judge such as J1."""
+_KNOWN = {*COLUMNS["truth"], "correct", "reference"}
+_NOT_VERDICTS = {
+    *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "epoch", "seed", "fold"),
+    *("split", "round", "page", "rank", "position", "line", "row", "length", "tokens"),
+}
+_SPARSE = 0.5
+"""A column with verdicts in fewer rows than this share is hardly of a judge."""
+_USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
+"""Where scales of scores end that people write without their end."""
+_FEWEST = 10
+"""Fewest scores that tell the end of their scale by the highest."""
+REST = "rest"
+"""What stands for all columns of verdicts that are of nobody else."""
+
+
+@dataclass
+class Columns:
+    """The columns of verdicts by whose they are, and why others are not read."""
+
+    judges: list[str]
+    people: list[str]
+    truth: str
+    values: set[str]
+    """Their verdicts."""
+    every: list[str]
+    """All columns of such verdicts."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Column of such verdicts → why it is not read."""
+
+    @property
+    def read(self) -> list[str]:
+        """The columns that are read."""
+        return [*self.judges, *self.people, *filter(None, [self.truth])]
+
+
+def names_a_person(column: str) -> bool:
+    """Whether a column's name is one that columns of people's labels have."""
+    words = words_of(column)
+    return bool(words & _PEOPLE) and not words & _MODELS
+
+
+def names_a_judge(column: str) -> bool:
+    """Whether a column's name says that a model or a judge gave its verdicts."""
+    words = words_of(column)
+    named = bool(words & _MODELS) or any(word.startswith(_FAMILIES) for word in words)
+    return (named or _SIZE.search(column) is not None) and not names_a_person(column)
+
+
+def columns_of(table: Table, options: Options, *, of_judges: bool) -> Columns:
+    """Return which columns of a table are whose, by what the user says and by their names.
+
+    `of_judges` where each column of verdicts is of a file of its own. Raises `ConfigError` for a
+    column that is not there, and `NoMappingError` where no column of verdicts is of a judge.
+    """
+    named = [one for one in options.judge_columns if one != REST]
+    _check_named(table, {"--judges": named, "--people": options.people, "--truth": [options.truth]})
+    given = {*named, *options.people, options.truth} - {""}
+    without = {one for one in table.values if words_of(one) & _NOT_VERDICTS} - given
+    every, values = table.verdicts(without)
+    if named and not set(named) <= set(every):
+        values = table.verdicts_of(named)
+        others = [one for one in table.values if one not in without and table.repeats(one)]
+        every = table.fitting(values, [*named, *others])
+    every = [one for one in table.values if one in every or one in given]
+    people = list(options.people) or [
+        one for one in every if names_a_person(one) and one not in given
+    ]
+    found = Columns(named, people, options.truth, values, every)
+    free = [one for one in every if one not in found.read]
+    if not named:
+        everyone = of_judges or REST in options.judge_columns
+        found.left = {
+            one: why for one in free if (why := _not_a_judges(table, one, everyone=everyone))
+        }
+        found.judges = [one for one in free if one not in found.left]
+    else:
+        found.left = dict.fromkeys(free, "such verdicts, and --judges names others")
+    _keep_one_scale(table, found, named)
+    if not found.judges or len(every) < 2:
+        raise _nobody(found)
+    return found
+
+
+def _check_named(table: Table, named: Mapping[str, Collection[str]]) -> None:
+    of: dict[str, str] = {}
+    for option, columns in named.items():
+        for column in filter(None, columns):
+            if column not in table.values:
+                raise ConfigError(
+                    f"{option} is {column!r}, and there is no such column.",
+                    f"{did_you_mean(column, list(table.values))}There are "
+                    f"{', '.join(map(repr, table.values))}.",
+                )
+            if column in of:
+                raise ConfigError(
+                    f"{column!r} is given for {of[column]} and for {option}.", "Name it once."
+                )
+            of[column] = option
+
+
+def _not_a_judges(table: Table, column: str, *, everyone: bool) -> str:
+    """Return why a column of verdicts is not read as a judge's; "" where it is."""
+    if everyone:
+        return ""
+    if names_a_person(column):
+        return "its name is of a person, and --people names others"
+    if words_of(column) & _KNOWN and not names_a_judge(column):
+        return "may be the known answer: --truth (item.truth) if it is, --judges (verdicts) if not"
+    if table.filled(column) < _SPARSE:
+        empty = f"{1 - table.filled(column):.0%} of its cells are empty"
+        return f"{empty}: --people (item.people) if of a person, --judges (verdicts) if of a judge"
+    if not names_a_judge(column):
+        return (
+            "such verdicts, and nothing tells who gave them: --judges (verdicts) if a judge did, "
+            "--people (item.people) if a person, --truth (item.truth) if they are known answers"
+        )
+    return ""
+
+
+def _nobody(found: Columns) -> NoMappingError:
+    """Return the error of a table in which nothing tells which verdicts are of judges."""
+    unknown = [one for one in found.every if one not in found.read]
+    if len(found.every) < 2:
+        return unproposed("no two columns of judges hold the same few verdicts")
+    names = shlex.quote(",".join(unknown))
+    return unproposed(
+        f"nothing tells that a judge gave the verdicts of {', '.join(map(repr, unknown))}",
+        f"Say who did: --judges {names} for those of judges, --people for those of "
+        "people, --truth for known answers.",
+    )
+
+
+def unproposed(why: str, remedy: str = "") -> NoMappingError:
+    """Return the error of a table for which no mapping is proposed."""
+    return NoMappingError(f"None can be proposed: {why}.", remedy)
+
+
+def scale_text(table: Table, column: str) -> str:
+    """Return the scale of a column of scores in words."""
+    if column in table.percent:
+        return "percent"
+    numbers = table.numbers(column)
+    end = written_end(table, column)
+    return f"out of {end:g}" if end else f"{min(numbers):g} to {max(numbers):g}"
+
+
+def other_scale(scale: str, others: str) -> str:
+    """Return why a column of another scale is left out, beside that of others."""
+    return (
+        f"{scale}, and {others}: a mapping of its own can read it, with its scale and labels on it "
+        "alone"
+    )
+
+
+def written_end(table: Table, column: str) -> float | None:
+    """Return the end of a column's scale where its scores say it, as in 4/5 and 80%."""
+    ends = [end for end in table.ends.get(column, ()) if end is not None]
+    return ends[0] if len(ends) == 1 else None
+
+
+def _end(table: Table, column: str) -> float | None:
+    """Return where the scale of a column ends; None where its scores do not tell."""
+    if (end := written_end(table, column)) is not None:
+        return end
+    numbers = table.numbers(column)
+    if not numbers or len(numbers) < len(table.distinct(column)):
+        return None
+    enough = sum(table.distinct(column).values()) >= _FEWEST
+    return max(numbers) if enough and max(numbers) in _USUAL_ENDS else None
+
+
+def _keep_one_scale(table: Table, found: Columns, named: Sequence[str]) -> None:
+    """Leave out columns of another scale than most have; raises `NoMappingError` for a tie, and
+    where the user names judges of two scales."""
+    ends = {one: end for one in found.read if (end := _end(table, one)) is not None}
+    if len(set(ends.values())) > 1:
+        counts = Counter(ends.values()).most_common(2)
+        tied = counts[0][1] == counts[1][1]
+        if tied or len({ends[one] for one in named if one in ends}) > 1:
+            raise unproposed(
+                f"{_scales(table, ends)}: they are of two scales",
+                "Name the judges of one scale with --judges, and bring labels of people and known "
+                "answers to it.",
+            )
+        kept = counts[0][0]
+        others = [one for one in found.read if ends.get(one) == kept]
+        for one in [one for one in ends if ends[one] != kept]:
+            kept_scale = scale_text(table, others[0])
+            found.left[one] = other_scale(
+                scale_text(table, one), f"{', '.join(others)} {kept_scale}"
+            )
+        found.judges = [one for one in found.judges if one not in found.left]
+        found.people = [one for one in found.people if one not in found.left]
+        found.truth = "" if found.truth in found.left else found.truth
+        found.values &= {value for one in found.read for value in table.distinct(one)}
+
+
+def _scales(table: Table, ends: Mapping[str, float]) -> str:
+    """Return which columns have which scale."""
+    by_end: dict[float, list[str]] = {}
+    for column, end in ends.items():
+        by_end.setdefault(end, []).append(column)
+    return ", and ".join(
+        f"{', '.join(of)} {'has' if len(of) == 1 else 'have'} scores {scale_text(table, of[0])}"
+        for of in by_end.values()
+    )
