@@ -9,14 +9,13 @@ from sqlalchemy.orm import Session
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import Definitions, File, file_run_name
-from flows.judge_study import JudgeStudy, run_study
+from flows.judge_study import JudgeStudy, criticising, run_study
 from flows.judged_items import judge_requests, perturb_missing
 from flows.running import Run
 from judge_gym.calibration.design import load_calibration
 from judge_gym.judges.approving import plan_calibration
 from judge_gym.judges.calibrating.judging import (
     Asked,
-    criticisms,
     load_judges,
     load_originals,
     load_texts,
@@ -65,8 +64,7 @@ async def calibration(
 
     async def criticised(run: Run) -> None:
         items = run.query(load_texts, design, originals).items
-        if critics := run.query(criticisms, loaded, items, design.repeats):
-            await judge_requests(run, critics, retry_failed=retry_failed)
+        await criticising(loaded, items, design.repeats, retry_failed=retry_failed)(run)
 
     study = JudgeStudy(
         kind="calibrations",

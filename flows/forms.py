@@ -132,6 +132,10 @@ OrLeftOut = Annotated[T | None, WithoutNull()]
 """What a form may leave empty; it is None then."""
 File = Annotated[Path, AfterValidator(own_or_shipped)]
 """A file of the run's folder, or a shipped example such as deployments/sweeps/demo.yaml."""
+Columns = OrLeftOut[dict[str, str]]
+"""Field → the column that it stands in, where that has another name."""
+Thresholds = OrLeftOut[dict[str, Annotated[float, Field(ge=0, lt=1)]]]
+"""Figure → what its interval has to lie above."""
 AtLeastOne = Annotated[int, Field(ge=1)]
 Model = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", examples=["openai/gpt-4.1-nano"])]
 """A provider of the providers file and a model of it."""

@@ -1,11 +1,12 @@
 """The life of a study of judges: approve, do what is missing, report; whatever kind it is of."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from prefect.client.schemas.objects import State
+from prefect.states import Failed
 from sqlalchemy.orm import Session
 
 from flows.approving import refused
@@ -13,9 +14,11 @@ from flows.endings import wait_for_the_hour
 from flows.judged_items import judge_requests
 from flows.running import Run, locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.calibration.checks import Result
 from judge_gym.errors import JudgeGymError, OutageError, StoreError, restated
+from judge_gym.judges import Item, Judge
 from judge_gym.judges.approving import plan_study
-from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.calibrating.judging import Asked, criticisms
 from judge_gym.judges.judging import BOUND_ERRORS
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
@@ -42,8 +45,8 @@ class JudgeStudy:
     steps: Sequence[Step]
     report: Callable[[], Awaitable[Path]]
     """Writes what is judged so far; raises `StoreError` where that is nothing."""
-    finish: Callable[[Run], Awaitable[Path | None]] | None = None
-    """What follows the report; returns one that takes its place."""
+    finish: Callable[[Run], Awaitable[Path | State[Path] | None]] | None = None
+    """What follows the report; returns one that takes its place, or the state of the run."""
     reported: tuple[type[JudgeGymError], ...] = BOUND_ERRORS
     """What stops the judging and is still followed by a report."""
     again: Mapping[str, Any] = field(default_factory=dict)
@@ -104,9 +107,34 @@ async def run_study(
             if state.name == "Completed":
                 raise
             return state
-        if study.finish is not None:
-            page = await study.finish(run) or page
-        return await run.state(page)
+        ended = await study.finish(run) if study.finish else None
+        state = await run.state(page if ended is None or isinstance(ended, State) else ended)
+        # A run whose work failed says so first.
+        return ended if isinstance(ended, State) and state.is_completed() else state
+
+
+class VerdictError(JudgeGymError):
+    """A judge does not reach what is asked of it, or the data cannot tell whether it does."""
+
+
+def decided(results: Collection[Result], sentence: str) -> State[Path] | None:
+    """Return the state of a run whose verdict is no, or cannot tell; None where all pass."""
+    if set(results) <= {Result.PASSES}:
+        return None
+    name = "Failed" if Result.FAILS in results else "Cannot tell"
+    return Failed(name=name, message=sentence, data=VerdictError(sentence))
+
+
+def criticising(
+    judges: Sequence[Judge], items: Sequence[Item], repeats: int, *, retry_failed: bool
+) -> Step:
+    """Return the step that has the judges' critics read the reasons given so far."""
+
+    async def step(run: Run) -> None:
+        if critics := run.query(criticisms, judges, items, repeats):
+            await judge_requests(run, critics, retry_failed=retry_failed)
+
+    return step
 
 
 async def _stopped(study: JudgeStudy, stopped: JudgeGymError) -> State[Path]:

@@ -1,7 +1,7 @@
 """The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -13,6 +13,8 @@ from prefect.artifacts import acreate_markdown_artifact
 from judge_gym.calibration.design import CalibrationDesign, Perturber, load_calibration
 from judge_gym.gyms.evaluating import ask, read_gym
 from judge_gym.judges import Item, Judge, load_judge
+from judge_gym.judges.aligning.loading import load
+from judge_gym.judges.aligning.running import AlignmentReport, align
 from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.estimating import read_findings, store_checks
@@ -29,6 +31,7 @@ from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
 from judge_gym.report.certificate import sentences
+from judge_gym.report.files import WrittenReport
 from judge_gym.report.gym import write_gym
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
@@ -120,6 +123,24 @@ async def write_certificate(
         f"Certificate of {certificate.judge.name}: use {certificate.findings.use}",
     )
     return target.resolve()
+
+
+@task(name="align-judge", task_run_name="align {file.name}", **WRITING)
+async def align_judge(file: Path, *, retry_failed: bool, look_again: bool) -> AlignmentReport:
+    """Make candidates, choose one and test it; what was done before is not repeated."""
+    async with runtime() as current:
+        return await align(current, load(file), retry_failed=retry_failed, look_again=look_again)
+
+
+@task(name="write-report", task_run_name="report of the {kind}", **WRITING)
+async def write_report(kind: str, write: Callable[[Runtime], WrittenReport]) -> Path:
+    """Write the report of what is judged, and show what it says; returns its path."""
+    async with runtime() as current:
+        written = await asyncio.to_thread(write, current)
+    await acreate_markdown_artifact(
+        written.markdown, artifact_key(kind, written.title), written.title
+    )
+    return written.path
 
 
 @task(name="make-candidates", **WRITING)

@@ -17,7 +17,7 @@ from deployments.cli.options import (
     RetryFailed,
     Yes,
     fields_of,
-    labels_of,
+    label_fields_of,
 )
 from deployments.cli.output import (
     command,
@@ -163,12 +163,12 @@ def judge_and_items(
     label_fields: list[str] | None,
 ) -> "tuple[AnyJudge, ItemFile]":
     """Return a judge and the items that it is to judge, with their labels; prints what was read."""
-    from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.item_files import read_judged_items
 
     judge = load_judge(file)
-    read = read_item_file(items, fields_of(items, fields))
-    read = read.with_labels(labels_of(labels, label_fields), [judge])
-    read.check([judge])
+    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
+    read = read_judged_items([judge], items, columns[0], labels, columns[1])
     console.print(read.said(judge), markup=False, soft_wrap=True)
     return judge, read
 

@@ -48,7 +48,7 @@ def align(
     data cannot tell. Writes a page. Rerun the command to resume; stored results are reused.
     """
     from judge_gym.judges.aligning.loading import load
-    from judge_gym.judges.aligning.writing import aligned_path, check_writable
+    from judge_gym.judges.aligning.writing import aligned_path, check_writable, written_judge
 
     # Errors in files are raised before a server is started.
     loaded = load(file)
@@ -59,7 +59,7 @@ def align(
         _plan(loaded)
         return
     report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
-    written = _write(report, target, always=out is not None, replace=replace)
+    written = written_judge(report, target, always=out is not None, replace=replace)
     page = _show(report, written)
     if as_json:
         from judge_gym.report.alignment import alignment_json
@@ -112,17 +112,6 @@ def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> 
     models = [loaded.judge.model, *([proposer.model] if proposer else [])]
     with simulator_for(models), errors.status("Aligning."):
         return asyncio.run(run())
-
-
-def _write(report: "AlignmentReport", target: Path, *, always: bool, replace: bool) -> str:
-    """Write the new judge if its gain survives or a file is named; returns where it is."""
-    from judge_gym.judges.aligning.running import AlignmentOutcome
-    from judge_gym.judges.aligning.writing import write_judge
-
-    if report.test is None or not (always or report.outcome is AlignmentOutcome.SURVIVES):
-        return ""
-    write_judge(report, target, replace=replace)
-    return str(target)
 
 
 def _show(report: "AlignmentReport", written: str) -> Path:

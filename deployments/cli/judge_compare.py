@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +17,7 @@ from deployments.cli.options import (
     PlanOnly,
     RetryFailed,
     fields_of,
-    labels_of,
+    label_fields_of,
 )
 from deployments.cli.output import (
     console,
@@ -40,7 +40,7 @@ from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Result
-    from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
+    from judge_gym.judges import AnyJudge, Item, JudgeResult
     from judge_gym.judges.calibrating.comparing import Agreement, Comparison
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.reviewing.cases import LoadedReview
@@ -83,7 +83,9 @@ def compare(
     """
     least = least_of(fail_under, ("agreement", "accuracy"))
     comparison, agreed = _compare(
-        _load(old, new, items, fields, labels_of(labels, label_fields)),
+        _load(
+            old, new, items, fields_of(items, fields), labels, label_fields_of(labels, label_fields)
+        ),
         repeats=repeats,
         margins=(bias, limits),
         shown=shown,
@@ -141,17 +143,11 @@ def _compare(
     return comparison, agreed
 
 
-def _load(
-    old: Path, new: Path, items: Path, fields: list[str] | None, labels: "LabelFile | None"
-) -> "tuple[tuple[AnyJudge, AnyJudge], ItemFile]":
-    """Read both judges and the items; raises `ConfigError` if the judges are the same."""
-    from judge_gym.judges import load_judge, read_item_file
+def _load(old: Path, new: Path, *files: Any) -> "tuple[tuple[AnyJudge, AnyJudge], ItemFile]":
+    """Read both judges and the items, as `read_two` does; print what was read."""
+    from judge_gym.judges.calibrating.comparing import read_two
 
-    judges = load_judge(old), load_judge(new)
-    if judges[0].key == judges[1].key:
-        raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
-    read = read_item_file(items, fields_of(items, fields)).with_labels(labels, judges)
-    read.check(judges)
+    judges, read = read_two(old, new, *files)
     console.print(read.said(judges[0]), markup=False, soft_wrap=True)
     return judges, read
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,7 +32,6 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, first_line
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge
     from judge_gym.judges.gate import GateReport
     from judge_gym.judges.gate_texts import LoadedGate
     from judge_gym.report.gate import Stopped
@@ -102,15 +100,10 @@ def _loaded(
     files: Sequence[Path], given: dict[str, object], certificates: Sequence[Path] | None
 ) -> "list[LoadedGate]":
     """Read judges with their gates as options change them; warn of what cannot decide."""
-    from judge_gym.judges import load_judge
     from judge_gym.judges.gate_checks import sentinel_caution
-    from judge_gym.judges.gate_texts import load_gate
+    from judge_gym.judges.gate_texts import load_gates
 
-    loaded = []
-    for judge in [load_judge(file) for file in files]:
-        changes = given | _certificate_of(judge, certificates)
-        gate = judge.gate.model_copy(update=changes) if judge.gate else None
-        loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
+    loaded = load_gates(files, given, certificates or ())
     for one in loaded:
         if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
             errors.print(f"Warning: {caution}", markup=False, soft_wrap=True)
@@ -142,19 +135,6 @@ def _reported(
         raise
     written.report(reports, [])
     return reports
-
-
-def _certificate_of(judge: "AnyJudge", files: Sequence[Path] | None) -> dict[str, object]:
-    """Return the certificate among those given that is of this judge; else the first."""
-    from judge_gym.judges.certifying.certificate import read_certificate
-
-    if not files:
-        return {}
-    for file in files:
-        with suppress(ConfigError):
-            if read_certificate(file).judge.key == judge.key:
-                return {"certificate": file}
-    return {"certificate": files[0]}
 
 
 _SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command to resume."

@@ -26,7 +26,7 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_texts import LoadedGate
-from judge_gym.judges.judging import NotJudgedError, judge_items
+from judge_gym.judges.judging import complete, judge_items
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -216,16 +216,9 @@ def _stored(
     session: Session, loaded: LoadedGate, items: Sequence[Item], day: str
 ) -> list[JudgeResult]:
     """Return the results of items, each `repeats` times; raises where one is missing."""
-    repeats = loaded.rule.repeats
-    by_text = results_of(session, loaded.judge, items, repeats, day)
-    results = [result for some in by_text.values() for result in some]
-    if lacking := len(items) * repeats - len(results):
-        raise NotJudgedError(
-            f"{loaded.judge.called}: {counted(lacking, 'judgement')} of {len(items) * repeats} "
-            "missing, so that the gate cannot decide.",
-            "Run it again.",
-        )
-    return results
+    by_text = results_of(session, loaded.judge, items, loaded.rule.repeats, day)
+    complete(loaded.judge, by_text, loaded.rule.repeats)
+    return [result for some in by_text.values() for result in some]
 
 
 def day_again(session: Session, gate: LoadedGate, *, recheck: bool) -> str:

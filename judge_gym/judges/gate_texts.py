@@ -1,15 +1,19 @@
 """The texts and labels that a judge's gate names, read without a database."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.splitting import aligned_on, example_texts, same_text
 from judge_gym.judges.base import Judge
+from judge_gym.judges.certifying.certificate import read_certificate
 from judge_gym.judges.certifying.checking import ValidCertificate, valid_certificate
+from judge_gym.judges.files import AnyJudge, load_judge
 from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
 from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.records.items import Item
@@ -114,6 +118,30 @@ def read_gate(judge: Judge) -> LoadedGate:
                 "of two named steps.",
             )
     return LoadedGate(judge, rule, read_labelled(judge, rule, "gate"))
+
+
+def load_gates(
+    files: Sequence[Path], changes: Mapping[str, object], certificates: Sequence[Path] = ()
+) -> list[LoadedGate]:
+    """Read judges with their gates; `changes` stand in place of keys of each gate.
+
+    Each judge has to have the one of the `certificates` that is of it. Raises as `load_gate` does.
+    """
+    loaded = []
+    for judge in [load_judge(file) for file in files]:
+        of_judge = {**changes, **_certificate_of(judge, certificates)}
+        gate = judge.gate.model_copy(update=of_judge) if judge.gate else None
+        loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
+    return loaded
+
+
+def _certificate_of(judge: AnyJudge, files: Sequence[Path]) -> dict[str, object]:
+    """Return the certificate among those given that is of this judge; else the first."""
+    for file in files:
+        with suppress(ConfigError):
+            if read_certificate(file).judge.key == judge.key:
+                return {"certificate": file}
+    return {"certificate": files[0]} if files else {}
 
 
 def load_gate(judge: Judge) -> LoadedGate:

@@ -255,6 +255,29 @@ def _mapped(name: str, column: str, mapping: Path | str) -> str:
     return f"add --fields {name}={shlex.quote(column)}"
 
 
+def read_judged_items(
+    judges: Sequence[Judge],
+    items: Path,
+    fields: Mapping[str, str] | None = None,
+    labels: Path | None = None,
+    label_fields: Mapping[str, str] | None = None,
+) -> ItemFile:
+    """Read what judges are to judge, with people's labels where there is a file of them.
+
+    Raises as `read_item_file`, `read_labels`, `with_labels` and `check` do.
+    """
+    if label_fields and labels is None:
+        raise ConfigError(
+            "label_fields are given, and no labels.", "Name the file that has these columns."
+        )
+    read = read_item_file(items, fields)
+    read = read.with_labels(
+        read_labels(labels, dict(label_fields or {})) if labels else None, judges
+    )
+    read.check(judges)
+    return read
+
+
 def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 

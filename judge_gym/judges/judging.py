@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +54,16 @@ class JudgementsWaitError(JudgeGymError):
 
 class NotJudgedError(StoreError):
     """Judgements are missing that a study cannot do without."""
+
+
+def complete(judge: Judge, results: Mapping[str, Sequence[JudgeResult]], repeats: int) -> None:
+    """Raise `NotJudgedError` where a text has fewer than `repeats` results."""
+    made = sum(map(len, results.values()))
+    if lacking := len(results) * repeats - made:
+        raise NotJudgedError(
+            f"{judge.called}: {counted(lacking, 'judgement')} of {len(results) * repeats} missing.",
+            "Run it again.",
+        )
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport,
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, figures_of, put_in_place
-from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, figures_of, put_in_place
+from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
 from judge_gym.report.trust import Tile
 
 _VERDICTS = {
@@ -292,6 +292,19 @@ def save_alignment(report: AlignmentReport, folder: Path, written_to: str) -> Pa
     page = page_path(report.loaded.design.name, folder)
     put_in_place({page: alignment_page(report, written_to)})
     return page
+
+
+def alignment_report(report: AlignmentReport, folder: Path, written_to: str) -> WrittenReport:
+    """Write the page, and return it with the verdict and the texts of the test."""
+    page = save_alignment(report, folder, written_to).resolve()
+    mark = "**SIMULATED.** " if report.loaded.simulated else ""
+    tested = test_table(report)
+    parts = [f"{mark}{escaped(sentence(report))}"]
+    parts += [markdown_table(tested)] if tested else []
+    where = f"Judge file: `{written_to}`. " if written_to else ""
+    parts.append(f"{where}Page: `{page}`")
+    title = f"Alignment {report.loaded.design.name}: {_VERDICTS[report.outcome]}"
+    return WrittenReport(page, title, "\n\n".join(parts))
 
 
 def alignment_page(report: AlignmentReport, written_to: str) -> str:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
 from judge_gym.judges.calibrating.comparing import Agreement, Comparison
-from judge_gym.report.files import figures_of
+from judge_gym.report.files import WrittenReport, figures_of, file_of, json_report
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
@@ -40,10 +41,26 @@ def comparison_json(
     }
 
 
-def comparison_markdown(
-    comparison: Comparison, titles: Sequence[str], agreed: Sequence[Agreement], *, simulated: bool
+def save_comparison(
+    names: tuple[str, str],
+    titles: Sequence[str],
+    comparison: Comparison,
+    agreed: Sequence[Agreement],
+    folder: Path,
+    *,
+    simulated: bool,
+) -> WrittenReport:
+    """Write a comparison as JSON; `names` are of the old and the new judge, `titles` with their
+    models."""
+    path = file_of(folder, "comparison", *names)
+    title = f"{names[1]} in place of {names[0]}"
+    text = _markdown(titles, comparison, agreed, simulated=simulated)
+    return json_report(path, comparison_json(comparison, agreed, ()), title, text)
+
+
+def _markdown(
+    titles: Sequence[str], comparison: Comparison, agreed: Sequence[Agreement], *, simulated: bool
 ) -> str:
-    """Return a comparison for a page that shows Markdown; `titles` are of the old and the new."""
     old, new = titles
     checks = [
         (check.question, check.result.words, check.reason, check.action)
@@ -51,16 +68,15 @@ def comparison_markdown(
     ]
     named = plain_table("", ("check", "result", "figure", "what to do"), checks)
     labels = [f"{title}: {one}" for title, one in zip(titles, agreed, strict=True) if one.labels]
-    return "\n\n".join(
-        [
-            *(["**SIMULATED.**"] if simulated else []),
-            escaped(comparison.replacement.sentence),
-            escaped(f"{new}, in place of {old}"),
-            markdown_table(named),
-            *map(markdown_table, comparison_tables(comparison)),
-            *map(escaped, labels),
-        ]
-    )
+    parts = ["**SIMULATED.**"] if simulated else []
+    parts += [
+        escaped(comparison.replacement.sentence),
+        escaped(f"{new}, in place of {old}"),
+        markdown_table(named),
+        *map(markdown_table, comparison_tables(comparison)),
+        *map(escaped, labels),
+    ]
+    return "\n\n".join(parts)
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:

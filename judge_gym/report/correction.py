@@ -1,12 +1,15 @@
 """People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from judge_gym.formats import figure
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import Corrected, Correction
+from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.files import WrittenReport, file_of, json_report
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 
 _WAYS = ("judge", "labels", "corrected")
@@ -86,6 +89,16 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
         if plan is None
         else {"now": plan.now, "at_random": plan.at_random, "as_planned": plan.allocated},
     }
+
+
+def save_correction(
+    judge: Judge, file: ItemFile, found: Correction, folder: Path, *, simulated: bool
+) -> WrittenReport:
+    """Write the figures and the labels to buy next as JSON."""
+    path = file_of(folder, "estimate", judge.name, file.path.stem)
+    value = correction_json(judge, found, simulated=simulated)
+    title = f"People's mean by {judge.name}, {file.path.name}"
+    return json_report(path, value, title, correction_markdown(judge, found, simulated=simulated))
 
 
 def correction_markdown(judge: Judge, found: Correction, *, simulated: bool) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.judges import Judge
 from judge_gym.judges.gate import GateReport
+from judge_gym.report.files import WrittenReport, file_of, json_report, put_in_place
 from judge_gym.report.table import markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
@@ -64,6 +66,15 @@ def stopped_json(stopped: Stopped) -> dict[str, Any]:
         "stopped": stopped.reason,
         "checks": [],
     }
+
+
+def save_gates(reports: Sequence[GateReport], folder: Path) -> WrittenReport:
+    """Write gates as JSON, and as JUnit XML beside it."""
+    names = [report.judge.name for report in reports]
+    path = file_of(folder, "gate", *names)
+    put_in_place({path.with_suffix(".xml"): gate_junit(reports)})
+    value = [*map(gate_json, reports)]
+    return json_report(path, value, f"Gate of {', '.join(names)}", gate_markdown(reports))
 
 
 def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:

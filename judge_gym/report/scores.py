@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from judge_gym.calibration.verdict import statistic
 from judge_gym.counting import counted
 from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
-from judge_gym.judges.sessions import STATED
+from judge_gym.judges.sessions import STATED, score_rows
+from judge_gym.report.files import WrittenReport, csv_of, file_of, json_report, put_in_place
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 
 _LONGEST_CELL = 90
@@ -54,6 +56,15 @@ def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
         "cost": str(paid),
         "unread": [str(one) for one in cost.unread],
     }
+
+
+def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
+    """Write every result as CSV, and what there is to say of them as JSON."""
+    path = file_of(folder, "scores", scored.judge.name, scored.file.path.stem)
+    rows = score_rows(scored.judge, scored.results, scored.file.conversations)
+    put_in_place({path.with_suffix(".csv"): csv_of(rows)})
+    title = f"Scores of {scored.judge.name}, {scored.file.path.name}"
+    return json_report(path, scores_json(scored), title, scores_markdown(scored))
 
 
 def scores_markdown(scored: ScoredItems) -> str:

@@ -34,10 +34,14 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "w4-swap/default": WORKERS,
     "w5-probe/default": WORKERS,
     "w6-critic/default": WORKERS,
+    "align/default": AGAIN,
     "analysis/default": ("sweep", "demo"),
     "benchmark/default": AGAIN,
     "calibration/default": AGAIN,
     "certificate/default": AGAIN,
+    "compare/default": AGAIN,
+    "estimate/default": ("more", "10"),
+    "gate/default": ("recheck", None),
     "gym/abstract": AGAIN,
     "gym/apply": AGAIN,
     "gym/cleanup": AGAIN,
@@ -45,13 +49,15 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
     "resume/default": ("at_most", "1"),
+    "score/default": ("repeats", "2"),
     "study/weekly": ("catch_up", "1"),
     "windows/daily": ("catch_up", "1"),
     "windows/weekly": ("catch_up", "1"),
 }
 """Deployment → a parameter, and what is typed there; a box is ticked where that is None."""
 UNTOUCHED = ("sweep/default", "w1-evidence/default", "w4-swap/default", "benchmark/default",
-             "judge-review/nightly", "panel/default", "windows/daily")  # fmt: skip
+             "judge-review/nightly", "panel/default", "windows/daily", "gate/default",
+             "score/default")  # fmt: skip
 """Deployments whose form is submitted in the classic page too: every kind of field is there."""
 ITEMS = [{"id": number, "text": f"Note {number}.", "score": number} for number in (1, 3, 5)]
 # The control of a parameter is the first below its name, and above the next one's: an editor that
@@ -149,7 +155,18 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w5-probe/default": experiments,
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
+        "align/default": {"file": "deployments/alignments/tickets.yaml"},
         "certificate/default": {"file": "deployments/calibrations/good.yaml"},
+        "compare/default": {
+            "old": "deployments/judges/notes.yaml",
+            "new": "deployments/calibrations/good.yaml",
+            "items": "deployments/judges/notes.jsonl",
+        },
+        "estimate/default": {
+            "judge": "deployments/judges/notes.yaml",
+            "items": "deployments/judges/notes.jsonl",
+        },
+        "gate/default": {"files": ["deployments/calibrations/good.yaml"]},
         "resume/default": {"flow_run": "00000000-0000-0000-0000-000000000001"},
     }
 

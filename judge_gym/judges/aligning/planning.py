@@ -1,16 +1,20 @@
 """What an alignment will ask: judgements, proposals and their cost, before any call."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from sqlalchemy.orm import Session
 
 from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import LoadedAlignment, examples_of, proposals_of
 from judge_gym.judges.aligning.splitting import LabelUse, digest_of
+from judge_gym.judges.approving import plan_study
 from judge_gym.judges.calibrating.assessing import known_points
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.judges.model_judge import ModelJudge
+from judge_gym.lab.approving import SpendingLine, SpendingPlan
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
@@ -88,6 +92,20 @@ def _as_long(judge: ModelJudge, name: str) -> AlignmentCandidate:
     """Return a stand-in for a rubric that is not proposed yet."""
     longer = judge.model_copy(update={"task": f"{judge.task} ({name})"})
     return AlignmentCandidate(name, longer, is_rubric=True)
+
+
+def spending_on_alignment(
+    session: Session, runtime: Runtime, loaded: LoadedAlignment, over_usd: float
+) -> SpendingPlan:
+    """Return what an alignment still spends: on proposals and on judging."""
+    planned, called = plan(runtime, loaded), f"Alignment {loaded.design.name}"
+    spending = plan_study(session, runtime, called, over_usd, planned.judgings)
+    if planned.proposals is None or loaded.design.proposer is None:
+        return spending
+    model, (calls, used) = loaded.design.proposer.model, planned.proposals
+    provider = runtime.providers.of(model).name
+    line = SpendingLine("proposals", model, provider, calls, used.cost_usd)
+    return replace(spending, lines=(line, *spending.lines) if calls else spending.lines)
 
 
 def _stand_in(judge: ModelJudge, loaded: LoadedAlignment, item: Item) -> Trained:

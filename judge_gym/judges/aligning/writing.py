@@ -38,6 +38,15 @@ def check_writable(path: Path, judge_file: Path, *, replace: bool) -> None:
     raise _in_the_way(path)
 
 
+def written_judge(report: AlignmentReport, path: Path, *, always: bool, replace: bool) -> str:
+    """Write the chosen judge if its gain survives, or `always`; returns where it is, or ""."""
+    survives = report.outcome is AlignmentOutcome.SURVIVES
+    if report.test is None or not (always or survives):
+        return ""
+    write_judge(report, path, replace=replace)
+    return str(path)
+
+
 def write_judge(report: AlignmentReport, path: Path, *, replace: bool) -> bool:
     """Write the chosen judge with its provenance; returns whether the file changed.
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from judge_gym.calibration.comparisons import (
 )
 from judge_gym.calibration.verdict import LEAST_LABELS, statistic
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
 from judge_gym.formats import plain
-from judge_gym.judges import Item, Judge, JudgeResult
+from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.assessing import known_points, points_of
-from judge_gym.judges.item_files import ItemFile
+from judge_gym.judges.item_files import ItemFile, read_judged_items
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.estimate import Estimate
@@ -60,6 +62,21 @@ class Comparison:
             ]
             for first in (False, True)
         ]
+
+
+def read_two(
+    old: Path,
+    new: Path,
+    items: Path,
+    fields: Mapping[str, str] | None = None,
+    labels: Path | None = None,
+    label_fields: Mapping[str, str] | None = None,
+) -> tuple[tuple[AnyJudge, AnyJudge], ItemFile]:
+    """Read both judges and the items; raises `ConfigError` if the judges are the same."""
+    judges = load_judge(old), load_judge(new)
+    if judges[0].key == judges[1].key:
+        raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
+    return judges, read_judged_items(judges, items, fields, labels, label_fields)
 
 
 def compare(

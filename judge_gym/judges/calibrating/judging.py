@@ -137,6 +137,15 @@ def results_of(
     return {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
 
 
+def results_by_row(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+) -> list[JudgeResult]:
+    """Return what the judge said so far of every row: rows of one text have the same results."""
+    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
+    stored = store.results(session, judge.record, judge_id, items, ids, repeats)
+    return [result for some in stored for result in some.values()]
+
+
 def results_by_day(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int, days: Sequence[date]
 ) -> list[dict[str, list[JudgeResult]]]:

@@ -1,0 +1,99 @@
+"""Compare: whether a new judge can replace an old one, on the same items."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.approving import ApproveOver
+from flows.endings import resumable
+from flows.forms import AtLeastOne, Columns, File, OrLeftOut, file_run_name
+from flows.judge_study import JudgeStudy, decided, judging, run_study, spending_on
+from flows.running import Run
+from judge_gym.calibration.checks import Margins
+from judge_gym.judges.calibrating.comparing import Comparison, agreement, read_two
+from judge_gym.judges.calibrating.comparing import compare as compared
+from judge_gym.judges.calibrating.judging import Asked, results_by_row
+from judge_gym.report.comparison import save_comparison
+from judge_gym.report.files import WrittenReport
+from judge_gym.runtime import Runtime
+from judge_gym.store.judges import answered
+from tasks.events import emit_failure
+from tasks.judges import write_report
+
+
+@flow(name="compare", flow_run_name=file_run_name("compare", "new"), on_failure=[emit_failure])
+@resumable
+async def compare(
+    old: File,
+    new: File,
+    items: File,
+    repeats: AtLeastOne = 1,
+    bias: float = 5.0,
+    limits: float = 20.0,
+    labels: OrLeftOut[File] = None,
+    fields: Columns = None,
+    label_fields: Columns = None,
+    by_verdict: bool = False,
+    retry_failed: bool = False,
+    approve_over_usd: ApproveOver = None,
+) -> State[Path]:
+    """Judge what is still missing with both, then write the comparison as JSON, the state's data.
+
+    A run that is stopped, as by a judge's budget, compares nothing.
+
+    Args:
+        old: the judge file in use, as this process sees it.
+        new: the judge file to replace it.
+        items: the items for both to judge.
+        repeats: judgements per item.
+        bias: points of 100 by which the mean may move.
+        limits: points within which 95% of items must lie.
+        labels: people's labels of the items.
+        fields: fields of items that stand in other columns, as {"truth": "human_score"}.
+        label_fields: fields of labels that stand in other columns, as {"annotator": "rater"}.
+        by_verdict: fail if the new judge cannot replace the old one, or the data cannot tell.
+        retry_failed: retry what failed.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
+    """
+    judges, file = read_two(old, new, items, fields, labels, label_fields)
+    asked = [Asked(judge, file.texts, repeats) for judge in judges]
+    margins = Margins(replacement_bias=bias, replacement_limits=limits)
+    made: list[Comparison] = []
+
+    def written(runtime: Runtime) -> WrittenReport:
+        with runtime.session() as session:
+            old_results, new_results = (
+                results_by_row(session, judge, file.texts, repeats) for judge in judges
+            )
+            results = old_results, new_results
+            sides = [*zip(judges, results, strict=True)]
+            titles = [f"{judge.name}, {answered(session, judge.record, [own])}"
+                      for judge, own in sides]  # fmt: skip
+        made.append(compared(judges, file.texts, results, margins))
+        return save_comparison(
+            (judges[0].name, judges[1].name),
+            titles,
+            made[-1],
+            [agreement(judge, file.answers, own) for judge, own in sides],
+            runtime.settings.reports_dir,
+            simulated=any(one.simulated for own in results for one in own),
+        )
+
+    async def verdict(_: Run) -> State[Path] | None:
+        if not by_verdict:
+            return None
+        replacement = made[-1].replacement
+        return decided([replacement.result], replacement.sentence)
+
+    study = JudgeStudy(
+        kind="judges in comparison",
+        names=[judge.key for judge in judges],
+        spending=spending_on(f"Comparison of {judges[0].name} and {judges[1].name}", asked),
+        steps=[judging(asked, retry_failed=retry_failed)],
+        report=lambda: write_report("comparison", written),
+        finish=verdict,
+        reported=(),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)

@@ -1,0 +1,71 @@
+"""Score: a judge judges the items of a file; figures against their labels."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.approving import ApproveOver
+from flows.endings import resumable
+from flows.forms import AtLeastOne, Columns, File, OrLeftOut, file_run_name
+from flows.judge_study import JudgeStudy, criticising, judging, run_study, spending_on
+from judge_gym.judges import load_judge
+from judge_gym.judges.calibrating.judging import Asked, results_by_row
+from judge_gym.judges.item_files import read_judged_items
+from judge_gym.judges.scored_items import scored_items
+from judge_gym.report.files import WrittenReport
+from judge_gym.report.scores import save_scores
+from judge_gym.runtime import Runtime
+from tasks.events import emit_failure
+from tasks.judges import write_report
+
+
+@flow(name="score", flow_run_name=file_run_name("score", "items"), on_failure=[emit_failure])
+@resumable
+async def score(
+    judge: File,
+    items: File,
+    repeats: AtLeastOne = 1,
+    labels: OrLeftOut[File] = None,
+    fields: Columns = None,
+    label_fields: Columns = None,
+    retry_failed: bool = False,
+    approve_over_usd: ApproveOver = None,
+) -> State[Path]:
+    """Judge what is still missing, then write scores as CSV and JSON; the state's data is the JSON.
+
+    The judge's budget stops new work once it is used up; the files then have what was judged, and
+    the flow fails.
+
+    Args:
+        judge: the judge file, as this process sees it.
+        items: the items to judge.
+        repeats: judgements per item.
+        labels: people's labels of the items.
+        fields: fields of items that stand in other columns, as {"truth": "human_score"}.
+        label_fields: fields of labels that stand in other columns, as {"annotator": "rater"}.
+        retry_failed: retry what failed.
+        approve_over_usd: wait for a person's approval if what is missing is expected to cost more
+            US dollars.
+    """
+    loaded = load_judge(judge)
+    file = read_judged_items([loaded], items, fields, labels, label_fields)
+    asked = [Asked(loaded, file.items, repeats)]
+
+    def written(runtime: Runtime) -> WrittenReport:
+        with runtime.session() as session:
+            results = results_by_row(session, loaded, file.items, repeats)
+            scored = scored_items(session, loaded, file, results)
+        return save_scores(scored, runtime.settings.reports_dir)
+
+    study = JudgeStudy(
+        kind="scores",
+        names=[loaded.key],
+        spending=spending_on(f"Scores of {loaded.name}", asked),
+        steps=[
+            judging(asked, retry_failed=retry_failed),
+            criticising([loaded], file.items, repeats, retry_failed=retry_failed),
+        ],
+        report=lambda: write_report("score", written),
+    )
+    return await run_study(study, approve_over_usd=approve_over_usd)

@@ -1,0 +1,273 @@
+"""One life for every kind of study of judges: asked once, stopped, resumed, approved, as typed."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect import Flow
+from typer.testing import CliRunner
+
+from deployments.cli.app import app
+from flows.align import align
+from flows.approving import ApprovalRequiredError
+from flows.benchmark import benchmark
+from flows.calibration import calibration
+from flows.certificate import certificate
+from flows.compare import compare
+from flows.estimate import estimate
+from flows.gate import gate
+from flows.judge_review import judge_review
+from flows.score import score
+from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.settings import settings
+from support.flow_runs import artifacts, error_of, flow_run, run_flow
+from support.simulation import Simulator
+
+pytestmark = pytest.mark.slow
+PROVIDERS = """
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[acme]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+prices."good-1" = {prompt = 100, completion = 400}
+prices."good-2" = {prompt = 100, completion = 400}
+"""
+JUDGE = """
+kind: binary
+name: {name}
+model: {model}
+task: {task}
+verdicts: [{{name: keep, description: It has evidence.}}, {{name: drop, description: It has none.}}]
+gate: {{items: items.jsonl, agreement: 0.01, readable: 0.5}}
+certify: {{sensitivity: 0.01, specificity: 0.01, readable: 0.1, items: items.jsonl}}
+"""
+ALIGNMENT = """
+name: nearer
+judge: one.yaml
+items: items.jsonl
+split: {development: 0.3, test: 0.4, seed: 0}
+candidates: {examples: 2, rubrics: 0}
+"""
+CALIBRATION = """
+name: noticing
+items: items.jsonl
+judges: [one.yaml]
+perturbations: [vague_ify]
+"""
+REVIEW = """
+name: weekly
+time_zone: UTC
+reviews: [{judge: one.yaml, items: items.jsonl, decision: It is the first.}]
+"""
+BENCHMARK = """
+name: known
+source: invented
+key: [id]
+score: {text: text, truth: mark, lowest: 1, highest: 5}
+"""
+TEXTS = 60
+VAGUE = "Some boats were perhaps often late, as various people say, and things happen."
+CLEAR = "On {n} May the harbour office counted {n}1 boats, {n} fewer than in April (its report)."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of study: its flow with parameters, and the words that run it by command."""
+
+    flow: Flow[..., Any]
+    parameters: Callable[[Path], dict[str, Any]]
+    words: Callable[[Path], list[str]]
+    partly: bool = False
+    """Whether a budget that stops it is followed by a report of what was judged."""
+
+
+def _paths(*names: str) -> Callable[[Path], dict[str, Any]]:
+    """Return the parameters name=file of a folder."""
+    pairs = [name.split("=") for name in names]
+    return lambda folder: {name: folder / file for name, file in pairs}
+
+
+def _words(text: str) -> Callable[[Path], list[str]]:
+    return lambda folder: text.replace("@", f"{folder}/").split()
+
+
+KINDS = {
+    "score": Kind(
+        score,
+        _paths("judge=one.yaml", "items=items.jsonl"),
+        _words("judge score @one.yaml --items @items.jsonl"),
+        partly=True,
+    ),
+    "estimate": Kind(
+        estimate,
+        _paths("judge=one.yaml", "items=part.jsonl"),
+        _words("judge estimate @one.yaml --items @part.jsonl"),
+    ),
+    "compare": Kind(
+        compare,
+        _paths("old=one.yaml", "new=other.yaml", "items=items.jsonl"),
+        _words("judge compare @one.yaml @other.yaml --items @items.jsonl"),
+    ),
+    "gate": Kind(
+        gate, lambda folder: {"files": [folder / "one.yaml"]}, _words("judge gate @one.yaml")
+    ),
+    "align": Kind(align, _paths("file=align.yaml"), _words("judge align @align.yaml")),
+    "certify": Kind(certificate, _paths("file=one.yaml"), _words("judge certify @one.yaml")),
+    "calibrate": Kind(
+        calibration,
+        _paths("file=calibrate.yaml"),
+        _words("judge calibrate @calibrate.yaml"),
+        partly=True,
+    ),
+    "review": Kind(
+        judge_review,
+        lambda folder: {"file": folder / "review.yaml", "day": "2026-01-05"},
+        _words("judge review @review.yaml --date 2026-01-05"),
+        partly=True,
+    ),
+    "benchmark": Kind(
+        benchmark,
+        lambda folder: {
+            "judges": [folder / "marks.yaml"],
+            "items": folder / "items.jsonl",
+            "mapping": folder / "benchmark.yaml",
+        },
+        _words("judge benchmark @marks.yaml --items @items.jsonl --mapping @benchmark.yaml"),
+        partly=True,
+    ),
+}
+SAME_JSON = ("score", "estimate", "compare", "gate")
+"""Kinds whose flow writes what the command prints."""
+
+
+@pytest.fixture
+def folder(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Two judges, and texts of which the clear ones are to be kept."""
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+    # It would set what this process, and the tests after this one, read.
+    place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
+    settings.cache_clear()
+    rows = [
+        {"id": f"t{n}", "text": (CLEAR if n % 2 else VAGUE + " {n}").format(n=n),
+         "truth": "keep" if n % 2 else "drop", "mark": 5 if n % 2 else 1}
+        for n in range(TEXTS)
+    ]  # fmt: skip
+    (tmp_path / "items.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for row in rows[TEXTS // 2 :]:
+        del row["truth"]
+    (tmp_path / "part.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    judges(tmp_path)
+    (tmp_path / "align.yaml").write_text(ALIGNMENT)
+    (tmp_path / "calibrate.yaml").write_text(CALIBRATION)
+    (tmp_path / "review.yaml").write_text(REVIEW)
+    (tmp_path / "benchmark.yaml").write_text(BENCHMARK)
+    return tmp_path
+
+
+def judges(folder: Path, provider: str = "sim", budget: str = "") -> None:
+    """Write the judges of a provider, with a budget."""
+    for name, task in (("one", "Decide whether to keep a note."), ("other", "Keep good notes.")):
+        text = JUDGE.format(name=name, model=f"{provider}/good-1", task=task)
+        (folder / f"{name}.yaml").write_text(text + budget)
+    marks = "kind: rubric\nname: marks\nmodel: {}/good-1\ntask: Mark a note.\n"
+    criteria = "criteria: [{name: evidence, description: It has figures.}]\n"
+    (folder / "marks.yaml").write_text(marks.format(provider) + criteria + budget)
+
+
+def ended(kind: Kind, folder: Path, **more: Any) -> Any:
+    return run_flow(kind.flow, **kind.parameters(folder), **more)
+
+
+def value_of(output: str) -> Any:
+    """Return the JSON value at the end of what a command has printed."""
+    lines = output.splitlines()
+    start = next(n for n, line in enumerate(lines) if line in ("{", "["))
+    return json.loads("\n".join(lines[start:]))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_study_asks_once_whichever_way_it_is_run(
+    name: str, folder: Path, simulator: Simulator
+) -> None:
+    kind, before = KINDS[name], simulator.answered()
+    state = ended(kind, folder)
+    asked = simulator.answered()
+    assert asked > before
+    assert state.is_final()
+    assert state.name in ("Completed", "Cannot tell"), state.message
+    shown = "".join(str(one.data) for one in artifacts(state))
+    if name not in ("calibrate", "benchmark"):  # pages alone
+        assert "SIMULATED" in shown
+    assert ended(kind, folder).name == state.name
+    assert simulator.answered() == asked
+
+    typed = CliRunner().invoke(app, [*kind.words(folder), "--json"], env={"COLUMNS": "200"})
+    assert typed.exit_code in (0, 3), typed.output
+    assert simulator.answered() == asked
+    if name in SAME_JSON and state.is_completed():
+        written = json.loads(asyncio.run(state.aresult()).read_text())
+        printed = value_of(typed.stdout)
+        for one in (*written, *printed) if name == "gate" else ():
+            # It says of the run, and not of the judge.
+            del one["new_judgements"], one["answers"]
+        assert printed == written
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_budget_stops_a_study_and_the_next_run_does_the_rest(
+    name: str, folder: Path, simulator: Simulator
+) -> None:
+    kind = KINDS[name]
+    judges(folder, budget="budget: {max_calls: 7}\n")
+    before = simulator.answered()
+    error = error_of(ended(kind, folder))
+    assert isinstance(error, BudgetExceededError)
+    assert "max_calls is 7" in error.message
+    assert ("What was judged" in error.message) == kind.partly
+    stopped = simulator.answered()
+    assert 0 < stopped - before < TEXTS
+    judges(folder, budget="budget: {max_calls: 7000}\n")
+    assert ended(kind, folder).name in ("Completed", "Cannot tell")
+    after_resuming = simulator.answered()
+    ended(kind, folder)
+    assert simulator.answered() == after_resuming
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_study_that_costs_more_than_may_be_spent_asks_first(
+    name: str, folder: Path, simulator: Simulator
+) -> None:
+    judges(folder, "acme")
+    before = simulator.answered()
+    error = error_of(ended(KINDS[name], folder, approve_over_usd=0.0001))
+    assert isinstance(error, ApprovalRequiredError)
+    assert "Nothing was spent" in error.message
+    assert simulator.answered() == before
+
+
+def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
+    folder: Path,
+) -> None:
+    passing = run_flow(gate, [folder / "one.yaml"])
+    assert passing.is_completed()
+    assert flow_run(passing).name == "gate one.yaml"
+    [report] = json.loads(asyncio.run(passing.aresult()).read_text())
+    [agreement] = [check for check in report["checks"] if check["name"] == "agreement"]
+    # A bound inside the interval is neither reached nor missed.
+    inside = {"agreement": agreement["estimate"]}
+    undecided = run_flow(gate, [folder / "one.yaml"], fail_under=inside)
+    assert (undecided.type.value, undecided.name) == ("FAILED", "Cannot tell")
+    other_way_round = {"keep": "drop", "drop": "keep"}
+    rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    lines = [json.dumps(row | {"truth": other_way_round[row["truth"]]}) for row in rows]
+    (folder / "items.jsonl").write_text("\n".join(lines))
+    failing = run_flow(gate, [folder / "one.yaml"])
+    assert (failing.type.value, failing.name) == ("FAILED", "Failed")
+    assert "agreement" in str(failing.message)
