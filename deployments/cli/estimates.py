@@ -7,6 +7,7 @@ import typer
 
 from deployments.cli.environment import database
 from deployments.cli.output import confirmed, console, show_table
+from deployments.cli.power import show_contrast_power
 from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.calibration.design import Perturber
@@ -76,6 +77,7 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         console.print(unknown, how_to_price(providers, model), markup=False)
     for sentence in (*plan.facets, *plan.waits, *plan.unapplied):
         console.print(sentence, markup=False)
+    show_contrast_power(plan.contrasts)
     _show_warnings(plan.changed)
     _show_warnings(plan.warnings)
     for sentence in plan.assumptions:

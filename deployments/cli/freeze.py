@@ -3,6 +3,7 @@
 import os
 import shlex
 import tempfile
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -124,11 +125,13 @@ def _stopping(sweep: "Sweep") -> "Iterator[str]":
 
 
 def _power(sweep: "Sweep", seeds: int, facet_sd: float) -> list[dict[str, object]]:
+    from judge_gym.lab.power.contrasts import contrast_powers
+
     try:
         rows = simulated_power(sweep, EFFECTS, seeds, ALPHA, NOISE, facet_sd)
     except ConfigError as error:
         return [{"reason": f"{error.message} {error.remedy}".replace(f"{sweep.path}: ", "")}]
-    return [power_row(row, seeds) for row in rows]
+    return [*(power_row(row, seeds) for row in rows), *map(asdict, contrast_powers(sweep))]
 
 
 def _write_new(target: Path, text: str) -> None:
@@ -163,7 +166,7 @@ def _lines(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]")
     yield f"Planned      {counted(primary, 'primary outcome')}; every other figure is exploratory"
     yield from (f"Warning: {risk}" for risk in risks)
     for row in plan.power:
-        if "reason" in row:
+        if row.get("reason"):
             yield f"Warning: power is not estimated: {row['reason']}"
     if plan.judgements_before:
         judgements = counted(plan.judgements_before, "judgement")

@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -18,6 +19,7 @@ from judge_gym.counting import counted
 if TYPE_CHECKING:
     from judge_gym.design.sweep import Sweep
     from judge_gym.lab.power.comparisons import PlannedComparison
+    from judge_gym.lab.power.contrasts import ContrastPower
     from judge_gym.lab.power.study import Power, PowerAnswer, PowerQuestion, Setting
     from judge_gym.planted.truths import StudyDesign
 
@@ -78,15 +80,19 @@ def power(
 
     sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
     from judge_gym.lab.power.comparisons import not_simulated, replicate_warnings
+    from judge_gym.lab.power.contrasts import contrast_powers
 
     rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise, facet_sd)
+    contrasts = contrast_powers(sweep)
     if as_json:
-        json_output.give([power_row(row, seeds) for row in rows])
+        json_output.give([*(power_row(row, seeds) for row in rows), *map(asdict, contrasts)])
         return
     for warning in replicate_warnings(sweep):
         console.print(f"Warning: {warning}\n", markup=False)
-    _show_power(rows)
-    _explain_power(rows, seeds, not_simulated(sweep))
+    show_contrast_power(contrasts)
+    if rows:
+        _show_power(rows)
+        _explain_power(rows, seeds, not_simulated(sweep))
 
 
 def simulated_power(
@@ -102,11 +108,13 @@ def simulated_power(
     Raises `ConfigError` when the power of none of them can be simulated.
     """
     from judge_gym.lab.power.comparisons import comparisons
+    from judge_gym.lab.power.contrasts import contrast_figures
 
     compared = comparisons(sweep)
+    others = contrast_figures(sweep)
     questions = list(
         dict.fromkeys(
-            (comparison, *_question(comparison, compared, size, alpha, noise, facet_sd))
+            (comparison, *_question(comparison, compared, others, size, alpha, noise, facet_sd))
             for comparison in compared
             for size in sorted(effects)
         )
@@ -124,6 +132,7 @@ def simulated_power(
 def _question(
     comparison: "PlannedComparison",
     comparisons: Sequence["PlannedComparison"],
+    contrasts: int,
     size: float,
     alpha: float,
     noise: float,
@@ -141,7 +150,10 @@ def _question(
     levels = tuple(size for _, size in comparison.facets)
     return (
         PowerQuestion(
-            comparison.hypothesis.key, claim, round(value, 9), level(comparisons, comparison, alpha)
+            comparison.hypothesis.key,
+            claim,
+            round(value, 9),
+            level(comparisons, comparison, alpha, contrasts),
         ),
         Setting(comparison.design, comparison.families, noise, levels, facet_sd if levels else 0.0),
     )
@@ -151,6 +163,41 @@ def _answer(seeds: int, task: tuple["PowerQuestion", "Setting"]) -> "PowerAnswer
     from judge_gym.lab.power.study import answer
 
     return answer(*task, range(seeds))
+
+
+def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
+    """Print what the planned contrasts would find; nothing without any."""
+    if not contrasts:
+        return
+    show_table(
+        f"Planned contrasts: the true change that {WANTED} of such runs find",
+        ("contrast", "change", "judges", "claim", "items", "found from", "assumed SD"),
+        [
+            (
+                one.hypothesis,
+                f"{one.axis}: {' → '.join(one.levels)}",
+                counted(len(one.judges), "judge"),
+                f"{one.direction} {one.margin:g} {one.unit}",
+                f"{one.items}{' (assumed)' if one.items_assumed else ''} x {one.replicates}",
+                f"{one.detectable:.2g}" if one.detectable is not None else "—",
+                f"{one.item_sd:.2g}{'' if one.item_sd_assumed else ' (given)'}"
+                if one.item_sd is not None
+                else "—",
+            )
+            for one in contrasts
+        ],
+    )
+    for one in contrasts:
+        if one.reason:
+            console.print(f"{one.hypothesis}: {one.reason}.", markup=False)
+    primary = counted(contrasts[0].tests, "primary figure")
+    console.print(
+        f"By the paired t interval over items that decides each claim, after Holm over {primary}. "
+        "Of a claim within a margin it is the least margin that is shown where nothing moves. SD: "
+        "standard deviation over items of a judge's change. It is an assumption; after a pilot, "
+        "give your own as item_sd.",
+        markup=False,
+    )
 
 
 def _show_power(rows: Sequence["Row"]) -> None:
@@ -327,6 +374,8 @@ def on_every_core(
     work: Callable[[Task], Result], tasks: Sequence[Task], title: str
 ) -> list[Result]:
     """Return the result of each task, in order; `work` and the tasks must be picklable."""
+    if not tasks:
+        return []
     with (
         Progress(console=errors, transient=True) as progress,
         ProcessPoolExecutor(initializer=_leave_interrupts_to_the_parent) as pool,

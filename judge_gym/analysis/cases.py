@@ -8,8 +8,9 @@ import numpy as np
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import pooled
-from judge_gym.analysis.figures.axes import REGROUPED, AxisPair, axis_pairs, verdicts_of
+from judge_gym.analysis.figures.axes import AxisPair, axis_pairs, verdicts_of
 from judge_gym.analysis.groups import comparison_groups
+from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.planted.sentences import sentences
 
 _WORD = re.compile(r"\w+")

@@ -13,6 +13,7 @@ import numpy as np
 
 from judge_gym.analysis.data import Arms, Origin, SweepData, SweepJudge
 from judge_gym.design.axes import axes, level_of
+from judge_gym.design.axis_pairs import names_of_provided, rubric_level
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
@@ -226,13 +227,13 @@ def _scopes(first: Mapping[str, SweepJudge]) -> dict[str, Scope]:
     """Return the scope of each setting, told by one judge of it."""
     experiments = [judge.experiment for judge in first.values()]
     varying = [name for name in ("task_type", *_axes()) if _varies(name, experiments)]
-    names = _names_of_provided(experiments)
+    names = names_of_provided(experiments)
     scopes = {
         key: {
             "concept": judge.experiment.concept,
             "country": judge.experiment.country,
             "window": judge.window,
-            "rubric": _rubric(judge.experiment, names),
+            "rubric": rubric_level(judge.experiment, names),
             **{name: level_of(judge.experiment, name) for name in varying},
         }
         for key, judge in first.items()
@@ -251,24 +252,3 @@ def _axes() -> list[str]:
 
 def _varies(name: str, experiments: Iterable[Experiment]) -> bool:
     return len({level_of(experiment, name) for experiment in experiments}) > 1
-
-
-def _names_of_provided(experiments: Iterable[Experiment]) -> dict[str, str]:
-    """Return key → name of the provided rubrics where there are several.
-
-    The name of its file, with its folder where two files have one name. A rubric whose file is not
-    known, or is another one's too, goes by its digest.
-    """
-    sources = {one.rubric.rubric.key: one.rubric.name for one in experiments if one.rubric.rubric}
-    if len(sources) < 2:
-        return {}
-    short = {key: name.rpartition("/")[2] for key, name in sources.items()}
-    for named in (short, sources):
-        if all(named.values()) and len(set(named.values())) == len(named):
-            return named
-    return {key: key[:8] for key in sources}
-
-
-def _rubric(experiment: Experiment, names: Mapping[str, str]) -> str:
-    source = experiment.rubric
-    return f"provided {names[source.rubric.key]}" if names and source.rubric else str(source)

@@ -18,9 +18,9 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import Arm, SweepData, SweepJudge
 from judge_gym.analysis.facets import pooled
-from judge_gym.analysis.figures.axes import REGROUPED
 from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups, without
 from judge_gym.design.axes import facets_of
+from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import View

@@ -1,15 +1,18 @@
 """The hypotheses and validity checks of a sweep, decided from the figures that were made of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.facets import averaged, pooled
+from judge_gym.analysis.figures.axes import axis_pairs
 from judge_gym.analysis.groups import comparison_groups, without
-from judge_gym.design.plans import AnalysisPlan
+from judge_gym.design.plans import IN_STAGES, AnalysisPlan
+from judge_gym.lab.freezing import hypothesis_of
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.hypotheses import (
+    CONTRAST_FIGURES,
     HYPOTHESES,
     VALIDITY_CHECKS,
     Finding,
@@ -18,6 +21,7 @@ from judge_gym.metrics.hypotheses import (
     correct,
     dose_steps,
     examine,
+    in_stages,
     without_figure,
 )
 from judge_gym.seeds import canonical_json
@@ -56,14 +60,53 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
         figures += _dose_steps(figures, plan.contestation)
     results = examine(figures, plan.margin_of if plan else {})
     if plan:
-        results = _with_every_primary(results, plan)
+        contrasts = list(_of_contrasts(data, figures, plan))
+        results = [*contrasts, *_with_every_primary(results, plan)]
 
     def confirms(finding: Finding) -> bool:
-        primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
+        key = finding.hypothesis.key
+        primary = plan is not None and (
+            key in plan.keyed_contrasts or plan.is_primary(key, finding.scope)
+        )
         return planned.standing.confirmatory and primary
 
     frozen = bool(planned.standing.frozen)
     return [_row(finding, data.origin, frozen=frozen) for finding in correct(results, confirms)]
+
+
+def _of_contrasts(
+    data: SweepData, figures: Sequence[TestedFigure], plan: AnalysisPlan
+) -> Iterator[Finding]:
+    """Yield a finding for each figure of each planned contrast, and for each that is missing."""
+    over_levels = pooled(data)
+    axes = dict.fromkeys(contrast.axis for contrast in plan.contrasts)
+    pairs = dict(axis_pairs(over_levels, comparison_groups(over_levels), axes))
+    for key, planned in plan.keyed_contrasts.items():
+        hypothesis, of = hypothesis_of(key, planned), CONTRAST_FIGURES[planned.figure]
+        matching = [
+            figure
+            for figure in figures
+            if figure.estimate.metric == of.metric and planned.matches(figure.scope)
+        ]
+        if planned.figure in IN_STAGES:
+            matching = [in_stages(one, _scale(data, one)) for one in matching]
+        if matching:
+            yield from examine(matching, {}, [hypothesis])
+        known = {canonical_json(figure.scope) for figure in matching}
+        scopes = [one.scope for one in pairs[planned.axis] if planned.matches(one.scope)]
+        for scope in scopes:
+            if canonical_json(scope) not in known:
+                yield without_figure(hypothesis, planned.margin, scope, of.absent)
+        if not scopes:
+            before, after = planned.levels
+            change: dict[str, Any] = {"axis": planned.axis, "from": before, "to": after}
+            yield without_figure(hypothesis, planned.margin, change | planned.scope)
+
+
+def _scale(data: SweepData, figure: TestedFigure) -> int:
+    """Return the stages of the scale that a contrast is made on."""
+    varied = figure.scope.get("scale_size")
+    return int(varied or data.judges[0].experiment.scale_size)
 
 
 def _with_every_primary(found: Sequence[Finding], plan: AnalysisPlan) -> list[Finding]:

@@ -40,7 +40,7 @@ def axes() -> list[AxisInfo]:
         AxisInfo(
             name=name,
             legal=legal_text(field),
-            default=_written(field.default),
+            default=written(field.default),
             why=" ".join((field.description or "").split()),
             facet=any(mark.facet for mark in marked[name]),
             modules=_modules_of(name),
@@ -76,7 +76,8 @@ def legal_values(field: str) -> str:
     return legal_text(Experiment.model_fields[field])
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
+    """Return a value as a sweep file writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,17 +1,30 @@
-"""Whether the scopes of a plan's primary outcomes are about experiments of its sweep.
+"""Whether the primary outcomes and contrasts of a plan are about experiments of its sweep.
 
 A figure's scope names its concept, country, window and rubric, the axes that vary in the sweep, and
 where it is of one judge the judge, the rival. A facet with several levels is pooled over, so no
-scope names it. An outcome whose scope matches no figure would never be decided.
+scope names it. An outcome whose scope matches no figure would never be decided. A contrast is of
+two experiments that differ in one axis alone.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
-from judge_gym.design.axes import axes, facet_names, level_of
+from judge_gym.design.axes import axes, facet_names, level_of, written
+from judge_gym.design.axis_pairs import (
+    compared_axes,
+    compared_level,
+    fields_of,
+    identity,
+    names_of_provided,
+    over_facets,
+    pairs_on,
+    rubric_level,
+)
 from judge_gym.design.config import Node, read_tree, shown
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.plans import PrimaryOutcome
+from judge_gym.design.plans import IN_STAGES, OF_SETS, PlannedContrast, PrimaryOutcome
 from judge_gym.design.sweep import Sweep
 from judge_gym.design.sweep_blocks import DIMENSIONS
 from judge_gym.errors import did_you_mean
@@ -21,12 +34,14 @@ _OF_DATA = ("system", "category", "people", "setting", "arm")
 """Parts whose values the sweep file does not say."""
 _Scope = Mapping[str, frozenset[str]]
 """Key → what a scope may say of one experiment; two names for a rubric that is provided."""
+T = TypeVar("T", PrimaryOutcome, PlannedContrast)
 
 
 def check_primary_scopes(sweep: Sweep) -> None:
-    """Raise `ConfigError` at the first key or value of a primary outcome that fits no experiment.
+    """Raise `ConfigError` at the first key or value of a planned outcome that fits no experiment.
 
-    Costs what the parts named cost, however many experiments the sweep has.
+    Costs what the parts named cost, however many experiments the sweep has; contrasts cost what
+    the experiments cost.
     """
     if sweep.plan is None:
         return
@@ -38,12 +53,127 @@ def check_primary_scopes(sweep: Sweep) -> None:
         name for name in _scope_axes() if len({str(level_of(one, name)) for one in experiments}) > 1
     ]
     scopes = [_scope(sweep, one, varying) for one in experiments]
-    for outcome, node in zip(sweep.plan.primary, tree.items["primary"].entries, strict=True):
+    for outcome, node in _with_nodes(sweep.plan.primary, tree, "primary"):
         if "scope" in node.items and outcome.scope:
             scope = node.items["scope"]
             _check_keys(scope, varying)
             _check_values(scope, scopes)
             _check_facets(scope, outcome, experiments, scopes)
+    for contrast, node in _with_nodes(sweep.plan.contrasts, tree, "contrasts"):
+        _check_contrast(sweep, contrast, node, varying, scopes)
+
+
+def _with_nodes(given: Sequence[T], tree: Node, key: str) -> Iterator[tuple[T, Node]]:
+    return zip(given, tree.items[key].entries if given else (), strict=True)
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """Two experiments of a judge that differ in one axis alone, and its levels as scopes say it."""
+
+    before: Experiment
+    after: Experiment
+    levels: tuple[str, str]
+
+
+def pairs_of_axis(sweep: Sweep, axis: str) -> list[ComparedPair]:
+    """Return the pairs that the analysis of a sweep compares on an axis, pooled over facets."""
+    experiments = over_facets(sweep.experiments())
+    names = names_of_provided(experiments)
+    identities = {one.key: identity(one) for one in experiments}
+    found = []
+    for before, after in pairs_on(axis, experiments, lambda one: one, identities):
+        levels = [
+            rubric_level(one, names) if axis == "rubric" else compared_level(one, axis)
+            for one in (before, after)
+        ]
+        if None not in levels:
+            found.append(ComparedPair(before, after, (written(levels[0]), written(levels[1]))))
+    return found
+
+
+def contrasted(sweep: Sweep, contrast: PlannedContrast) -> list[ComparedPair]:
+    """Return the pairs of experiments that a planned contrast is about."""
+    varying = [
+        name
+        for name in _scope_axes()
+        if len({str(level_of(one, name)) for one in sweep.experiments()}) > 1
+    ]
+    return [
+        pair
+        for pair in pairs_of_axis(sweep, contrast.axis)
+        if pair.levels == contrast.written_levels
+        and _has(_scope(sweep, pair.before, varying), contrast.scope)
+    ]
+
+
+def _has(scope: _Scope, parts: Mapping[str, str]) -> bool:
+    return all(value in scope[name] for name, value in parts.items() if name not in _OF_DATA)
+
+
+def _check_contrast(
+    sweep: Sweep,
+    contrast: PlannedContrast,
+    node: Node,
+    varying: Sequence[str],
+    scopes: Sequence[_Scope],
+) -> None:
+    """Refuse an axis, levels, a figure or a scope that no contrast of the sweep has."""
+    at, known = node.items, compared_axes()
+    if contrast.axis not in known:
+        raise at["axis"].place.problem(
+            f"is {shown(contrast.axis)}, which is not compared level by level",
+            f"{did_you_mean(contrast.axis, known)}Use {', '.join(known)}.",
+        )
+    pairs = pairs_of_axis(sweep, contrast.axis)
+    if contrast.written_levels not in {pair.levels for pair in pairs}:
+        raise at["levels"].place.problem(
+            f"is {_change(contrast.written_levels)}, and the sweep compares "
+            f"{_compared(pairs, contrast.axis)}",
+            "Name the two levels in this order." if pairs else "Vary the axis in a block.",
+        )
+    if "scope" in at and contrast.scope:
+        fields = fields_of(contrast.axis)
+        if changed := next((name for name in fields if name in contrast.scope), ""):
+            raise (
+                at["scope"]
+                .items[changed]
+                .place.problem("is what the contrast changes", "Leave it out.")
+            )
+        _check_keys(at["scope"], [name for name in varying if name not in fields])
+        _check_values(at["scope"], scopes)
+    found = contrasted(sweep, contrast)
+    if not found:
+        raise at["scope"].place.problem(
+            f"fits no contrast of {contrast.axis} from {_change(contrast.written_levels)}",
+            "Name parts that two experiments have that differ in this axis alone.",
+        )
+    _check_figure(contrast, at["figure"], found)
+
+
+def _check_figure(contrast: PlannedContrast, node: Node, pairs: Sequence[ComparedPair]) -> None:
+    """Refuse a figure that none of the pairs has."""
+    sides = [(pair.before.scoring_method, pair.after.scoring_method) for pair in pairs]
+    if contrast.figure in OF_SETS and ("subset", "subset") not in sides:
+        raise node.place.problem(
+            f"is {contrast.figure}, which needs verdicts that may name several stages",
+            "Set scoring_method to subset, or use another figure.",
+        )
+    if contrast.figure in IN_STAGES and contrast.axis == "scale_size":
+        raise node.place.problem(
+            f"is {contrast.figure}, which is in stages, and the two scales differ in their stages",
+            f"Use {IN_STAGES[contrast.figure]}, which is on 0 to 1.",
+        )
+
+
+def _change(levels: tuple[str, str]) -> str:
+    return " to ".join(levels)
+
+
+def _compared(pairs: Sequence[ComparedPair], axis: str) -> str:
+    """Return the changes of an axis in words."""
+    changes = dict.fromkeys(_change(pair.levels) for pair in pairs)
+    return ", ".join(changes) or f"no two experiments of a judge that differ in {axis} alone"
 
 
 def _scope_axes() -> list[str]:
@@ -62,11 +192,15 @@ def _scope(sweep: Sweep, experiment: Experiment, varying: Sequence[str]) -> _Sco
         "country": frozenset({experiment.country}),
         "window": frozenset(name for name, one in sweep.windows.items() if one.key == key),
         "rubric": frozenset(rubrics),
-        **{name: frozenset({str(level_of(experiment, name))}) for name in varying},
+        **{name: _texts(level_of(experiment, name)) for name in varying},
         "judge": frozenset({experiment.model}),
         _RIVAL: frozenset(models) - {experiment.model},
         _LESS: frozenset(sweep.levels("concept")) - {experiment.concept},
     }
+
+
+def _texts(level: object) -> frozenset[str]:
+    return frozenset({str(level), written(level)})
 
 
 def _check_keys(scope: Node, varying: Sequence[str]) -> None:
@@ -87,8 +221,8 @@ def _check_keys(scope: Node, varying: Sequence[str]) -> None:
 def _check_values(scope: Node, scopes: Sequence[_Scope]) -> None:
     named = {name: child for name, child in scope.items.items() if name not in _OF_DATA}
     for name, child in named.items():
-        values = sorted({value for one in scopes for value in one[name]})
-        if child.value not in values:
+        values = sorted({value for one in scopes for value in one[name]} - {"False", "True"})
+        if not any(child.value in one[name] for one in scopes):
             raise child.place.problem(
                 f"is {shown(child.value)}, and no experiment of the sweep has it",
                 f"{did_you_mean(str(child.value), values)}Use {', '.join(values)}.",

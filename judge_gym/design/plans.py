@@ -5,10 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
+from judge_gym.design.axes import written
 from judge_gym.design.config import read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.frozen import MOMENT, Registration
@@ -117,11 +125,85 @@ class PrimaryOutcome(Frozen):
 
     def matches(self, scope: Mapping[str, object]) -> bool:
         """Whether a figure of this scope has the fixed parts."""
-        return all(str(scope.get(name)) == value for name, value in self.scope.items())
+        return has_parts(scope, self.scope)
+
+
+ContrastFigureName = Literal[
+    "score",
+    "expected_stage",
+    "confidence",
+    "abstain_share",
+    "middle_mass",
+    "singleton_share",
+    "set_width",
+    "set_size",
+]
+IN_STAGES = {"expected_stage": "score", "set_size": "set_width"}
+"""Figures in stages → the same on 0 to 1, which scales of another length have too."""
+OF_SETS = ("singleton_share", "set_width", "set_size")
+"""Figures of verdicts that may name several stages."""
+Level = StrictBool | StrictInt | StrictFloat | StrictStr
+
+
+class PlannedContrast(Frozen):
+    """What changing one axis is expected to do to a figure of the same judge on the same items."""
+
+    axis: str = Field(min_length=1, max_length=80)
+    """The axis; concept, and presentation for the order and letters of stages, count as axes."""
+    levels: Annotated[
+        tuple[Level, Level], Legal("the level before and the level after, such as [false, true]")
+    ]
+    """The level before and the level after, as the sweep file writes them."""
+    figure: ContrastFigureName
+    """The figure that changes: `score` and `set_width` are on 0 to 1, `expected_stage` and
+    `set_size` in stages, the others shares or probabilities."""
+    direction: Literal["above", "below", "within"]
+    """The side of the margin on which the change is expected; within: no change beyond it."""
+    margin: float = Field(ge=-20, le=20)
+    """The smallest change that matters, in the unit of the figure."""
+    why: str = Field(min_length=1, max_length=500)
+    """Why a smaller change would not matter."""
+    scope: Annotated[dict[str, str], Legal("a mapping of texts, such as concept: fascism")] = Field(
+        default_factory=dict
+    )
+    """Fixed parts of the scope, such as the judge; each contrast that has them is planned."""
+    item_sd: float | None = Field(default=None, gt=0, le=20, allow_inf_nan=False)
+    """Standard deviation over items of a judge's change, from a pilot; for the power alone."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "PlannedContrast":
+        if self.direction == "within" and self.margin <= 0:
+            raise ValueError("the margin of direction within is an equivalence and lies above 0")
+        if self.figure not in IN_STAGES and abs(self.margin) >= 1:
+            raise ValueError(f"the margin of {self.figure} lies between -1 and 1")
+        if self.levels[0] == self.levels[1]:
+            raise ValueError("the two levels are the same")
+        return self
+
+    @property
+    def written_levels(self) -> tuple[str, str]:
+        """The level before and the level after, as text."""
+        return written(self.levels[0]), written(self.levels[1])
+
+    def matches(self, scope: Mapping[str, object]) -> bool:
+        """Whether a contrast of this scope is the planned one."""
+        ends = tuple(written(scope[end]) if end in scope else "" for end in ("from", "to"))
+        return (
+            scope.get("axis") == self.axis
+            and ends == self.written_levels
+            and has_parts(scope, self.scope)
+        )
+
+
+def has_parts(scope: Mapping[str, object], parts: Mapping[str, str]) -> bool:
+    """Whether a scope has these parts."""
+    return all(
+        value in (str(scope.get(name)), written(scope.get(name))) for name, value in parts.items()
+    )
 
 
 class AnalysisPlan(Frozen):
-    """Margins, primary outcomes and the confirmatory family of one sweep."""
+    """Margins, primary outcomes, contrasts and the confirmatory family of one sweep."""
 
     name: Annotated[str, Legal(_NAME)] = Field(pattern=r"^[a-z0-9-]{1,80}$")
     """What it is called: small letters, digits and hyphens."""
@@ -129,17 +211,26 @@ class AnalysisPlan(Frozen):
     """The sweep that it is the plan of."""
     description: str = Field(min_length=1, max_length=2000)
     """What is planned, and whether the judges are simulated."""
-    margins: tuple[Margin, ...] = Field(min_length=1)
+    margins: tuple[Margin, ...] = Field(default=(), min_length=1)
     """The margins of hypotheses, where the usual ones do not fit."""
-    primary: tuple[PrimaryOutcome, ...] = Field(min_length=1)
+    primary: tuple[PrimaryOutcome, ...] = Field(default=(), min_length=1)
     """The figures that decide; everything else explores."""
-    confirmatory: Annotated[tuple[HypothesisKey, ...], Legal(_KEY_LIST)] = Field(min_length=1)
-    """Hypotheses tested together; Holm's correction covers their primary outcomes."""
+    confirmatory: Annotated[tuple[HypothesisKey, ...], Legal(_KEY_LIST)] = Field(
+        default=(), min_length=1
+    )
+    """Hypotheses tested together; Holm's correction covers their primary outcomes and all
+    `contrasts`."""
+    contrasts: tuple[PlannedContrast, ...] = Field(default=(), min_length=1)
+    """Changes of one axis, each a primary outcome."""
     contestation: tuple[str, ...] = ()
     """Concepts in the order of contestation, the most contested first (for V2)."""
 
     @model_validator(mode="after")
     def _complete(self) -> "AnalysisPlan":
+        if not self.confirmatory and not self.contrasts:
+            raise ValueError(
+                "nothing is planned: give contrasts, or margins, primary and confirmatory"
+            )
         given = [one.hypothesis for one in self.margins]
         if twice := sorted({key for key in given if given.count(key) > 1}):
             raise ValueError(f"margins gives {', '.join(twice)} twice")
@@ -158,6 +249,13 @@ class AnalysisPlan(Frozen):
         return self
 
     @property
+    def content(self) -> dict[str, Any]:
+        """The plan as data, without the parts that it does not have."""
+        given = self.model_dump(mode="json")
+        parts = ("margins", "primary", "confirmatory", "contrasts")
+        return {key: value for key, value in given.items() if value or key not in parts}
+
+    @property
     def sha256(self) -> str:
         """64 hex digits over the content, without comments, order of keys and line breaks.
 
@@ -165,6 +263,11 @@ class AnalysisPlan(Frozen):
         """
         content = self.model_dump(mode="json", exclude_defaults=True)
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+    @property
+    def keyed_contrasts(self) -> dict[str, PlannedContrast]:
+        """Key → contrast, as findings name it, such as `C1.abstain_share`."""
+        return {f"C{number}.{one.figure}": one for number, one in enumerate(self.contrasts, 1)}
 
     @property
     def margin_of(self) -> dict[str, float]:
@@ -188,6 +291,8 @@ class StoredPlan:
 
 NOT_HELD = "exploratory: the sweep was frozen on"
 """How the reason begins where a frozen plan does not hold."""
+NOT_IN_TIME = "exploratory: the plan"
+"""How the reason begins where a plan was not stored in time."""
 
 
 @dataclass(frozen=True)
@@ -216,12 +321,12 @@ def standing(
     if plan is None:
         return Standing(False, "exploratory: there is no analysis plan")
     if stored is None:
-        return Standing(False, f"exploratory: the plan {plan.name} was never stored")
+        return Standing(False, f"{NOT_IN_TIME} {plan.name} was never stored")
     if stored.sha256 != plan.sha256:
-        return Standing(False, f"exploratory: the plan {plan.name} is not the one that was stored")
-    at = f"the plan {plan.name} was stored on {stored.stored_at.astimezone(UTC):{MOMENT}}"
+        return Standing(False, f"{NOT_IN_TIME} {plan.name} is not the one that was stored")
+    at = f"{plan.name} was stored on {stored.stored_at.astimezone(UTC):{MOMENT}}"
     if first_judgement is not None and stored.stored_at >= first_judgement:
-        return Standing(False, f"exploratory: {at}, when judging had begun")
+        return Standing(False, f"{NOT_IN_TIME} {at}, when judging had begun")
     if frozen:
         return Standing(
             True,
@@ -229,7 +334,7 @@ def standing(
             "the first judgement, and has not changed since",
             frozen.sha256,
         )
-    return Standing(True, f"confirmatory: {at}, before the first judgement")
+    return Standing(True, f"confirmatory: the plan {at}, before the first judgement")
 
 
 def load_plan(path: Path) -> AnalysisPlan:

@@ -71,7 +71,7 @@ KEYS = {
     "budget": "Limits that end the sweep early.",
     "approve_over_usd": "US dollars: a run that is expected to cost more waits for approval.",
     "pause_after": "`w2-rubric`: wait until a person has read the rubrics, before scoring.",
-    "plan": "A file with hypotheses and primary outcomes, fixed before judging.",
+    "plan": "A file with hypotheses, contrasts and primary outcomes, fixed before judging.",
 }
 """The keys of a sweep file, with what they mean."""
 

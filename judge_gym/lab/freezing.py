@@ -8,13 +8,19 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.axes import axes, level_of
+from judge_gym.design.axes import axes, level_of, written
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.frozen import Registration, changes, frozen_file, load_frozen
-from judge_gym.design.plans import AnalysisPlan
+from judge_gym.design.plans import AnalysisPlan, Margin, PlannedContrast
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
-from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import (
+    HYPOTHESES,
+    VALIDITY_CHECKS,
+    Hypothesis,
+    contrast_hypothesis,
+)
+from judge_gym.metrics.margins import Direction
 from judge_gym.records.recipes import Recipe
 from judge_gym.seeds import sha256
 from judge_gym.store.results import registration_of
@@ -49,7 +55,7 @@ def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
         "score_critic": sweep.score_critic,
         "on_unsupported": sweep.on_unsupported,
         "budget": sweep.budget.model_dump(mode="json") if sweep.budget else None,
-        "plan": sweep.plan.model_dump(mode="json") if sweep.plan else None,
+        "plan": sweep.plan.content if sweep.plan else None,
     }
 
 
@@ -57,7 +63,7 @@ def _levels(experiments: Sequence[Experiment]) -> dict[str, list[str]]:
     """Return axis → its levels, of those that are varied or not at their default."""
     levels = {}
     for axis in axes():
-        found = sorted({_written(level_of(experiment, axis.name)) for experiment in experiments})
+        found = sorted({written(level_of(experiment, axis.name)) for experiment in experiments})
         if found != [axis.default] and axis.name != "replicates":
             levels[axis.name] = found
     return levels
@@ -81,10 +87,6 @@ def _actors(experiments: Sequence[Experiment]) -> Iterator[tuple[str, Any]]:
             yield mapping.name, mapping.model_dump(mode="json", exclude={"name"})
 
 
-def _written(level: Any) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
 def _recipe(recipes: Mapping[str, Recipe]) -> dict[str, list[str]]:
     """Return template or setting → its hashes or values: a concept's words are in the hash."""
     parts: dict[str, set[str]] = defaultdict(set)
@@ -97,20 +99,41 @@ def _recipe(recipes: Mapping[str, Recipe]) -> dict[str, list[str]]:
 def estimands(plan: AnalysisPlan) -> list[dict[str, Any]]:
     """Return the figures that decide a plan's hypotheses, each with its claim and margin."""
     known = {one.key: one for one in (*HYPOTHESES, *VALIDITY_CHECKS)}
-    return [
+    of_hypotheses = [
         {
-            "hypothesis": given.hypothesis,
-            "statement": known[given.hypothesis].statement,
-            "estimand": known[given.hypothesis].estimand,
-            "metric": known[given.hypothesis].metric,
-            "direction": known[given.hypothesis].direction.value,
-            "margin": given.margin,
-            "why": given.why,
+            **_estimand(known[given.hypothesis], given),
             "confirmatory": given.hypothesis in plan.confirmatory,
             "primary": [one.scope for one in plan.primary if one.hypothesis == given.hypothesis],
         }
         for given in plan.margins
     ]
+    of_contrasts = [
+        {
+            **_estimand(hypothesis_of(key, given), given),
+            "confirmatory": True,
+            "primary": [{"axis": given.axis, "levels": given.levels, **given.scope}],
+        }
+        for key, given in plan.keyed_contrasts.items()
+    ]
+    return [*of_hypotheses, *of_contrasts]
+
+
+def _estimand(hypothesis: Hypothesis, given: Margin | PlannedContrast) -> dict[str, Any]:
+    return {
+        "hypothesis": hypothesis.key,
+        "statement": hypothesis.statement,
+        "estimand": hypothesis.estimand,
+        "metric": hypothesis.metric,
+        "direction": hypothesis.direction.value,
+        "margin": given.margin,
+        "why": given.why,
+    }
+
+
+def hypothesis_of(key: str, given: PlannedContrast) -> Hypothesis:
+    """Return the claim of a planned contrast of this key."""
+    direction = Direction(given.direction)
+    return contrast_hypothesis(key, given.axis, given.written_levels, direction, given.margin)
 
 
 def registration(

@@ -43,6 +43,7 @@ from judge_gym.lab.evidence import (
 from judge_gym.lab.evidence_notes import evidence_notes
 from judge_gym.lab.examples import Examples
 from judge_gym.lab.power.comparisons import replicate_warnings
+from judge_gym.lab.power.contrasts import ContrastPower, contrast_powers
 from judge_gym.lab.sweeps import (
     change_notes,
     check_budget,
@@ -63,8 +64,9 @@ from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import Past, PastKey, past_answers
-from judge_gym.store.experiments import experiments_reading
+from judge_gym.store.experiments import experiments_reading, judgements_of_points
 from judge_gym.store.recipes import identities
+from judge_gym.store.results import planned
 from judge_gym.store.windows import collected_documents
 
 
@@ -119,6 +121,8 @@ class Plan:
     """Parts of recipes that changed since the judgements that are there; sentences."""
     assumptions: list[str]
     """Assumptions made where evidence, rubrics or a history are missing; sentences."""
+    contrasts: list[ContrastPower]
+    """What the planned contrasts would find."""
 
 
 _JUDGED_ALIKE = (
@@ -189,13 +193,31 @@ def plan_sweep(
             *dropped,
             *evidence_notes(session, [one.window for one in experiments], configured, previews),
             *replicate_warnings(sweep),
+            *_late_plan(session, sweep, stored),
             *_warnings_of_models(providers, models_used(configured, sweep, experiments)),
             *unwritten_rivals(sweep),
             *renamed_windows(session, sweep),
             *_hourly_warnings(session, providers, lines),
         ],
         assumptions=_assumptions(providers, amounts, past, examples),
+        contrasts=contrast_powers(sweep),
     )
+
+
+def _late_plan(session: Session, sweep: Sweep, stored: Sequence[Experiment]) -> Iterator[str]:
+    """Yield that the plan comes after judgements, where it does: it then confirms nothing."""
+    if sweep.plan is None:
+        return
+    known = planned(session, sweep.name)
+    if known.plan == sweep.plan:
+        if not known.standing.confirmatory:
+            yield f"The plan confirms nothing. Its outcomes are {known.standing.reason}."
+    elif judged := judgements_of_points(session, [one.key for one in stored]):
+        exist = "exists" if judged == 1 else "exist"
+        yield (
+            f"The plan {sweep.plan.name} is new or changed, and {counted(judged, 'judgement')} "
+            f"{exist}: its outcomes will be exploratory."
+        )
 
 
 def _waits(sweep: Sweep) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The hypotheses H1-H4 and the five validity checks: claims, decided by intervals.
+"""The hypotheses H1-H4, the five validity checks and planned contrasts, decided by intervals.
 
 Some sources give a target that no honest data can reach, or that holds by construction. The claim
 here is then another one; `replaces` names the original and the reason. Decisions are corrected
@@ -198,6 +198,70 @@ VALIDITY_CHECKS = (
 
 
 @dataclass(frozen=True)
+class ContrastFigure:
+    """A figure that a planned contrast may be about: in words, its metric and its unit.
+
+    In stages it is the metric, which is on the 0-1 scale, times the steps of the scale.
+    """
+
+    words: str
+    metric: str
+    unit: str
+    absent: str = "it has no figure"
+    """Why a pair of settings has no such figure."""
+
+
+_NO_SETS = "verdicts of one of its sides name one stage each"
+CONTRAST_FIGURES = {
+    "score": ContrastFigure("verdict on the 0-1 scale", "contrast", "0-1 scale"),
+    "expected_stage": ContrastFigure("expected stage", "contrast", "stages"),
+    "confidence": ContrastFigure("stated confidence", "contrast_confidence", "probability"),
+    "abstain_share": ContrastFigure(
+        "share of abstentions",
+        "contrast_abstain_share",
+        "share",
+        "no answer of its two sides is an abstention",
+    ),
+    "middle_mass": ContrastFigure("share between the ends", "contrast_middle_mass", "share"),
+    "singleton_share": ContrastFigure(
+        "share of verdicts that name one stage", "contrast_singleton_share", "share", _NO_SETS
+    ),
+    "set_width": ContrastFigure(
+        "width of sets, as a share of the scale", "contrast_set_width", "share", _NO_SETS
+    ),
+    "set_size": ContrastFigure("size of sets", "contrast_set_width", "stages", _NO_SETS),
+}
+"""Name in a plan → the figure."""
+
+
+def contrast_figure(key: str) -> ContrastFigure | None:
+    """Return the figure of a planned contrast (`C1.abstain_share`); None of another claim."""
+    kind, _, figure = key.partition(".")
+    return CONTRAST_FIGURES.get(figure) if kind.startswith("C") else None
+
+
+def contrast_hypothesis(
+    key: str, axis: str, levels: tuple[str, str], direction: Direction, margin: float
+) -> Hypothesis:
+    """Return the claim of a planned contrast; `levels` are the axis's before and after."""
+    figure = contrast_figure(key)
+    if figure is None:
+        raise ValueError(f"{key} is no key of a contrast")
+    before, after = levels
+    words = axis.replace("_", " ")
+    return Hypothesis(
+        key,
+        f"Planned contrast: {words} from {before} to {after} changes the {figure.words}.",
+        f"{figure.words} at {words} {after} less that at {before}, mean over items",
+        figure.metric,
+        direction,
+        margin,
+        (CONTESTED, CONTROL, BENCHMARK, PAIRS),
+        f"two experiments of a judge that differ in {words} alone, {before} and {after}",
+    )
+
+
+@dataclass(frozen=True)
 class TestedFigure:
     """An estimate, found by its metric, with what it is about.
 
@@ -250,9 +314,14 @@ def examine(
     return findings
 
 
-def without_figure(hypothesis: Hypothesis, margin: float, scope: Mapping[str, str]) -> Finding:
+def without_figure(
+    hypothesis: Hypothesis, margin: float, scope: Mapping[str, str], because: str = ""
+) -> Finding:
     """Return the finding of a claim that no figure is about: not testable."""
-    claim, because = MarginClaim(hypothesis.direction, margin), f"it needs {hypothesis.needs}"
+    claim, because = (
+        MarginClaim(hypothesis.direction, margin),
+        because or f"it needs {hypothesis.needs}",
+    )
     return Finding(hypothesis, scope, claim, None, Conclusion.NOT_TESTABLE, because)
 
 
@@ -312,6 +381,20 @@ def beyond_sham(figures: Sequence[TestedFigure]) -> list[TestedFigure]:
         for figure in figures
         if figure.estimate.metric == "swap_sensitivity" and _key(figure.scope, "rival") in shams
     ]
+
+
+def in_stages(figure: TestedFigure, scale_size: int) -> TestedFigure:
+    """Return a figure of the 0-1 scale in stages of a scale."""
+    steps, estimate = scale_size - 1, figure.estimate
+    value, lower, upper = (
+        None if end is None else end * steps
+        for end in (estimate.estimate, estimate.lower, estimate.upper)
+    )
+    scaled = replace(
+        estimate, estimate=value, lower=lower, upper=upper, unit="stages",
+        items_lower=None, items_upper=None, values=None,
+    )  # fmt: skip
+    return replace(figure, estimate=scaled)
 
 
 def dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[TestedFigure]:

@@ -6,7 +6,7 @@ as two pools of samples.
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -220,6 +220,7 @@ def score_shift(
 POWER = 0.8
 """The chance of finding an effect that a design is brought to."""
 MOST_ITEMS = 1_000_000
+_STEPS = 1000
 
 
 def standardised_effects(before: FloatArray, after: FloatArray) -> list[Estimate]:
@@ -309,6 +310,43 @@ def items_needed(dz: float, power: float = POWER, tests: int = 1) -> int:
         raise ValueError(f"d_z {dz}: only an effect above 0 can be found")
     sizes = range(2, MOST_ITEMS)
     return 2 + bisect_left(sizes, power, key=lambda n: paired_power(dz, n, tests))
+
+
+def detectable_difference(
+    spread: Callable[[float], float],
+    n_items: int,
+    most: float = 1.0,
+    power: float = POWER,
+    tests: int = 1,
+) -> float | None:
+    """Return the least mean difference above 0 that `paired_power` finds with this power.
+
+    `spread` maps a mean difference to the standard deviation of the item differences, above 0. To
+    a thousandth of `most`, the largest difference there can be; None where even that is missed.
+    """
+    steps = range(1, _STEPS)
+
+    def found(step: int) -> bool:
+        difference = most * step / _STEPS
+        return paired_power(difference / spread(difference), n_items, tests) >= power
+
+    step = steps.start + bisect_left(steps, True, key=found)
+    return most * step / _STEPS if step < steps.stop else None
+
+
+def equivalence_margin(
+    spread: float, n_items: int, power: float = POWER, tests: int = 1
+) -> float | None:
+    """Return the least margin that two one-sided tests show, with this power, if nothing moved.
+
+    The inverse of `equivalence_items`; None for fewer than two items.
+    """
+    from scipy.special import ndtri
+
+    if n_items < 2:
+        return None
+    quantiles = t_quantile(n_items - 1, _level(tests)) + float(ndtri((1 + power) / 2))
+    return spread * quantiles / float(n_items**0.5)
 
 
 def equivalence_items(spread: float, margin: float, power: float = POWER, tests: int = 1) -> int:

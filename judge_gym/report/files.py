@@ -23,7 +23,7 @@ from markupsafe import Markup
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import cell, visible
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS, contrast_figure
 from judge_gym.report.remarks import remark_text
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import EXPLORATORY, FindingRow, ResultRow, RunInfo
@@ -174,8 +174,13 @@ _LONGEST_PLAIN = 500_000
 def plan_kinds(findings: Iterable[FindingRow]) -> dict[tuple[str, str], str]:
     """Return (metric, scope key) → `planned` or `confirmatory` of the figures that a plan names."""
     metrics = {one.key: one.metric for one in (*HYPOTHESES, *VALIDITY_CHECKS)}
+
+    def metric(key: str) -> str:
+        contrast = contrast_figure(key)
+        return contrast.metric if contrast else metrics[key]
+
     return {
-        (metrics[finding.hypothesis], canonical_json(finding.scope)): finding.kind
+        (metric(finding.hypothesis), canonical_json(finding.scope)): finding.kind
         for finding in findings
         if finding.kind != EXPLORATORY
     }

@@ -9,10 +9,12 @@ from judge_gym.analysis.groups import MIXED
 from judge_gym.design.axes import axes as design_axes
 from judge_gym.formats import figure, number, p_value
 from judge_gym.metrics.accuracy import OF_PAIRS
+from judge_gym.metrics.hypotheses import contrast_figure
 from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.scopes import (
     Scope,
     behind,
+    changes,
     rubric_phrase,
     setting_phrases,
     short_label,
@@ -232,6 +234,8 @@ def _several(findings: Sequence[FindingRow]) -> str:
 
 
 def _phrase(finding: FindingRow) -> str:
+    if figure_of := contrast_figure(finding.hypothesis):
+        return f"{change_of(finding)} moves the {figure_of.words} by {{}}"
     return _OF_PAIRS if finding.unit == OF_PAIRS else PHRASES[finding.hypothesis]
 
 
@@ -269,7 +273,13 @@ def _edge(finding: FindingRow) -> str:
 
 
 def _name(finding: FindingRow) -> str:
-    return f"{finding.hypothesis}, {TITLES[finding.hypothesis]},"
+    title = TITLES.get(finding.hypothesis, "planned contrast")
+    return f"{finding.hypothesis}, {title},"
+
+
+def change_of(finding: FindingRow) -> str:
+    """Return what a planned contrast changes, such as `abstain: off → on`."""
+    return changes([finding.scope])[0]
 
 
 @dataclass(frozen=True)

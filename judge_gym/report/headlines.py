@@ -8,14 +8,19 @@ from itertools import groupby
 
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
-from judge_gym.design.plans import NOT_HELD
+from judge_gym.design.plans import NOT_HELD, NOT_IN_TIME
 from judge_gym.formats import figures_text, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
-from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import VALIDITY_CHECKS, contrast_figure
 from judge_gym.report.facts import Facts
-from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label
+from judge_gym.report.findings import (
+    NOT_TESTABLE,
+    change_of,
+    distinct_labels,
+    joint_label,
+)
 from judge_gym.report.moves import (
     NO_SETTINGS,
     UNTESTED,
@@ -75,6 +80,26 @@ _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     "V5": ("Does conflict follow polarization?", "rank correlation", "single verdicts"),
 }
 """Claim → its question in plain words, the measure that answers it with its unit, and its topic."""
+
+
+def _asked(finding: FindingRow) -> tuple[str, str, str]:
+    """Return the question that a finding answers, the measure that answers it, and its topic."""
+    if figure_of := contrast_figure(finding.hypothesis):
+        change = change_of(finding)
+        question = f"Does {change} {_moves(finding, figure_of.words)}?"
+        return question, f"change, {figure_of.unit}", change
+    return _QUESTIONS[finding.hypothesis]
+
+
+def _moves(finding: FindingRow, words: str) -> str:
+    """Return what a planned contrast claims, so that a supported one is answered by yes."""
+    if finding.direction == "within":
+        return f"leave the {words} as it is"
+    if finding.direction == "above":
+        return f"raise the {words}" if finding.margin >= 0 else f"keep the {words} from falling"
+    return f"lower the {words}" if finding.margin <= 0 else f"keep the {words} from rising"
+
+
 _NAMED_BY_WHAT_IS_MISSING = frozenset({"V1.reference", "V2", "V3.chance", "V3.published"})
 """Claims whose topic names what a sweep lacks that has no figure of them."""
 _CHECKS = frozenset(check.key for check in VALIDITY_CHECKS)
@@ -143,10 +168,7 @@ def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
     checks = [of for of in by_claim if of[0].hypothesis in _CHECKS]
     return [
         *(headline for of in claims for headline in _claim_headlines(of)),
-        *(
-            _headline(_tested(of) or of, _QUESTIONS[of[0].hypothesis][0], is_check=True)
-            for of in checks
-        ),
+        *(_headline(_tested(of) or of, _asked(of[0])[0], is_check=True) for of in checks),
     ]
 
 
@@ -189,7 +211,7 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
         UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
         for finding in findings
     ]
-    question, measure, _ = _QUESTIONS[findings[0].hypothesis]
+    question, measure, _ = _asked(findings[0])
     if findings[0].unit == OF_PAIRS:
         measure = "pairs judged right less wrong"
     return Headline(
@@ -489,6 +511,8 @@ def _cautions(
     yield from map(str, status.unread)
     if facts.run.standing.startswith(NOT_HELD):
         yield f"The frozen plan does not hold. Outcomes are {facts.run.standing}."
+    elif facts.run.standing.startswith(NOT_IN_TIME):
+        yield f"The plan confirms nothing. Its outcomes are {facts.run.standing}."
     for row in rows:
         if row.untested_outcome:
             label = f" ({row.label})" if row.label else ""
@@ -518,7 +542,7 @@ def _beside_the_headlines(
 ) -> Iterator[str]:
     """Yield what the plan does not confirm, and what could not be tested."""
     explored = dict.fromkeys(
-        f"{_QUESTIONS[row.claim_key][2]} ({row.explored})" for row in rows if row.explored
+        f"{_asked(row.findings[0])[2]} ({row.explored})" for row in rows if row.explored
     )
     if explored:
         yield f"Beside the plan's outcomes, in the report: {', '.join(explored)}."
@@ -527,12 +551,12 @@ def _beside_the_headlines(
         if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
     lost = {
-        _QUESTIONS[row.claim_key][2]: row.reasons.partition(";")[0]  # without what to do
+        _asked(row.findings[0])[2]: row.reasons.partition(";")[0]  # without what to do
         for row in rows
         if row.is_check and row.conclusion == UNTESTED and not row.untested_outcome
     }
     absent = {
-        _QUESTIONS[finding.hypothesis][2]: (
+        _asked(finding)[2]: (
             "none here"
             if finding.hypothesis in _NAMED_BY_WHAT_IS_MISSING
             else finding.reason.removeprefix("it ")

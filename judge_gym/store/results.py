@@ -60,8 +60,8 @@ def register_plan(session: Session, sweep: str, plan: AnalysisPlan | None) -> No
         sa.update(t.Sweep).where(t.Sweep.name == sweep).values(plan=sha256).returning(t.Sweep.id)
     ).one()
     if plan is not None:
-        content = plan.model_dump(mode="json")
-        statement = insert(t.AnalysisPlan).values(sweep_id=sweep_id, sha256=sha256, content=content)
+        values = {"sweep_id": sweep_id, "sha256": sha256, "content": plan.content}
+        statement = insert(t.AnalysisPlan).values(values)
         session.execute(statement.on_conflict_do_nothing())
 
 

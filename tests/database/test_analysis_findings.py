@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.plans import AnalysisPlan, Margin, PrimaryOutcome
+from judge_gym.metrics.inference import holm
 from judge_gym.report.headlines import headlines
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, latest_run, load_findings, planned, register_plan
@@ -123,3 +124,98 @@ def test_a_changed_plan_is_a_plan_of_its_own(database: str) -> None:
         assert session.scalar(sa.select(sa.func.count()).select_from(t.AnalysisPlan)) == 2
         register_plan(session, SWEEP, None)
         assert planned(session, SWEEP).plan is None
+
+
+MAY = {"evidence_view": "raw", "scoring_method": "subset"}
+EARLY = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+def one_judge_that_may_abstain(lab: Lab) -> None:
+    """Two answers to each of eight items, with and without the choice to abstain.
+
+    With it, half of the answers to six items are abstentions, and the others name one stage more.
+    """
+    lab.documents([None] * 8)
+    lab.own(ALPHA, [[1, 2]] * 8, abstain=False, **MAY)
+    chosen = [[(1, 2), "abstained"]] * 6 + [[1, (2, 3)]] * 2
+    lab.own(ALPHA, chosen, abstain=True, **MAY)
+
+
+def contrasts(*planned: dict[str, object]) -> AnalysisPlan:
+    given = {"axis": "abstain", "levels": (False, True), "why": "less is nothing"}
+    return AnalysisPlan.model_validate(
+        {
+            "name": "plan",
+            "sweep": SWEEP,
+            "description": "What does the choice to abstain do?",
+            "contrasts": [given | one for one in planned],
+        }
+    )
+
+
+def test_a_planned_contrast_is_decided_by_its_interval(database: str) -> None:
+    lab = Lab(database)
+    one_judge_that_may_abstain(lab)
+    plan = contrasts(
+        {"figure": "abstain_share", "direction": "above", "margin": 0.1},
+        {"figure": "set_size", "direction": "below", "margin": 0.5},
+        {"figure": "set_width", "direction": "below", "margin": 0.5 / 3},
+        {"figure": "confidence", "direction": "within", "margin": 0.1},
+    )
+    found = findings(lab, plan, EARLY)
+    share = of(found, "C1.abstain_share")
+    # Six of eight items have half of their answers withheld.
+    assert share.estimate == pytest.approx(6 / 8 / 2)
+    assert (share.conclusion, share.kind) == ("supported", "confirmatory")
+    assert (share.unit, share.margin, share.n_items) == ("share", 0.1, 8)
+    assert share.scope["axis"] == "abstain"
+    # Sets of one stage become sets of 2 on six items, and of 1.5 on two: 0.875 stages more.
+    size, width = of(found, "C2.set_size"), of(found, "C3.set_width")
+    assert size.estimate == pytest.approx((6 * 1 + 2 * 0.5) / 8)
+    assert (size.unit, size.conclusion) == ("stages", "refuted")
+    # A scale of four stages has three steps.
+    assert size.estimate == pytest.approx(3 * (width.estimate or 0))
+    assert size.lower == pytest.approx(3 * (width.lower or 0))
+    assert size.p == pytest.approx(width.p)
+    # Nobody was asked for a probability.
+    lost = of(found, "C4.confidence")
+    assert (lost.conclusion, lost.confirmatory) == ("not testable here", True)
+    # One family for Holm: the three that have a p.
+    tested = (share, size, width)
+    adjusted = holm([one.p or 0.0 for one in tested])
+    assert [one.p_adjusted for one in tested] == pytest.approx(adjusted)
+    assert [row.claim_key for row in headlines(found)][:3] == [
+        "C1.abstain_share",
+        "C2.set_size",
+        "C3.set_width",
+    ]
+
+
+def test_a_contrast_that_was_planned_too_late_explores(database: str) -> None:
+    lab = Lab(database)
+    one_judge_that_may_abstain(lab)
+    plan = contrasts({"figure": "abstain_share", "direction": "above", "margin": 0.1})
+    late = of(findings(lab, plan, datetime(2100, 1, 1, tzinfo=UTC)), "C1.abstain_share")
+    assert (late.conclusion, late.kind) == ("supported", "exploratory")
+
+
+def test_a_contrast_has_the_scope_that_is_planned(database: str) -> None:
+    lab = Lab(database)
+    one_judge_that_may_abstain(lab)
+    lab.own(BETA, [[1, 2]] * 8, abstain=False, **MAY)
+    lab.own(BETA, [[1, 2]] * 8, abstain=True, **MAY)
+    share = {"figure": "abstain_share", "direction": "above", "margin": 0.0}
+    plan = contrasts(share, share | {"scope": {"judge": BETA}}, share | {"scope": {"judge": "x"}})
+    found = findings(lab, plan, EARLY)
+    judges = {
+        key: [one.scope["judge"] for one in found if one.hypothesis == f"{key}.abstain_share"]
+        for key in ("C1", "C2", "C3")
+    }
+    assert judges == {"C1": [ALPHA, BETA], "C2": [BETA], "C3": ["x"]}
+    # The second judge never abstained, which is no reason to leave out that it was planned.
+    never = of(found, "C2.abstain_share")
+    assert never.conclusion == "not testable here"
+    assert never.reason == "no answer of its two sides is an abstention"
+    lost = of(found, "C3.abstain_share")
+    assert (lost.conclusion, lost.scope["from"]) == ("not testable here", False)
+    assert "differ in abstain alone" in lost.reason

@@ -129,6 +129,51 @@ def test_the_plan_has_what_a_reader_needs_to_hold_a_study_to_it(frozen: FrozenPl
     assert frozen.judgements_before == 0
 
 
+def test_contrasts_are_frozen_with_what_they_would_find(
+    typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    contrast = (
+        "{axis: temperature, levels: [0.0, 1.0], figure: middle_mass, direction: above, "
+        "margin: 0.1, why: because}"
+    )
+    (sweep_file.parent / "plan.yaml").write_text(
+        f"name: small\nsweep: small\ndescription: Simulated.\ncontrasts: [{contrast}]\n"
+    )
+    varied = "replicates: 5\n    temperature: [0.0, 1.0]"
+    sweep_file.write_text(SWEEP.replace("replicates: 5", varied))
+    done = typed("sweep", "freeze", str(sweep_file)).fine()
+    assert "1 primary outcome" in done.output
+    plan = load_frozen(frozen_file(sweep_file))
+    (estimand,) = plan.estimands
+    assert (estimand["hypothesis"], estimand["metric"]) == (
+        "C1.middle_mass",
+        "contrast_middle_mass",
+    )
+    assert estimand["primary"] == [{"axis": "temperature", "levels": [0.0, 1.0]}]
+    (power,) = plan.power
+    assert (power["items"], power["tests"]) == (4, 2)
+    shown = typed("sweep", "power", str(sweep_file)).fine().output
+    assert f"{power['detectable']:.2g}" in shown
+    assert "temperature: 0.0 → 1.0" in shown
+    # Stored with the sweep before the first judgement.
+    assert run(database, sweep_file).frozen == plan.sha256
+    (row,) = json.loads(typed("sweep", "power", str(sweep_file), "--json").fine().output)
+    assert row == power
+    planned = json.loads(typed("sweep", "plan", str(sweep_file), "--json").fine().output)
+    assert planned["contrasts"] == [power]
+
+
+def test_a_plan_after_the_first_judgement_is_named_by_sweep_plan(
+    typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    run(database, sweep_file)
+    assert "new or changed" not in typed("sweep", "plan", str(sweep_file)).fine().output
+    text = (sweep_file.parent / "plan.yaml").read_text()
+    (sweep_file.parent / "plan.yaml").write_text(text.replace("0.05", "0.06"))
+    warned = " ".join(typed("sweep", "plan", str(sweep_file)).fine().output.split())
+    assert "The plan small is new or changed, and 1 judgement exists" in warned
+
+
 def test_frozen_before_the_first_judgement_is_planned(
     frozen: FrozenPlan, database: str, sweep_file: Path
 ) -> None:

@@ -19,6 +19,7 @@ from judge_gym.annotations import load_mapping
 from judge_gym.calibration.alignment_file import load_alignment
 from judge_gym.calibration.design import load_calibration
 from judge_gym.design.actors import load_actors
+from judge_gym.design.plans import load_plan as load_analysis_plan
 from judge_gym.design.study_file import load_study
 from judge_gym.design.sweep import load_sweep
 from judge_gym.evidence.rows import read_rows
@@ -68,6 +69,7 @@ def read_workflow(path: Path) -> None:
 READERS: Mapping[str, Callable[[Path], object]] = {
     "my-sweep.yaml": load_sweep,
     "names.yaml": load_actors,
+    "plan.yaml": load_analysis_plan,
     "alignment.yaml": load_alignment,
     "calibration.yaml": load_calibration,
     "workflow.yaml": read_workflow,

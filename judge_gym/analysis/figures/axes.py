@@ -1,10 +1,9 @@
 """The design space: contrasts of one axis, effects over the whole grid, and regressions."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,19 @@ from judge_gym.analysis.groups import (
     generator_of,
     result_row,
     scopes_of,
+    without,
 )
 from judge_gym.analysis.measures import CONFIDENCE, HEADINGS, SCORE, SHAPE, Measure
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
-from judge_gym.design.axes import axes, level_of
-from judge_gym.design.experiment import Experiment, RubricSource
+from judge_gym.design.axis_pairs import (
+    REGROUPED,
+    compared_axes,
+    compared_level,
+    fields_of,
+    identity,
+    pairs_on,
+)
+from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import CellMeans, item_means, scores, set_sizes
 from judge_gym.metrics.estimate import (
     Estimate,
@@ -219,12 +226,6 @@ TABLES = (
 )
 
 
-REGROUPED = ("bundle_size", "bundles")
-"""Axes whose levels have other items, made of the same documents."""
-PRESENTATION = ("randomize_labels", "shuffle_order")
-FIXED, RANDOM = "fixed", "random"
-
-
 @dataclass(frozen=True)
 class AxisPair:
     """Two experiments of one judge that differ in one axis, and the scope of their contrast."""
@@ -291,14 +292,16 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
                 yield result_row(estimate, pair.scope, origin, p)
 
 
-def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, list[AxisPair]]]:
+def axis_pairs(
+    data: SweepData, groups: Sequence[Group], axes: Iterable[str] | None = None
+) -> Iterator[tuple[str, list[AxisPair]]]:
     """Yield each axis with the pairs of experiments that differ in it and nothing else.
 
-    Without facets, whose levels are draws to be averaged over. The concept's name counts as one.
+    Of these axes, by default all that are compared.
     """
     scopes = scopes_of(groups)
-    identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
-    for axis in (*(spec.name for spec in axes() if not spec.facet), "presentation", "concept"):
+    identities = {judge.experiment.key: identity(judge.experiment) for judge in data.judges}
+    for axis in compared_axes() if axes is None else axes:
         yield axis, list(_pairs(data.judges, identities, scopes, axis))
 
 
@@ -309,47 +312,19 @@ def _pairs(
     axis: str,
 ) -> Iterator[AxisPair]:
     """Yield the pairs of experiments that differ in this axis and nothing else."""
-    fields = PRESENTATION if axis == "presentation" else (axis,)
-    alike: dict[str, list[SweepJudge]] = defaultdict(list)
-    for judge in judges:
-        alike[canonical_json(_without(identities[judge.experiment.key], fields))].append(judge)
-    for bucket in alike.values():
-        ordered = sorted(bucket, key=lambda judge: _rank(judge.experiment, fields[0]))
-        for before, after in combinations(ordered, 2):
-            start, end = (_level(judge.experiment, scopes, axis) for judge in (before, after))
-            if start is not None and end is not None:
-                scope = _without(scopes[before.experiment.key], fields)
-                change = {"axis": axis, "from": start, "to": end, "judge": before.model}
-                yield AxisPair(before, after, {**scope, **change})
-
-
-def _identity(experiment: Experiment) -> dict[str, Any]:
-    """Return all that makes an experiment another one than the next, judge included."""
-    content = experiment.model_dump(mode="json", exclude={"tag", "window", "replicates"})
-    return {**content, "window": experiment.window.key}
-
-
-def _without(content: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if name not in fields}
-
-
-def _rank(experiment: Experiment, axis: str) -> Any:
-    """Return what orders the values of an axis: as declared, else their own order."""
-    if axis == "rubric":
-        return get_args(RubricSource.model_fields["kind"].annotation).index(
-            experiment.rubric.kind
-        ), canonical_json(experiment.rubric.model_dump(mode="json"))
-    declared = get_args(Experiment.model_fields[axis].annotation)
-    value = level_of(experiment, axis)
-    return declared.index(value) if value in declared else value
+    for before, after in pairs_on(axis, judges, lambda judge: judge.experiment, identities):
+        start, end = (_level(judge.experiment, scopes, axis) for judge in (before, after))
+        if start is not None and end is not None:
+            scope = without(scopes[before.experiment.key], *fields_of(axis))
+            change = {"axis": axis, "from": start, "to": end, "judge": before.model}
+            yield AxisPair(before, after, {**scope, **change})
 
 
 def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> Any:
     """Return the axis's value as scopes show it; None where `presentation` is half and half."""
-    if axis == "presentation":
-        both = {getattr(experiment, field) for field in PRESENTATION}
-        return None if len(both) > 1 else RANDOM if both.pop() else FIXED
-    return scopes[experiment.key]["rubric"] if axis == "rubric" else level_of(experiment, axis)
+    return (
+        scopes[experiment.key]["rubric"] if axis == "rubric" else compared_level(experiment, axis)
+    )
 
 
 def _contrast(data: SweepData, pair: AxisPair, measure: Measure) -> Estimate:

@@ -8,9 +8,10 @@ from itertools import chain
 import numpy as np
 
 from judge_gym.analysis.data import Arms, SweepData, SweepJudge
-from judge_gym.analysis.figures.axes import REGROUPED, AxisPair, axis_pairs
+from judge_gym.analysis.figures.axes import AxisPair, axis_pairs
 from judge_gym.analysis.groups import MIXED, Group, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
+from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.metrics.cells import CellMeans, IntArray, Verdicts
 from judge_gym.metrics.combining import positions_by_rule, rules_that_keep
 from judge_gym.metrics.estimate import Estimate

@@ -102,7 +102,7 @@ def comparisons(sweep: Sweep) -> list[PlannedComparison]:
     plan = sweep.plan
     planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
     experiments = list(sweep.experiments())
-    documents = _documents(sweep)
+    documents = documents_of(sweep)
     simulable = [hypothesis for hypothesis in planned if hypothesis.key in PLANTABLE]
     compared = [
         comparison
@@ -110,7 +110,7 @@ def comparisons(sweep: Sweep) -> list[PlannedComparison]:
         for comparison in _of_hypothesis(sweep, hypothesis, experiments, documents)
         if plan is None or comparison.primary
     ]
-    if not compared:
+    if not compared and not (plan and plan.contrasts):
         needs = "; ".join(f"{hypothesis.key} needs {hypothesis.needs}" for hypothesis in simulable)
         needs = needs or f"the plan has none of {', '.join(PLANTABLE)}"
         which = "no primary outcome" if plan else "no comparison"
@@ -125,7 +125,7 @@ def outcomes_without_figure(sweep: Sweep) -> list[str]:
 
     Of the hypotheses whose power can be simulated.
     """
-    plan, experiments, documents = sweep.plan, list(sweep.experiments()), _documents(sweep)
+    plan, experiments, documents = sweep.plan, list(sweep.experiments()), documents_of(sweep)
     lost: list[str] = []
     if plan is None:
         return lost
@@ -181,29 +181,47 @@ def in_words(facet: str) -> str:
     return facet.replace("_", " ")
 
 
+def primary_figures(compared: Sequence[PlannedComparison]) -> int:
+    """Return how many figures the primary outcomes among these have."""
+    return sum(other.figures for other in compared if other.primary)
+
+
 def level(
-    compared: Sequence[PlannedComparison], comparison: PlannedComparison, alpha: float
+    compared: Sequence[PlannedComparison],
+    comparison: PlannedComparison,
+    alpha: float,
+    contrasts: int = 0,
 ) -> float:
-    """Return the level of a figure's test: for primary figures the strictest step of Holm."""
-    members = sum(other.figures for other in compared if other.primary)
+    """Return the level of a figure's test: for primary figures the strictest step of Holm.
+
+    `contrasts` counts the figures of planned contrasts, which are of the same family.
+    """
+    members = primary_figures(compared) + contrasts
     return alpha / members if comparison.primary else alpha
 
 
-_Documents = Mapping[str, int | None]
+Documents = Mapping[str, int | None]
 """Key of a window → its documents; None where nobody has seen them."""
 
 
-def _documents(sweep: Sweep) -> _Documents:
+def documents_of(sweep: Sweep) -> Documents:
     """Count the documents of windows on files, as a run keeps them."""
     previews = {window.key: preview(window, settings()) for window in sweep.windows.values()}
     return {key: len(found.documents) if found else None for key, found in previews.items()}
+
+
+def items_of(experiment: Experiment, documents: Documents) -> tuple[int, bool]:
+    """Return the items of an experiment, and whether they are assumed to be `max_documents`."""
+    seen = documents.get(experiment.window.key)
+    available = experiment.window.max_documents if seen is None else seen
+    return available // experiment.documents_together, seen is None
 
 
 def _of_hypothesis(
     sweep: Sweep,
     hypothesis: Hypothesis,
     experiments: Sequence[Experiment],
-    documents: _Documents,
+    documents: Documents,
 ) -> Iterator[PlannedComparison]:
     # The simulated verdicts are single stages.
     single = [experiment for experiment in experiments if experiment.scoring_method != "subset"]
@@ -249,7 +267,7 @@ def _families(group: Sequence[Experiment]) -> list[str]:
 
 
 def _across(
-    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
+    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: Documents
 ) -> Iterator[PlannedComparison]:
     judges = group.judges
     names = sorted({experiment.family for experiment in judges})
@@ -264,7 +282,7 @@ def _across(
 
 
 def _swaps(
-    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: _Documents
+    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: Documents
 ) -> Iterator[PlannedComparison]:
     """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
     plan, judges, judgements = sweep.swap, group.judges, 3 * group.times
@@ -295,7 +313,7 @@ def _comparison(
     sweep: Sweep,
     hypothesis: Hypothesis,
     group: _Peers,
-    documents: _Documents,
+    documents: Documents,
     scope: dict[str, str],
     *,
     families: tuple[int, ...],
@@ -307,11 +325,11 @@ def _comparison(
     first = judges[0]
     by_library = ["cleaned"] if settings().cleaner == "library" else []
     views = [view for view in views_needed(judges) if view not in by_library]
-    counted_documents = documents.get(first.window.key)
-    available = first.window.max_documents if counted_documents is None else counted_documents
-    items = int(available // first.documents_together * kept)
+    items, items_assumed = items_of(first, documents)
     design = StudyDesign(
-        max(1, items), min(experiment.replicates for experiment in judges), first.scale_size
+        max(1, int(items * kept)),
+        min(experiment.replicates for experiment in judges),
+        first.scale_size,
     )
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
     # Figures of one level say which, where others have several.
@@ -323,5 +341,5 @@ def _comparison(
         figures, tuple(group.facets.items()),
         item_calls=len(views) * first.documents_together, judgements=judgements,
         primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
-        items_assumed=counted_documents is None,
+        items_assumed=items_assumed,
     )  # fmt: skip

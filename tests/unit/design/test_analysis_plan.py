@@ -2,13 +2,29 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from judge_gym.design.frozen import changes
-from judge_gym.design.plans import KEYS, StoredPlan, load_plan, standing
+from judge_gym.design.plans import (
+    IN_STAGES,
+    KEYS,
+    OF_SETS,
+    AnalysisPlan,
+    ContrastFigureName,
+    StoredPlan,
+    load_plan,
+    standing,
+)
 from judge_gym.errors import ConfigError
-from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import (
+    CONTRAST_FIGURES,
+    HYPOTHESES,
+    VALIDITY_CHECKS,
+    contrast_figure,
+)
+from judge_gym.metrics.shape import COMPARED
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "deployments" / "sweeps" / "plans" / "demo.yaml"
 PLAN = """\
@@ -44,6 +60,73 @@ def test_the_example_is_a_plan_for_its_sweep():
 
 def test_hypotheses_are_those_of_the_metrics():
     assert tuple(one.key for one in (*HYPOTHESES, *VALIDITY_CHECKS)) == KEYS
+
+
+CONTRASTS = """\
+name: small
+sweep: demo
+description: simulated judges
+contrasts:
+  - {axis: abstain, levels: [false, true], figure: abstain_share, direction: above, margin: 0.1,
+     why: fewer would not matter, scope: {judge: sim/calm-1}}
+  - {axis: scale_size, levels: [5, 7], figure: set_size, direction: within, margin: 2, why: no more}
+"""
+
+
+def test_a_plan_may_have_contrasts_alone(write):
+    plan = load_plan(write(CONTRASTS))
+    assert list(plan.keyed_contrasts) == ["C1.abstain_share", "C2.set_size"]
+    first, second = plan.contrasts
+    assert (first.levels, first.written_levels) == ((False, True), ("false", "true"))
+    assert (second.levels, second.margin) == ((5, 7), 2)
+    # as it is stored, and read again
+    assert AnalysisPlan.model_validate(plan.content) == plan
+    assert plan.sha256 != load_plan(write(CONTRASTS.replace("0.1", "0.2"))).sha256
+
+
+def test_the_content_of_a_plan_without_contrasts_is_as_it_was(write):
+    # what a plan that was frozen by an earlier version is compared with
+    content = load_plan(write(PLAN)).content
+    assert "contrasts" not in content
+    assert content["contestation"] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("[false, true]", "[false]", ["line 5", "levels is a list of 1", "the level after"]),
+        ("[false, true]", "[true, true]", ["contrasts[0]", "the same"]),
+        ("abstain_share", "abstains", ["figure is 'abstains'", "abstain_share, middle_mass"]),
+        ("margin: 0.1", "margin: 1.5", ["contrasts[0]", "between -1 and 1"]),
+        ("margin: 2", "margin: 0", ["contrasts[1]", "above 0"]),
+        ("above", "up", ["direction is 'up'", "above, below or within"]),
+        ("why: no more", "item_sd: 1", ["line 7", "contrasts[1].why is missing"]),
+        (CONTRASTS.partition("contrasts")[2], ": []", ["contrasts is an empty list"]),
+        ("contrasts" + CONTRASTS.partition("contrasts")[2], "", ["nothing is planned"]),
+    ],
+)
+def test_faults_of_contrasts_name_line_key_value_and_what_is_legal(write, old, new, told):
+    assert old in CONTRASTS
+    with pytest.raises(ConfigError) as caught:
+        load_plan(write(CONTRASTS.replace(old, new, 1)))
+    for part in told:
+        assert part in str(caught.value)
+
+
+def test_figures_of_contrasts_are_those_of_the_metrics():
+    assert get_args(ContrastFigureName) == tuple(CONTRAST_FIGURES)
+    compared = {f"contrast_{share.name}" for share in COMPARED}
+    others = {"contrast", "contrast_confidence"}
+    assert {one.metric for one in CONTRAST_FIGURES.values()} == compared | others
+    stages = {name for name, one in CONTRAST_FIGURES.items() if one.unit == "stages"}
+    assert stages == IN_STAGES.keys()
+    for name, other in IN_STAGES.items():
+        assert CONTRAST_FIGURES[name].metric == CONTRAST_FIGURES[other].metric
+    of_sets = {f"contrast_{share.name}" for share in COMPARED if share.of_sets}
+    assert {CONTRAST_FIGURES[name].metric for name in OF_SETS} == of_sets
+    found = contrast_figure("C12.set_size")
+    assert found == CONTRAST_FIGURES["set_size"]
+    assert contrast_figure("H4.distance") is None
 
 
 def test_the_digest_is_of_the_content_alone(write):

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.files import plan_kinds
 from judge_gym.report.findings import PHRASES, findings_table, sentences
+from judge_gym.report.headlines import headlines
+from judge_gym.seeds import canonical_json
 from judge_gym.store.results import FindingRow
 
 JUDGE = {"concept": "order", "judge": "acme/a-1"}
@@ -155,3 +158,40 @@ def test_what_a_plan_confirms_is_told_apart_from_what_explores(make_finding) -> 
 def test_the_margin_is_named_as_what_it_is(make_finding, fields: dict[str, Any], end: str) -> None:
     [said] = sentences([make_finding("supported", 0.64, (0.62, 0.67), **fields)])
     assert said.endswith(end)
+
+
+CHANGED = {"axis": "abstain", "from": False, "to": True, "judge": "acme/a-1", "concept": "order"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "question", "claim"),
+    [
+        ({}, "Does abstain: off → on raise the share of abstentions?", "above 0.05"),
+        ({"direction": "below", "margin": -0.1}, "lower the share of abstentions?", "below -0.10"),
+        ({"direction": "within"}, "leave the share of abstentions as it is?", "within 0.05 of"),
+        ({"margin": -0.1}, "keep the share of abstentions from falling?", "above -0.10"),
+        ({"direction": "below"}, "keep the share of abstentions from rising?", "below 0.05"),
+    ],
+)
+def test_a_planned_contrast_is_a_question_that_is_answered_by_its_conclusion(
+    make_finding: Callable[..., FindingRow], fields: dict[str, Any], question: str, claim: str
+) -> None:
+    given = {"hypothesis": "C1.abstain_share", "scope": CHANGED, "unit": "share", "planned": True}
+    found = make_finding("supported", 0.3, (0.2, 0.4), confirmatory=True, **(given | fields))
+    [headline] = headlines([found])
+    assert headline.question.endswith(question)
+    assert headline.claim.startswith(claim)
+    assert headline.label == "acme/a-1 on order"
+    [sentence] = sentences([found])
+    assert sentence.startswith("C1.abstain_share, planned contrast, is supported (planned)")
+    assert "abstain: off → on moves the share of abstentions by 0.30 [0.20, 0.40]" in sentence
+
+
+def test_the_csv_marks_the_contrast_that_a_plan_names(
+    make_finding: Callable[..., FindingRow],
+) -> None:
+    given = {"hypothesis": "C2.set_size", "scope": CHANGED, "unit": "stages", "planned": True}
+    found = make_finding("supported", 0.3, (0.2, 0.4), confirmatory=True, **given)
+    # The size of sets is their width, in stages.
+    key = ("contrast_set_width", canonical_json(CHANGED))
+    assert plan_kinds([found]) == {key: "planned"}
