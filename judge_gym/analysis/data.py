@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -153,7 +153,10 @@ class ItemTruth:
     category: tuple[str, ...]
     outlet: tuple[str, ...]
     system: tuple[str, ...] = ()
-    """What was compared, such as the model that wrote each item; empty where that is not known."""
+    """What was compared, such as the model that wrote each item; empty where that is not known, and
+    of pairs of systems."""
+    pair: tuple[tuple[str, str], ...] = ()
+    """What made the first and the second answer of each pair; empty where that is not known."""
     question: tuple[str, ...] = ()
     """What each item answers, which several items may share; empty where that is not known."""
     family: tuple[str, ...] = ()
@@ -380,12 +383,32 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
     )
 
 
+class HasSystems(Protocol):
+    """An item and what made it; of a pair of systems what made both answers."""
+
+    @property
+    def system(self) -> str: ...
+
+    @property
+    def second_system(self) -> str: ...
+
+
+def systems_of(items: Sequence[HasSystems]) -> dict[str, Any]:
+    """Return `system` and `pair` of items; no item of a pair of systems is of one of them."""
+    if not any(item.second_system for item in items):
+        return {"system": tuple(item.system for item in items)}
+    return {
+        "system": tuple("" if item.second_system else item.system for item in items),
+        "pair": tuple((item.system, item.second_system) for item in items),
+    }
+
+
 def _of_systems(items: Sequence[TrueValue]) -> dict[str, Any]:
     """Return what figures by system need; nothing where no item names one."""
     if not any(item.system for item in items):
         return {}
     return {
-        "system": tuple(item.system for item in items),
+        **systems_of(items),
         "family": tuple(item.family for item in items),
         "question": tuple(item.question or str(item.item_id) for item in items),
         "length": tuple(item.length for item in items),

@@ -21,6 +21,7 @@ from judge_gym.analysis.data import (
     SweepData,
     SweepJudge,
     select,
+    systems_of,
 )
 from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
@@ -168,7 +169,8 @@ def _win_rates(
     AlpacaEval's win rate: an annotator's preferences weighted by probabilities count as they are.
     Repeats are averaged by pair, then pairs; t interval over pairs.
     """
-    named = {*group.data.truth.system} - {""}
+    truth = group.data.truth
+    named = {*truth.system, *(second for _, second in truth.pair)} - {""}
     systems = ["", *sorted(named)] if len(named) > 1 else [""]
     given = {experiment.key: place for place, experiment in experiments.items()}
     for number, judge in enumerate(group.judges):
@@ -181,7 +183,7 @@ def _win_rates(
             chosen = [
                 values
                 for key, values in by_item.items()
-                if not system or windows[name].items[key].system == system
+                if system in ("", _second(windows[name].items[key]))
             ]
             if chosen:
                 rate = mean_over_items(
@@ -193,6 +195,11 @@ def _win_rates(
                 )
                 scope = {"judge": judge.model} | ({"system": system} if system else {})
                 yield group.row(rate, [group.own_arms[number]], p_adjusted=None, **scope)
+
+
+def _second(item: RecordedItem) -> str:
+    """Return which system's answer a preference for the second text is a win of."""
+    return item.second_system or item.system
 
 
 def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
@@ -261,7 +268,8 @@ def _parts_of_items(items: Mapping[str, RecordedItem]) -> list[dict[str, str]]:
     """Return the scopes of all items, of each system and of each category, where several."""
     found: list[dict[str, str]] = [{}]
     for kind in PARTS:
-        names = sorted({getattr(item, kind) for item in items.values()} - {""})
+        of = [item for item in items.values() if kind != "system" or not item.second_system]
+        names = sorted({getattr(item, kind) for item in of} - {""})
         found += [{kind: name} for name in names if len(names) > 1]
     return found
 
@@ -373,7 +381,7 @@ def _truth(
         label=tuple(labels[item.truth - 1] if item.truth else "" for item in items),
         category=tuple(item.category for item in items),
         outlet=("",) * len(items),
-        system=tuple(item.system for item in items),
+        **systems_of(items),
         question=tuple(item.question for item in items),
         family=tuple(families.get(item.system, item.system)[:80] for item in items),
         length=tuple(len(item.text) for item in items),

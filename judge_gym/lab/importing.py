@@ -229,6 +229,7 @@ def _save_items(
             "truth_label": rubric.stages[item.truth - 1].label if item.truth else None,
             "category": item.category,
             "system": item.system,
+            "second_system": item.second_system,
             "system_family": families.get(item.system, item.system)[:80],
             "question": item.question,
         }

@@ -53,6 +53,33 @@ class SystemScores:
     n_systems: int
     binary: bool
 
+    @classmethod
+    def of_pairs(
+        cls,
+        first: IntArray,
+        second: IntArray,
+        *,
+        cluster: IntArray,
+        judge: FloatArray,
+        people: FloatArray,
+        n_systems: int,
+        binary: bool,
+    ) -> "SystemScores":
+        """Return pairs of answers as two answers each, whose scores are what each has won.
+
+        `judge` and `people` are 1 where the first answer is better, 0 where the second is and 0.5
+        for a tie. The mean of a system is then its win rate, against the systems that it met. Both
+        answers of a pair are of one cluster, so that no figure counts a pair as two.
+        """
+        return cls(
+            system=np.concatenate([first, second]),
+            cluster=np.concatenate([cluster, cluster]),
+            judge=np.concatenate([judge, 1 - judge]),
+            people=np.concatenate([people, 1 - people]),
+            n_systems=n_systems,
+            binary=binary,
+        )
+
     @cached_property
     def readable(self) -> BoolArray:
         """Which answers the judge scored."""
@@ -101,12 +128,37 @@ def figures_of_system(judged: SystemScores, system: int) -> Iterator[Estimate]:
         ("system_bias", judged.judge - judged.people, own & judged.both),
     ):
         bounds = SIGNED_UNIT if metric == "system_bias" else UNIT_INTERVAL
+        by_question = _by_question(values[chosen], judged.cluster[chosen])
         n = int(chosen.sum())
-        yield mean_over_items(metric, values[chosen], n=n, unit="share", bounds=bounds)
+        yield mean_over_items(metric, by_question, n=n, unit="share", bounds=bounds)
     if judged.binary:
         rates = class_rates(judged.judge[own], judged.people[own], judged.cluster[own])
         found, cleared = renamed(rates, "system")
         yield from (found, cleared, _youden(found, cleared))
+
+
+def first_shown_bias(judge: FloatArray, people: FloatArray, cluster: IntArray) -> Estimate:
+    """Return how much more often a judge prefers the answer shown first than people do, in [-1, 1].
+
+    One entry per judgement of a pair: what it and people say of the answer shown first, 1, 0.5 or
+    0, NaN where there is none. People saw both, so that an answer that is shown first and better is
+    no bias. t interval over clusters.
+    """
+    both = np.isfinite(judge) & np.isfinite(people)
+    apart = _by_question((judge - people)[both], cluster[both])
+    n = int(both.sum())
+    return mean_over_items("first_shown_bias", apart, n=n, unit="share", bounds=SIGNED_UNIT)
+
+
+def _by_question(values: FloatArray, cluster: IntArray) -> FloatArray:
+    """Return a value for each question whose mean is that of the values, and whose spread is that
+    of questions: the linearised ratio of their sums (Cochran 1977, Sampling Techniques, 6.3)."""
+    questions, place, size = np.unique(cluster, return_inverse=True, return_counts=True)
+    if len(questions) == len(values):
+        return values
+    mean = values.mean()
+    sums = np.bincount(place, weights=values)
+    return np.asarray(mean + (sums - size * mean) * (len(questions) / len(values)))
 
 
 def figures_of_all(judged: SystemScores) -> Iterator[Estimate]:

@@ -111,11 +111,11 @@ def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFi
         )  # fmt: skip
         return True
     if {"model_1", "model_2", "g1_winner", "g2_winner"} <= there:
-        pair = "{model_1} and {model_2}"
         add_mapping(
             found, rows, options, Stages(("model_1", "tie", "model_2"), {}),
             concept="better answer",
-            item={"key": f"{key}-{{model_1}}-{{model_2}}", "system": pair},
+            item={"key": f"{key}-{{model_1}}-{{model_2}}", "system": "model_1",
+                  "second_system": "model_2", "question": key},
             verdicts=[
                 {"column": "g1_winner", "own_order": True},
                 {"column": "g2_winner", "own_order": True, "reversed": True},

@@ -58,7 +58,7 @@ def described_items(files: RecordedFiles, recorded: Recorded, unread: Unread) ->
         with unknown:
             item = item_of(record, recorded, unread)
             of_key = items.setdefault(item.key, {})
-            if item.system in of_key or (of_key and recorded.pairwise):
+            if item.system in of_key or (of_key and recorded.of_pairs):
                 raise record.refused(f"item {item.key!r} is there twice", "Give each item one row.")
             of_key[item.system] = item
     unknown.fail()
@@ -81,6 +81,7 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
         system=normal_line(record.text(columns.system), 500),
+        second_system=normal_line(record.text(columns.second_system), 500),
         question=normal_line(record.text(columns.question), 500) or key,
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),

@@ -26,7 +26,9 @@ class RecordedItem:
     people: tuple[int | None, ...] = ()
     """The stage that each person gave it; None without a label."""
     system: str = ""
-    """What was compared, such as the model that wrote it."""
+    """What was compared, such as the model that wrote it; of a pair the first answer's."""
+    second_system: str = ""
+    """That of the second answer of a pair."""
     question: str = field(default="", compare=False)
     """What it answers, which several items may share."""
     longest: int | None = field(default=None, compare=False)

@@ -70,7 +70,10 @@ class ItemColumns(Columns):
     """The part of a benchmark; accuracy is given for each."""
     system: str = added()
     """What was compared, such as the model that wrote the text: an audit gives the figures of each
-    system first, and says how rightly each judge ranks them."""
+    system first, and says how rightly each judge ranks them. Of a pair, what made the first."""
+    second_system: str = added()
+    """What made the second answer of a pair, beside `system`; the first stage chooses the first
+    answer, the last one the second. An audit ranks systems by how often they win."""
     question: str = added()
     """What the item answers, where several do: such items are no independent evidence. Without it,
     the key, which several systems may have."""
@@ -91,8 +94,8 @@ class ItemColumns(Columns):
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns and paths that describe an item."""
-        own = (self.key, self.title, self.text, self.category, self.system, self.question)
-        columns = (*own, self.truth, *self.people, *self.texts)
+        own = (self.key, self.title, self.text, self.category, self.system, self.second_system)
+        columns = (*own, self.question, self.truth, *self.people, *self.texts)
         return tuple(name for column in columns for name in names_in(column))
 
     @property

@@ -248,6 +248,10 @@ class Recorded(Columns):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
         if any(one.answer or one.own_order or one.preference for one in self.answers):
             raise ValueError("own_order, answer and preference belong to verdicts, not to answers")
+        if self.item.second_system and not self.item.system:
+            raise ValueError(
+                "item.second_system comes with item.system, which names what made the first answer"
+            )
         if self.published and not (self.pairwise and self.item.truth):
             raise ValueError("published comes with pairs in both orders whose truth is known")
         self._check_pattern()
@@ -423,6 +427,11 @@ class Recorded(Columns):
             return True
         orders = {column.reversed for column in (*self.verdicts, *self.answers)}
         return orders == {False, True}
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether items are known to be pairs of answers."""
+        return self.pairwise or bool(self.item.second_system)
 
     @property
     def subset(self) -> bool:

@@ -48,7 +48,8 @@ class Noting:
         self._grouped = {
             name
             for column in (
-                *(recorded.item.system, recorded.item.category, recorded.window_column),
+                *(recorded.item.system, recorded.item.second_system, recorded.item.category),
+                recorded.window_column,
                 *(recorded.judge, recorded.judge_column, recorded.wording_column, *recorded.only),
             )
             for name in (*names_in(column), root_of(column))

@@ -215,7 +215,7 @@ class _Reading:
         columns = self._recorded.item
         written = {stage: repr(name) for stage, name in enumerate(self._recorded.stages, start=1)}
         written |= {stage: repr(name) for name, stage in self._recorded.truths.items()}
-        for name in ("title", "text", "category", "system"):
+        for name in ("title", "text", "category", "system", "second_system"):
             above, here = getattr(first, name), getattr(item, name)
             if above != here:
                 column = getattr(columns, name)

@@ -23,7 +23,7 @@ class Systems:
     """
 
     def __init__(self, recorded: Recorded) -> None:
-        self._applies = bool(recorded.item.system) and not recorded.pairwise
+        self._applies = bool(recorded.item.system) and not recorded.of_pairs
         self._first: dict[tuple[str, str], str] = {}
         self._several = False
 

@@ -63,9 +63,10 @@ def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit
     """
     if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
         return None
+    pairs = audit_of_pairs(data, rows)
     if (ranked := audit_of_systems(data, rows)) is not None:
-        return ranked
-    found = audit_of_pairs(data, rows) or _others(data, rows, person)
+        return replace(ranked, parts=(*ranked.parts, pairs.table)) if pairs else ranked
+    found = pairs or _others(data, rows, person)
     notes = tuple(filter(None, (unranked(data, rows), *found.table.notes)))
     return replace(found, table=replace(found.table, notes=notes), parts=tuple(_parts(data, rows)))
 
@@ -255,7 +256,8 @@ def _parts(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[Table]:
         metric = RIGHT if is_of_pairs(data) else "accuracy"
         figures: dict[str, Means] = {"accuracy": _of_parts(of_part, metric, kind)}
     else:
-        metrics = (WIN_RATE, MEAN, WRITTEN_MEAN)
+        won = WIN_RATE if any(row.metric == WIN_RATE for row in of_part) else "system_judged"
+        metrics = (won, MEAN, WRITTEN_MEAN)
         rates, scores, written = (_of_parts(of_part, metric, kind) for metric in metrics)
         heading = _score_heading(data, weighted=bool(rates))
         own = {_WRITTEN: written} if written else _in_scores(data, scores)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
@@ -76,7 +77,7 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     notes = filter(None, (banded, *_said(rows, best, ordered)))
     found = replace(ranking, notes=tuple(notes))
     table = replace(
-        _system_table(ordered),
+        _system_table(ordered, of_pairs=bool(data.truth.pair)),
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
     )
     return Audit(table, (found,), _plot(ordered, ranked))
@@ -106,8 +107,8 @@ def ranks(of: Ranked) -> str:
 
 def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
     """Return why no judge's ranking of the systems is known; "" where none is asked for."""
-    systems = {*data.truth.system} - {""}
-    if len(systems) < 2 or is_of_pairs(data):
+    systems = {*data.truth.system, *chain.from_iterable(data.truth.pair)} - {""}
+    if len(systems) < 2 or (is_of_pairs(data) and not data.truth.pair):
         return ""
     missing = {
         str(row.scope["system"]): max(0, MIN_LABELS - row.n)
@@ -186,12 +187,20 @@ def _ranking_table(data: SweepData, ranked: Mapping[str, Ranked]) -> Table:
         methods=(
             "Fewest expected inversions first, then agreement. Decided: the order by people is "
             "shown; at most 5% of rankings have a wrong one. Inverted: the judge's own means say "
-            "the opposite of people. Items: those that agreement and κ are of. One correction for "
-            f"all systems needs equal error rates: p at least 0.05, power {POWER:g} to find rates "
-            f"{APART:g} apart.",
+            "the opposite of people. Items: those that agreement and κ are of. "
+            + (_OF_PAIRS if data.truth.pair else _ONE_CORRECTION),
         ),
         imported=True,
     )
+
+
+_ONE_CORRECTION = (
+    f"One correction for all systems needs equal error rates: p at least 0.05, power {POWER:g} to "
+    f"find rates {APART:g} apart."
+)
+_OF_PAIRS = (
+    "Prefers first: how much more often than people the judge prefers the answer shown first."
+)
 
 
 def _labelled(data: SweepData) -> int:
@@ -211,7 +220,10 @@ def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
             yield heading, figure(row, 2)
     if items := [row for row in agreed.values() if row]:
         yield "items", items_text(items)
-    yield "one correction?", _one_correction(of.get("one_correction"))
+    if "one_correction" in of:
+        yield "one correction?", _one_correction(of["one_correction"])
+    if "first_shown_bias" in of:
+        yield "prefers first", figure(of["first_shown_bias"], 2)
 
 
 def _decided(row: ResultRow) -> str:
@@ -222,8 +234,8 @@ def _pairs(decided: ResultRow) -> int:
     return round((decided.estimate or 0.0) * decided.n)
 
 
-def _one_correction(row: ResultRow | None) -> str:
-    if row is None or row.p is None or row.estimate is None:
+def _one_correction(row: ResultRow) -> str:
+    if row.p is None or row.estimate is None:
         return ABSENT
     test = OneCorrection(row.p, row.estimate)
     p = "p < 0.001" if test.p < 0.001 else f"p {test.p:.3f}"
@@ -242,13 +254,15 @@ def _ordered(of: BySystem) -> BySystem:
     return {name: of[name] for name in sorted(of, key=lambda one: (-values.get(one, -1.0), one))}
 
 
-def _system_table(ordered: Mapping[str, BySystem]) -> Table:
+def _system_table(ordered: Mapping[str, BySystem], *, of_pairs: bool) -> Table:
     known = {metric for of in ordered.values() for metrics in of.values() for metric in metrics}
     errors = {name: metric for name, metric in _ERRORS.items() if metric in known}
-    if "J" in errors:
+    if of_pairs:  # of two systems, the sensitivity of one is the specificity of the other
+        errors = {"bias": _ERRORS["bias"]}
+    elif "J" in errors:
         errors.pop("bias", None)
     lines = [
-        Row(tuple(_system_cells(judge, system, metrics, errors)))
+        Row(tuple(_system_cells(judge, system, metrics, errors, of_pairs=of_pairs)))
         for judge, of in ordered.items()
         for system, metrics in of.items()
         if _CORRECTED in metrics
@@ -259,10 +273,15 @@ def _system_table(ordered: Mapping[str, BySystem]) -> Table:
         if "J" in errors
         else "Bias: judge less people."
     )
+    mean = (
+        "Means are win rates against the systems that each met: 1 for a win, 0.5 for a tie. "
+        if of_pairs
+        else ""
+    )
     return Table(
         _BY_SYSTEM,
-        "People: their mean by labels and scores, with intervals for a judge's systems at once. "
-        f"{said}",
+        f"{mean}People: their mean by labels and scores, with intervals for a judge's systems at "
+        f"once. {said}",
         ("judge", "system", "people", "judge's mean", *errors, "readable", "labels"),
         tuple(lines),
         words=2,
@@ -270,10 +289,13 @@ def _system_table(ordered: Mapping[str, BySystem]) -> Table:
     )
 
 
-def _system_cells(judge: str, system: str, of: Ranked, errors: Mapping[str, str]) -> Iterator[str]:
+def _system_cells(
+    judge: str, system: str, of: Ranked, errors: Mapping[str, str], *, of_pairs: bool
+) -> Iterator[str]:
     corrected = of[_CORRECTED]
     yield from (judge, system, figure(corrected, 2) if corrected.estimate is not None else ABSENT)
-    yield _point(of.get("system_judged"))
+    judged = of.get("system_judged")
+    yield figure(judged, 2) if of_pairs and judged else _point(judged)
     for name, metric in errors.items():
         whole = name in ("J", "bias") and metric in of and of[metric].estimate is not None
         yield figure(of[metric], 2) if whole else _point(of.get(metric))

@@ -47,6 +47,8 @@ class TrueValue:
     """The domain of its documents; "" where there is none, or several."""
     system: str
     """What was compared, of an imported item; "" where that is not known, as below."""
+    second_system: str
+    """What made the second answer of a pair, whose first is of `system`."""
     family: str
     """The family of its system."""
     question: str
@@ -182,7 +184,10 @@ def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> 
         (sa.func.count(t.Document.truth_value) == documents, sa.func.avg(t.Document.truth_value))
     )
     label = sa.case((documents == 1, sa.func.min(t.Document.truth_label)), else_=None)
-    named = t.Document.category, t.Document.system, t.Document.system_family, t.Document.question
+    named = (
+        *(t.Document.category, t.Document.system, t.Document.second_system),
+        *(t.Document.system_family, t.Document.question),
+    )
     category, *of_system = (
         sa.case((documents == 1, sa.func.min(column)), else_="") for column in named
     )

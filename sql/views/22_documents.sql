@@ -13,6 +13,7 @@ SELECT
     d.tier_weight,
     d.category,
     d.system,
+    d.second_system,
     d.system_family,
     d.question,
     d.published,
@@ -60,6 +61,7 @@ COMMENT ON COLUMN analysis.documents.tier IS 'Source tier of the domain.';
 COMMENT ON COLUMN analysis.documents.tier_weight IS 'Weight of the tier, 0 to 1.';
 COMMENT ON COLUMN analysis.documents.category IS 'Category that the source gives it; empty without one.';
 COMMENT ON COLUMN analysis.documents.system IS 'What was compared, such as the model that wrote it, of an import; empty without one.';
+COMMENT ON COLUMN analysis.documents.second_system IS 'What made the second answer of a pair, whose first is of that system; empty without one.';
 COMMENT ON COLUMN analysis.documents.system_family IS 'Family of that system; empty without one.';
 COMMENT ON COLUMN analysis.documents.question IS 'What it answers, which documents of several systems share; empty without one.';
 COMMENT ON COLUMN analysis.documents.published IS 'Date of publication; NULL when unknown.';

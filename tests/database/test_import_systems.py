@@ -79,3 +79,39 @@ def test_figures_by_system_of_an_import_are_those_of_an_audit(database: str, fil
     assert set(truth.category) == {"late", "broken"}
     assert set(truth.family) == {"acme", "bot-2", "bot-3"}
     assert len(set(truth.question)) == 60
+
+
+def test_pairs_of_systems_of_an_import_are_ranked_as_by_an_audit(
+    database: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(3)
+    lines = ["pair,text,one,two,right,verdict"]
+    for n in range(90):
+        one, two = rng.permutation(3)[:2]
+        people = rng.random() < 0.5 + 0.2 * (one - two)
+        judged = people if rng.random() < 0.8 else not people
+        won = ["first" if first else "second" for first in (people, judged)]
+        lines.append(f"p{n},Pair {n},bot-{one},bot-{two},{','.join(won)}")
+    (tmp_path / "pairs.csv").write_text("\n".join(lines))
+    (tmp_path / "mapping.yaml").write_text(
+        "name: pairs\nconcept: better\nsource: made up\njudge: mine\nstages: [first, second]\n"
+        "item: {key: pair, text: text, system: one, second_system: two, truth: right}\n"
+        "verdicts: [verdict]\n"
+    )
+    recorded, rubric = load_recorded(tmp_path / "mapping.yaml")
+    files = recorded_files([tmp_path / "pairs.csv"], recorded)
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with Session(engine) as session, session.begin():
+        import_verdicts(session, files, recorded, rubric)
+    run_id = analysis.analyse(engine, recorded.name)
+    with Session(engine) as session:
+        stored = {
+            (row.metric, frozenset(row.scope.items())): row for row in load_results(session, run_id)
+        }
+    rows = [row for row in audited(files, recorded, rubric).rows if row.estimate is not None]
+    kept = [row for row in rows if row.metric in {*BY_SYSTEM, "first_shown_bias"}]
+    assert {row.scope.get("system") for row in kept} >= {"bot-0", "bot-1", "bot-2"}
+    for row in kept:
+        found = stored[row.metric, frozenset(row.scope.items())]
+        assert found.estimate == pytest.approx(row.estimate, abs=1e-9), row
+    assert "first_shown_bias" in {row.metric for row in kept}

@@ -533,6 +533,61 @@ def test_systems_with_known_answers_are_ranked_before_anything_else(
     assert (pair["scope"]["system"], pair["scope"]["rival"]) == ("x", "y")
 
 
+PAIRS_OF_SYSTEMS = (
+    "name: pairs\nconcept: better\nsource: s\nstages: [first, second]\njudge: j\n"
+    "item: {key: pair, question: question, system: one, second_system: two, truth: people}\n"
+    "verdicts: [listed, {column: turned, reversed: true}]\n"
+)
+
+
+def test_systems_in_pairs_are_ranked_by_how_often_they_win(command: CommandLine) -> None:
+    # By people x wins 3 of 4 pairs; the judge prefers what is shown first.
+    lines = []
+    for n in range(40):
+        one, two = ("x", "y") if n % 2 else ("y", "x")
+        best = "x" if n % 4 else "y"
+        people = "first" if best == one else "second"
+        lines.append(f"p{n},q{n},{one},{two},{people},first,first")
+    (command.folder / "pairs.csv").write_text(
+        "\n".join(["pair,question,one,two,people,listed,turned", *lines])
+    )
+    (command.folder / "mapping.yaml").write_text(PAIRS_OF_SYSTEMS)
+    typed = ("audit", "pairs.csv", "--mapping", "mapping.yaml")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "j ranks 2 systems: 1 of 1 pair decided" in shown
+    assert "Means are win rates" in shown
+    assert "Audit of recorded pairs" in shown, "accuracy by order stands beside"
+    figures = json.loads(command(*typed, "--json").fine().output)["figures"]
+    of = {(row["metric"], row["scope"].get("system")): row["estimate"] for row in figures}
+    assert of["system_people", "x"] == pytest.approx(0.75)
+    assert of["system_people", "y"] == pytest.approx(0.25)
+    assert of["pairs_decided", None] == 1
+    assert of["system_judged", "x"] == of["system_judged", "y"] == 0.5
+    # It says first of all 80; people of each pair in one of its two orders.
+    assert of["first_shown_bias", None] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ("{key: pair, second_system: two, truth: people}", "second_system comes with item.system"),
+        ("{key: question, system: one, second_system: two, truth: people}", "item 'q1'"),
+    ],
+)
+def test_pairs_whose_systems_are_not_clear_are_refused(
+    command: CommandLine, item: str, said: str
+) -> None:
+    (command.folder / "pairs.csv").write_text(
+        "pair,question,one,two,people,listed,turned\n"
+        "p1,q1,x,y,first,first,first\np2,q1,y,x,first,first,first\n"
+    )
+    mapping = re.sub(r"item: .*", f"item: {item}", PAIRS_OF_SYSTEMS)
+    (command.folder / "mapping.yaml").write_text(mapping)
+    told = command("audit", "pairs.csv", "--mapping", "mapping.yaml")
+    assert told.code == 2
+    assert said in " ".join(told.errors.split())
+
+
 def test_judges_in_columns_rank_systems_by_the_labels_of_some_items(command: CommandLine) -> None:
     lines = ["id,question,bot,good,poor,person"]
     for n in range(60):
@@ -743,6 +798,12 @@ def test_published_pairs_are_held_against_the_majority_of_three_people(
             accuracy, abs=1e-6
         )
         assert as_published[judge, "majority_kappa"]["estimate"] == pytest.approx(kappa, abs=1e-6)
+    ranked = as_published["gpt-3.5-turbo", "pairs_decided"]
+    assert (ranked["n"], ranked["n_items"]) == (10, 5), "pairs of five systems"
+    # Mean of judge less mean of three people over 936 pairs, by a script of its own.
+    assert as_published["gpt-3.5-turbo", "first_shown_bias"]["estimate"] == pytest.approx(
+        0.0162037, abs=1e-6
+    )
     ties = command.folder / "ties.yaml"
     text = (study / "mapping.yaml").read_text()
     ties.write_text(text.replace('"2": 3}\nunlisted', '"2": 3, "Tie": 2}\nunlisted'))

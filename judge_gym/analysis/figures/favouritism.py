@@ -50,10 +50,11 @@ TABLES = (
 
 
 def favouritism(group: Group) -> Iterator[ResultRow]:
-    """Yield how far each judge favours its own family and long answers; nothing of one system."""
+    """Yield how far each judge favours its own family and long answers; nothing of one system or
+    of pairs."""
     truth = group.data.truth
     found = scores_by_system(group)
-    if found is None:
+    if found is None or found.of_pairs:
         return
     families = np.array(truth.family or truth.system, dtype=np.str_)[group.items]
     lengths = np.array(truth.length or (0,) * len(truth.label), dtype=np.int64)[group.items]

@@ -6,12 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
+from judge_gym.analysis.data import select
 from judge_gym.analysis.figures.people import labels_of_arms, uses, verdicts_of_people
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.design.rubric import FIRST, SECOND
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, mean_scores
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, mean_scores, positions
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.stratified_labels import NEXT_LABELS
@@ -24,6 +25,7 @@ from judge_gym.metrics.system_ranking import (
     SystemScores,
     figures_of_all,
     figures_of_system,
+    first_shown_bias,
     labels_to_buy,
     one_correction,
     ranking,
@@ -55,6 +57,7 @@ TABLES = (
             Figure("system_error", "0-1 scale", _SYSTEMS),
             Figure("system_error_shared_correction", "0-1 scale", _SYSTEMS),
             Figure("pairs_decided_next", "pairs", _PARTLY),
+            Figure("first_shown_bias", "share", f"{_SYSTEMS}, in pairs"),
             Figure("items_tied", "items", f"{_SYSTEMS}, some of which as many pass as fail"),
         ),
         columns=(
@@ -68,6 +71,7 @@ TABLES = (
             Column("with one correction", "system_error_shared_correction"),
             Column("decided next", "pairs_decided_next"),
             Column("if spread evenly", "pairs_decided_next", "floor"),
+            Column("prefers what is first", "first_shown_bias"),
             Column("items without a majority", "items_tied", digits=0),
         ),
         formulas=(
@@ -75,6 +79,9 @@ TABLES = (
             "decided: |difference| > c·error, c the 95% quantile of the largest |t| of all pairs",
             "error by system = mean over systems of |judge's mean − people's mean|; interval: "
             "jackknife over questions, too high where the error is chance",
+            "of pairs of answers, a system's mean is its win rate against the systems that it met: "
+            "1 for a pair it wins, 0.5 for a tie",
+            "prefers what is first = mean of judge − people, for the answer shown first",
             "decided next = Σ over pairs of Φ(|difference| / error − c), 50 labels later",
         ),
         needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
@@ -167,9 +174,15 @@ TABLES = (
 
 
 def systems_ranked(group: Group) -> Iterator[ResultRow]:
-    """Yield how each judge ranks systems; nothing of pairs, one system or without known answers."""
+    """Yield how each judge ranks systems; nothing of one system or of unknown ones.
+
+    Without known answers nothing but the win rates of pairs.
+    """
     scores = scores_by_system(group)
-    if scores is None or not np.isfinite(scores.people).any():
+    if scores is None:
+        return
+    if not np.isfinite(scores.people).any():
+        yield from _win_rates(scores)
         return
     names = scores.names
     if scores.tied:
@@ -180,11 +193,16 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
         arms = group.own_arms[number]
         judged = scores.judged(number)
         found = ranking(judged, group.rng("system_ranking", judge=judge.model))
-        test = one_correction(judged, group.rng("one_correction", judge=judge.model))
-        for estimate in (*_of_judge(judged, found, test), *figures_of_all(judged)):
+        for estimate in _of_judge(found):
             yield group.row(estimate, [arms], judge=judge.model)
-        for estimate, about in _next_labels(found, names):
-            yield group.row(estimate, [arms], p_adjusted=None, judge=judge.model, **about)
+        if scores.of_pairs:
+            yield group.row(scores.first_shown_bias(number), [arms], judge=judge.model)
+        else:
+            test = one_correction(judged, group.rng("one_correction", judge=judge.model))
+            for estimate in (*_of_errors(judged, found, test), *figures_of_all(judged)):
+                yield group.row(estimate, [arms], judge=judge.model)
+            for estimate, about in _next_labels(found, names):
+                yield group.row(estimate, [arms], p_adjusted=None, judge=judge.model, **about)
         for system, name in enumerate(names):
             for estimate in (_corrected(found, system), *figures_of_system(judged, system)):
                 yield group.row(estimate, [arms], judge=judge.model, system=name)
@@ -192,12 +210,23 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
             yield group.row(estimate, [arms], judge=judge.model, system=first, rival=second)
 
 
+def _win_rates(scores: "ScoresBySystem") -> Iterator[ResultRow]:
+    group = scores.group
+    for number, judge in enumerate(group.judges if scores.of_pairs else ()):
+        judged = scores.judged(number)
+        for system, name in enumerate(scores.names):
+            rate = next(
+                one for one in figures_of_system(judged, system) if one.metric == "system_judged"
+            )
+            yield group.row(rate, [group.own_arms[number]], judge=judge.model, system=name)
+
+
 @dataclass(frozen=True, eq=False)
 class ScoresBySystem:
     """What judges and people say of the items of several systems, `names` in order.
 
     `people` are on 0 to 1, NaN without a label; `tied` items have as many for one verdict as for
-    the other.
+    the other. `of_items` has the system of each item, or a row with the two of each pair.
     """
 
     group: Group
@@ -206,9 +235,17 @@ class ScoresBySystem:
     of_items: np.ndarray
     names: list[str]
 
+    @property
+    def of_pairs(self) -> bool:
+        """Whether items are pairs of answers of two systems."""
+        return self.of_items.ndim == 2
+
     @cached_property
     def placed(self) -> BoolArray:
-        """Which of the group's items have a system."""
+        """Which of the group's items have a system; of pairs two that differ."""
+        if self.of_pairs:
+            first, second = self.of_items.T
+            return np.asarray((first != "") & (second != "") & (first != second))
         return np.asarray(self.of_items != "")
 
     @cached_property
@@ -219,6 +256,18 @@ class ScoresBySystem:
         """Return a judge's mean scores beside people's, of the items that have a system."""
         own = mean_scores(self.group.own.of_judges([number]))
         score = np.where(own.present[0], own.value[0], np.nan)
+        if self.of_pairs:
+            first, second = np.searchsorted(self.names, self.of_items[self.placed]).T
+            return SystemScores.of_pairs(
+                first.astype(np.int64),
+                second.astype(np.int64),
+                cluster=self._questions,
+                # The first stage, 0, chooses the first answer.
+                judge=1 - score[self.placed],
+                people=1 - self.people[self.placed],
+                n_systems=len(self.names),
+                binary=self.group.n_stages == 2,
+            )
         return SystemScores(
             system=np.searchsorted(self.names, self.of_items[self.placed]).astype(np.int64),
             cluster=self._questions,
@@ -228,17 +277,36 @@ class ScoresBySystem:
             binary=self.group.n_stages == 2,
         )
 
+    def first_shown_bias(self, number: int) -> Estimate:
+        """Return how much more often than people a judge of pairs prefers what is shown first."""
+        group = self.group
+        _, rows = select(group.data.samples, [group.own_arms[number]])
+        place = np.searchsorted(group.items, rows.item)
+        questions = group.questions(np.ones(len(group.items), dtype=np.bool_))
+        judge = np.full(len(rows.item), np.nan)
+        scored = rows.stages > 0
+        judge[scored] = 1 - positions(rows.stages[scored], group.n_stages)
+        people = 1 - self.people[place]
+        listed = rows.shown_first == 1
+        judge, people = (np.where(listed, of, 1 - of) for of in (judge, people))
+        return first_shown_bias(judge, people, questions[place])
+
 
 def scores_by_system(group: Group) -> ScoresBySystem | None:
-    """Return the scores of a group by system; None of pairs, of one system or of a part."""
-    named = group.data.truth.system
+    """Return the scores of a group by system; None of one system or of a part.
+
+    None of pairs whose two systems are not known.
+    """
+    truth = group.data.truth
+    named = truth.pair or truth.system
     if not named or not group.own_arms[0] or group.is_subset:
         return None
     labels = labels_of_arms(group.own_arms[0])
-    if group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels):
+    is_of_pairs = group.judges[0].experiment.judges_pairs or {FIRST, SECOND} <= set(labels)
+    if is_of_pairs and not truth.pair:
         return None
     of_items = np.array([named[item] for item in group.items], dtype=np.str_)
-    names = sorted({*of_items.tolist()} - {""})
+    names = sorted({*of_items.ravel().tolist()} - {""})
     return ScoresBySystem(group, *_people(group), of_items, names) if len(names) > 1 else None
 
 
@@ -263,9 +331,7 @@ def _people(group: Group) -> tuple[FloatArray, int]:
     return people, int(np.count_nonzero(labelled & ~np.isfinite(people)))
 
 
-def _of_judge(
-    judged: SystemScores, found: Ranking, test: OneCorrection | None
-) -> Iterator[Estimate]:
+def _of_judge(found: Ranking) -> Iterator[Estimate]:
     n, pairs = int(found.labels.sum()), len(found.outcomes)
     ranked = int(found.ranked.sum())
     if pairs:
@@ -278,6 +344,12 @@ def _of_judge(
         yield not_estimable("pairs_decided", because, n=n, unit="share")
     yield found.expected_inversions()
     yield found.tau()
+
+
+def _of_errors(
+    judged: SystemScores, found: Ranking, test: OneCorrection | None
+) -> Iterator[Estimate]:
+    n = int(found.labels.sum())
     if test is not None:
         yield Estimate(
             "one_correction", test.power, None, None, n, judged.n_systems, p=test.p,

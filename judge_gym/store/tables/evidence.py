@@ -61,6 +61,8 @@ class Document(Base):
     category: Mapped[str] = mapped_column(server_default="")
     system: Mapped[str] = mapped_column(server_default="")
     """What was compared, such as the model that wrote it; empty where that is not known."""
+    second_system: Mapped[str] = mapped_column(server_default="")
+    """That of the second answer of a pair, whose first is of `system`; empty otherwise."""
     system_family: Mapped[str] = mapped_column(server_default="")
     question: Mapped[str] = mapped_column(server_default="")
     """What it answers, which documents of several systems share; empty where that is not known."""

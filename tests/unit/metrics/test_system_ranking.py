@@ -11,6 +11,7 @@ from judge_gym.metrics.system_ranking import (
     SystemScores,
     figures_of_all,
     figures_of_system,
+    first_shown_bias,
     labels_to_buy,
     one_correction,
     ranking,
@@ -377,3 +378,88 @@ def test_planned_labels_decide_more_pairs_than_as_many_spread_evenly(capsys):
     assert decided["planned"] > decided["evenly"]
     assert decided["forecast"] == pytest.approx(decided["planned"], rel=0.1)
     assert decided["planned, wrong"] <= 0.05 * decided["planned"]
+
+
+def pairs(rows, n_systems):
+    """SystemScores of (first, second, question, judge, people): 1 where the first one wins."""
+    first, second, question, judge, people = (np.array(of) for of in zip(*rows, strict=True))
+    return SystemScores.of_pairs(
+        first, second, cluster=question, judge=judge.astype(float), people=people.astype(float),
+        n_systems=n_systems, binary=True,
+    )  # fmt: skip
+
+
+def test_a_system_wins_the_pairs_that_it_is_first_or_second_in():
+    # By people: 0 beats 1 in 3 of 4 pairs, and 2 in 2 of 2; 1 beats 2 in one of two.
+    won = [(0, 1, 1), (1, 0, 0), (0, 1, 1), (1, 0, 1), (0, 2, 1), (2, 0, 0), (1, 2, 1), (2, 1, 1)]
+    # The judge always prefers the first answer.
+    rows = [(one, other, q, 1.0, float(by)) for q, (one, other, by) in enumerate(won)]
+    scores = pairs(rows, 3)
+    found = [{one.metric: one for one in figures_of_system(scores, s)} for s in range(3)]
+    people = [of["system_people"].estimate for of in found]
+    assert people == pytest.approx([5 / 6, 2 / 6, 1 / 4])
+    # First in 3 of 6, 3 of 6 and 2 of 4 pairs.
+    judge = [of["system_judged"].estimate for of in found]
+    assert judge == pytest.approx([3 / 6, 3 / 6, 2 / 4])
+    assert np.dot(people, [6, 6, 4]) == 8, "one win a pair"
+
+
+def test_two_systems_are_as_far_apart_as_the_share_of_pairs_that_one_wins():
+    # 30 of 40 pairs: 0.75 less 0.25, whose variance is four times that of a share.
+    rows = [(n % 2, 1 - n % 2, n, float(n % 2 == 0), float((n % 4 == 3) != (n % 2 == 0)))
+            for n in range(40)]  # fmt: skip
+    found = ranking(pairs(rows, 2), np.random.default_rng(1))
+    assert found.corrected == pytest.approx([0.75, 0.25])
+    assert found.errors[0] ** 2 == pytest.approx(4 * 0.75 * 0.25 / 39, rel=0.05)
+    assert found.outcomes.tolist() == [1]
+
+
+def test_repeated_questions_do_not_narrow_a_win_rate():
+    once = [(0, 1 + n % 2, n, 1.0, float(n % 3 > 0)) for n in range(30)]
+    again = [(0, 1 + (n + 1) % 2, q, j, p) for n, (_, _, q, j, p) in enumerate(once)]
+    of = [{one.metric: one for one in figures_of_system(pairs(rows, 3), 0)}["system_people"]
+          for rows in (once, once + again)]  # fmt: skip
+    assert of[0].estimate == pytest.approx(of[1].estimate)
+    assert of[0].upper - of[0].lower == pytest.approx(of[1].upper - of[1].lower)
+
+
+def test_pairs_of_four_systems_are_decided_with_the_right_sign():
+    """SIMULATED. Four systems of Bradley-Terry strengths; three pairs of each question."""
+    rng, strength = np.random.default_rng(4), np.array([0.0, 0.0, 0.5, 1.2])
+    wrong, inside = 0, []
+    for _ in range(200):
+        rows = []
+        for question in range(80):
+            hard = rng.normal(0, 1, 4)
+            for one, other in rng.permuted(list(zip(*np.triu_indices(4, 1), strict=True)))[:3]:
+                apart = (strength + hard)[[one, other]] @ [1, -1]
+                by = float(rng.random() < 1 / (1 + np.exp(-apart)))
+                judge = by if rng.random() < 0.8 else 1 - by
+                people = by if rng.random() < 0.5 else np.nan
+                rows.append((one, other, question, judge, people))
+        found = ranking(pairs(rows, 4), rng)
+        order = -np.sign(strength[found.pairs[0]] - strength[found.pairs[1]])
+        wrong += bool((found.outcomes * order > 0).any() or found.outcomes[0] != 0)
+        inside.append((found.lower[0] - 1e-9 <= MEAN_OF_WEAKEST <= found.upper[0]).all())
+    assert wrong / 200 <= 0.08
+    assert np.mean(inside) >= 0.93
+
+
+def _mean_of_weakest():
+    """The win rate of a system of strength 0 against 0, 0.5 and 1.2; differences of two standard
+    normals are normal with variance 2."""
+    apart = np.random.default_rng(1).normal(0, 2**0.5, 400_000)
+    return np.mean([(1 / (1 + np.exp(s - apart))).mean() for s in (0.0, 0.5, 1.2)])
+
+
+MEAN_OF_WEAKEST = _mean_of_weakest()
+
+
+def test_what_is_shown_first_is_preferred_beyond_people():
+    # 8 judgements of 4 pairs in both orders: the first one shown wins, except for one pair.
+    judge = np.array([1, 1, 1, 1, 1, 1, 1, 0], float)
+    people = np.array([1, 0, 1, 0, 0, 1, 1, 0], float)
+    found = first_shown_bias(judge, people, np.repeat(np.arange(4), 2))
+    assert found.estimate == pytest.approx(3 / 8)
+    # By pair 1/2, 1/2, 1/2 and 0: t of 3 degrees of freedom.
+    assert (found.upper - found.lower) / 2 == pytest.approx(3.182 * 0.25 / 2, rel=1e-3)

@@ -807,7 +807,12 @@ def test_mt_bench_is_read_by_system_in_its_own_scores(tmp_path: Path) -> None:
     )  # fmt: skip
     _, found = only(pairs)
     [window] = found.windows.values()
-    assert {item.system for item in window.items.values()} == {"x and y"}
+    systems = {(item.system, item.second_system) for item in window.items.values()}
+    assert systems == {("x", "y")}
+    shown = " ".join(command("audit", pairs).fine().output.split())
+    # x and y have the same part in the winners of both games.
+    assert "win rate" in shown
+    assert re.search(r"x gpt-4 0\.500 \[", shown)
     [[*given]] = window.judgements.values()
     assert [one.choice for one in given[:4]] == [(1,), (1,), (3,), (1,)]
     assert sum(one.choice is None for one in given) == 8
