@@ -27,6 +27,8 @@ SELECT
         ELSE
             (x.config #>> '{bundles,by}') || ', ' || (x.config #>> '{bundles,size}')
             || coalesce(', seed ' || nullif(x.config #>> '{bundles,seed}', '0'), '')
+            || coalesce(', ' || nullif(x.config #>> '{bundles,view}', 'raw') || ' texts', '')
+            || coalesce(', embeddings of ' || nullif(x.config #>> '{bundles,embeddings}', ''), '')
     END AS bundles,
     CASE x.config #>> '{rubric,kind}'
         WHEN 'shared' THEN 'shared by ' || (x.config #>> '{rubric,model}')

@@ -1,4 +1,4 @@
--- Conclusions of the latest analysis run of each sweep for each hypothesis and validity check.
+-- Conclusions of the latest analysis run of each sweep for each hypothesis, validity check and planned contrast.
 CREATE VIEW analysis.findings AS
 SELECT
     w.name AS sweep,
@@ -35,12 +35,12 @@ WHERE NOT EXISTS (
     SELECT FROM analysis_runs AS later WHERE later.sweep_id = n.sweep_id AND later.id > n.id
 );
 
-COMMENT ON VIEW analysis.findings IS 'One row per hypothesis or validity check and scope, of the latest analysis run of each sweep.';
+COMMENT ON VIEW analysis.findings IS 'One row per hypothesis, validity check or planned contrast and scope, of the latest analysis run of each sweep.';
 COMMENT ON COLUMN analysis.findings.sweep IS 'Name of the sweep that was analysed.';
 COMMENT ON COLUMN analysis.findings.run_id IS 'The analysis run.';
 COMMENT ON COLUMN analysis.findings.run_at IS 'When the run was made.';
 COMMENT ON COLUMN analysis.findings.standing IS 'Whether the primary outcomes of the plan are confirmatory, and why.';
-COMMENT ON COLUMN analysis.findings.hypothesis IS 'Key of the hypothesis (H1 to H4) or validity check (V1 to V5).';
+COMMENT ON COLUMN analysis.findings.hypothesis IS 'Key of the hypothesis (H1 to H4), validity check (V1 to V5) or planned contrast (such as C1.abstain_share).';
 COMMENT ON COLUMN analysis.findings.statement IS 'The claim, as a sentence.';
 COMMENT ON COLUMN analysis.findings.estimand IS 'The figure that measures it.';
 COMMENT ON COLUMN analysis.findings.scope IS 'The scope of the figure, as JSON.';

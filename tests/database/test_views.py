@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import kind_of
 from judge_gym.design.axes import axes
+from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import Answer, Request
@@ -182,6 +183,24 @@ def test_a_study_of_actors_is_told_apart_in_every_view(lab: Lab) -> None:
     for view in ("samples", "probes", "distributions", "item_pairs"):
         levels = values(lab, f"SELECT DISTINCT actors FROM analysis.{view} ORDER BY 1")  # noqa: S608
         assert levels == ["as_found", "swapped rivals"], view
+
+
+def test_bundle_plans_are_told_apart_by_all_that_they_differ_in(lab: Lab) -> None:
+    lab.documents([None])
+    plans = (
+        {},
+        {"by": "similar", "size": 3},
+        {"by": "similar", "size": 3, "seed": 2},
+        {"by": "similar", "size": 3, "view": "neutralized"},
+        {"by": "similar", "size": 3, "embeddings": "acme/embed-1"},
+        {"by": "similar", "size": 3, "seed": 2, "view": "raw", "embeddings": "acme/embed-1"},
+    )
+    for plan in plans:
+        lab.judge(ALPHA, bundles=plan)
+    shown = values(lab, "SELECT bundles FROM analysis.experiments ORDER BY experiment_id")
+    # As tables and contrasts name them.
+    assert shown == [str(Bundles(**plan)) for plan in plans]
+    assert len(set(shown)) == len(plans)
 
 
 def test_two_provided_rubrics_are_two_levels_of_the_axis(lab: Lab) -> None:

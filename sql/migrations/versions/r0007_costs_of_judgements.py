@@ -1,4 +1,4 @@
-"""the view of product judgements counts answers that were paid for and not kept
+"""views: answers that were paid for and not kept are in costs; bundle plans have their whole name
 
 Revision ID: r0007
 Revises: r0006
@@ -8,7 +8,7 @@ revision = "r0007"
 down_revision = "r0006"
 branch_labels = None
 depends_on = None
-VIEWS = "b178d591378e1f96"
+VIEWS = "c8b7b262cab79534"
 
 
 def upgrade() -> None:
