@@ -25,6 +25,8 @@ BESIDE = {
     "axis_effect_confidence": ("confidence", "confidence"),
 }
 """Effects beside that on the verdict → what moved, in a sentence and above a column."""
+_MADE_POSSIBLE = ("abstain", "axis_effect_abstain_share")
+"""The axis without which a figure cannot move."""
 _WITHIN_AN_AXIS = 2
 """Changes of one axis that are named as moving judges one by one."""
 
@@ -43,10 +45,15 @@ class MovedSettings:
     question = QUESTION
 
     def shown(self, most: int = _SHOWN) -> Sequence[ResultRow]:
-        """Return the largest effect of every varied axis, and others up to `most`."""
-        first: dict[str, ResultRow] = {}
+        """Return the largest effect of every varied axis, and others up to `most`.
+
+        Of the choice to abstain it is the share of abstentions, a finding of its own, and the
+        largest of what else it does.
+        """
+        first: dict[tuple[str, bool], ResultRow] = {}
         for row in self.effects:
-            first.setdefault(str(row.scope.get("axis", "")), row)
+            axis = str(row.scope.get("axis", ""))
+            first.setdefault((axis, (axis, row.metric) == _MADE_POSSIBLE), row)
         named = set(map(id, first.values()))
         rest = [row for row in self.effects if id(row) not in named]
         named |= set(map(id, rest[: max(0, most - len(first))]))

@@ -55,3 +55,23 @@ def test_an_axis_that_moves_nobody_is_said_once(make_row) -> None:
     assert cells(rows) == [("abstain: off → on", "0.10 [0.05, 0.15]", "no move shown in 1 judge")]
     pooled = make_row("axis_effect", 0.1, (-0.1, 0.3), scope=ABSTAIN)
     assert len(cells([pooled, *rows])) == 1
+
+
+def test_the_choice_to_abstain_says_what_else_it_moves(make_row) -> None:
+    """Where many axes vary, each has a line; abstentions alone would hide that verdicts moved."""
+    effects = [("", 0.12, None), ("_abstain_share", 0.44, 0.01), ("_middle_mass", -0.1, 0.01)]
+    rows = [
+        make_row(f"axis_effect{name}", value, (value - 0.05, value + 0.05), scope=ABSTAIN,
+                 p_adjusted=p)
+        for name, value, p in effects
+    ]  # fmt: skip
+    other = {"axis": "scale_size", "from": 5, "to": 7}
+    rows.append(make_row("axis_effect", 0.2, (0.1, 0.3), scope=other))
+    found = largest_settings(rows)
+    assert [row.metric for row in found.shown(0)] == [
+        "axis_effect_abstain_share",
+        "axis_effect",
+        "axis_effect",
+    ]
+    assert [row.scope["axis"] for row in found.shown(0)] == ["abstain", "scale_size", "abstain"]
+    assert "abstain: off → on, share of abstentions" in [row.cells[0] for row in found.rows(0)]
