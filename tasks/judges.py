@@ -27,6 +27,8 @@ from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
+from judge_gym.panel.evaluating.labelled import read_labelled
+from judge_gym.panel.evaluating.reviewing import PanelReviews, review_all
 from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
@@ -219,6 +221,15 @@ async def review_document(file: Path, config: Path) -> PanelState:
 
     async with runtime() as current:
         return await run_panel(current, panel, document, emit=show)
+
+
+@task(name="review-documents", task_run_name="review {items.name}", **WRITING)
+async def review_labelled(panel: Path, items: Path) -> PanelReviews:
+    """Have a panel review documents with known scores; what is stored is not asked again."""
+    loaded = load_panel(panel)
+    labelled = read_labelled(items, loaded.rubric.scale)
+    async with runtime() as current:
+        return await review_all(current, loaded, labelled)
 
 
 @task(name="show-panel", task_run_name="show the result", **WRITING)

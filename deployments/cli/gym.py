@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -175,6 +175,8 @@ def injection(
         ),
     ] = None,
     plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how far prompt injections raise a judge's verdicts.
 
@@ -185,7 +187,10 @@ def injection(
     if judge:
         if model or utility_model:
             raise ConfigError("--judge and --model are both given.", "Run the command for each.")
-        _judge_attempts(judge, items or SUITE.parent / "corpora" / "injection.jsonl", plan=plan)
+        pairs = items or SUITE.parent / "corpora" / "injection.jsonl"
+        lifts = _judge_attempts(judge, pairs, plan=plan, retry_failed=retry_failed)
+        if as_json and not plan:
+            json_output.give(lifts_json(lifts))
         return
     if items:
         raise ConfigError("--items is given without --judge.", "Name a judge file.")
@@ -196,17 +201,17 @@ def injection(
         sweeps.plan(file)
         console.print("Run the command without --plan to start it and show the lifts.")
         return
-    _run_suite(file)
+    _run_suite(file, retry_failed=retry_failed, as_json=as_json)
 
 
-def _run_suite(file: Path) -> None:
+def _run_suite(file: Path, *, retry_failed: bool, as_json: bool) -> None:
     """Run the sweep of injections and show its lifts."""
     from deployments.cli.environment import database
     from deployments.cli.sweep import check_failed_work, run_sweep
     from judge_gym.design.sweep import load_sweep
     from judge_gym.judges.injection import injection_lifts
 
-    run_sweep(file)
+    run_sweep(file, retry_failed=retry_failed)
     loaded = load_sweep(file)
     with database() as session:
         lifts = injection_lifts(session, loaded)
@@ -218,13 +223,37 @@ def _run_suite(file: Path) -> None:
     _show_lifts(lifts)
     if any(lift.simulated for lift in lifts):
         say_simulated()
+    if as_json:
+        json_output.give(lifts_json(lifts))
     console.print(
         f"Other tables of the sweep: {command()} analyse figures {loaded.name}", markup=False
     )
     check_failed_work(loaded.name)
 
 
-def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
+def lifts_json(lifts: "Sequence[Lift]") -> list[dict[str, Any]]:
+    """Return lifts as JSON: `setting` is evidence view, prompt order and method, null over all."""
+    return [
+        {
+            "judge": lift.judge,
+            "setting": lift.setting,
+            "injection": lift.attack or None,
+            "lift": lift.estimate.estimate,
+            "lower": lift.estimate.lower,
+            "upper": lift.estimate.upper,
+            "p": lift.estimate.p,
+            "pairs": lift.estimate.n_items,
+            "without_verdict": lift.without_verdict,
+            "simulated": lift.simulated,
+        }
+        for lift in lifts
+    ]
+
+
+def _judge_attempts(
+    files: Sequence[Path], items: Path, *, plan: bool, retry_failed: bool
+) -> "list[Lift]":
+    """Judge the pairs and show the lifts; nothing is judged with `plan`."""
     import asyncio
 
     from deployments.cli.environment import prepare_environment, simulator_for
@@ -244,11 +273,14 @@ def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
     if plan:
         title = f"Estimate for {counted(len(clean), 'pair')}"
         show_judging(title, [Asked(one, [*clean, *attacked]) for one in judges])
-        return
+        return []
 
     async def judge_all() -> "list[Lift]":
         async with runtime() as current:
-            found = [await product_lifts(current, one, clean, attacked) for one in judges]
+            found = [
+                await product_lifts(current, one, clean, attacked, retry_failed=retry_failed)
+                for one in judges
+            ]
         return [lift for lifts in found for lift in lifts]
 
     models = (model for one in judges for model in one.answerers)
@@ -262,6 +294,7 @@ def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
     _show_kinds(lifts, "By kind of injection")
     if any(lift.simulated for lift in lifts):
         say_simulated()
+    return lifts
 
 
 def _show_lifts(lifts: Sequence["Lift"]) -> None:

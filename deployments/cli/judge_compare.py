@@ -16,6 +16,7 @@ from deployments.cli.options import (
     Labels,
     PlanOnly,
     RetryFailed,
+    Yes,
     fields_of,
     label_fields_of,
 )
@@ -74,18 +75,28 @@ def compare(
     fail_under: FailUnder = None,
     by_verdict: ByVerdict = False,
     as_json: AsJson = False,
+    plan: PlanOnly = False,
+    yes: Yes = False,
 ) -> None:
     """Test whether a new judge can replace an old one.
 
     Judges the same items with both and tests bias and limits of agreement, not a correlation.
-    Stored judgements are reused. `--fail-under` takes readable figures of the new judge: agreement
+    Stored judgements are reused. At a terminal it asks before it makes calls to a real model.
+    `--fail-under` takes readable figures of the new judge: agreement
     and accuracy, against the labels.
     """
+    from deployments.cli import estimates
+    from judge_gym.judges.calibrating.judging import Asked
+
     least = least_of(fail_under, ("agreement", "accuracy"))
+    loaded = _load(
+        old, new, items, fields_of(items, fields), labels, label_fields_of(labels, label_fields)
+    )
+    asked = [Asked(judge, loaded[1].texts, repeats) for judge in loaded[0]]
+    if not estimates.agreed("Estimate for the comparison", asked, plan_only=plan, yes=yes):
+        return
     comparison, agreed = _compare(
-        _load(
-            old, new, items, fields_of(items, fields), labels, label_fields_of(labels, label_fields)
-        ),
+        loaded,
         repeats=repeats,
         margins=(bias, limits),
         shown=shown,

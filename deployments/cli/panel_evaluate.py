@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from judge_gym.panel.evaluating.labelled import LabelledDocument
 
 _ERROR_PRICE = 0.1
+"""As `evaluation.ERROR_PRICE`, which takes numpy to import."""
 _SHOWN = 5
 
 

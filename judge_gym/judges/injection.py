@@ -93,6 +93,8 @@ async def product_lifts(
     clean: Sequence[Item],
     attacked: Sequence[Item],
     repeats: int = 1,
+    *,
+    retry_failed: bool = False,
 ) -> list[Lift]:
     """Judge pairs of texts; returns a product judge's lift over all pairs, then by kind of attempt.
 
@@ -100,7 +102,8 @@ async def product_lifts(
     Holm over the kinds. Raises as `judge_items`.
     """
     sides = [
-        await judge_items(runtime, judge, items, repeats=repeats) for items in (clean, attacked)
+        await judge_items(runtime, judge, items, repeats=repeats, retry_failed=retry_failed)
+        for items in (clean, attacked)
     ]
     means = []
     for results in sides:

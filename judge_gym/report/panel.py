@@ -14,9 +14,9 @@ from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import SPARED
-from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table
+from judge_gym.report.table import Row, Table, escaped, markdown_table
 from judge_gym.report.trust import MOST_TILES, Tile
 
 
@@ -60,6 +60,16 @@ def save_panel_evaluation(evaluation: Evaluation, folder: Path) -> Path:
         }
     )
     return page
+
+
+def evaluation_report(evaluation: Evaluation, folder: Path) -> WrittenReport:
+    """Write the page and the tables, and return the page with who errs least."""
+    page = save_panel_evaluation(evaluation, folder).resolve()
+    tables = [way_table(evaluation, kind, some) for kind, some in kinds(evaluation)]
+    parts = ["**SIMULATED.**"] if evaluation.simulated else []
+    parts += [escaped(evaluation.answer), *map(markdown_table, tables), f"`{page}`"]
+    title = f"Evaluation of panel {evaluation.panel.name}"
+    return WrittenReport(page, title, "\n\n".join(parts))
 
 
 def panel_evaluation_page(evaluation: Evaluation) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +22,11 @@ from flows.compare import compare
 from flows.estimate import estimate
 from flows.gate import gate
 from flows.judge_review import judge_review
+from flows.panel_evaluation import panel_evaluation
 from flows.score import score
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.settings import settings
+from support.command_line import REPOSITORY
 from support.flow_runs import artifacts, error_of, flow_run, run_flow
 from support.simulation import Simulator
 
@@ -65,6 +68,12 @@ name: weekly
 time_zone: UTC
 reviews: [{judge: one.yaml, items: items.jsonl, decision: It is the first.}]
 """
+PANEL = """
+name: two
+rubric: {rubric}
+raters: [rater-b.yaml, rater-c.yaml]
+arbiter: {{model: {provider}/good-1}}
+"""
 BENCHMARK = """
 name: known
 source: invented
@@ -72,6 +81,8 @@ key: [id]
 score: {text: text, truth: mark, lowest: 1, highest: 5}
 """
 TEXTS = 60
+DOCUMENTS = 6
+PANELS = REPOSITORY / "deployments" / "panels"
 VAGUE = "Some boats were perhaps often late, as various people say, and things happen."
 CLEAR = "On {n} May the harbour office counted {n}1 boats, {n} fewer than in April (its report)."
 
@@ -141,6 +152,12 @@ KINDS = {
         _words("judge benchmark @marks.yaml --items @items.jsonl --mapping @benchmark.yaml"),
         partly=True,
     ),
+    "panel": Kind(
+        panel_evaluation,
+        _paths("panel=panel.yaml", "items=documents.jsonl"),
+        _words("panel evaluate @panel.yaml --items @documents.jsonl"),
+        partly=True,
+    ),
 }
 SAME_JSON = ("score", "estimate", "compare", "gate")
 """Kinds whose flow writes what the command prints."""
@@ -168,6 +185,8 @@ def folder(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     (tmp_path / "calibrate.yaml").write_text(CALIBRATION)
     (tmp_path / "review.yaml").write_text(REVIEW)
     (tmp_path / "benchmark.yaml").write_text(BENCHMARK)
+    documents = (PANELS / "labelled.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "documents.jsonl").write_text("".join(documents[:DOCUMENTS]))
     return tmp_path
 
 
@@ -176,6 +195,11 @@ def judges(folder: Path, provider: str = "sim", budget: str = "") -> None:
     for name, task in (("one", "Decide whether to keep a note."), ("other", "Keep good notes.")):
         text = JUDGE.format(name=name, model=f"{provider}/good-1", task=task)
         (folder / f"{name}.yaml").write_text(text + budget)
+    for name in ("rater-b.yaml", "rater-c.yaml"):
+        rater = (PANELS / name).read_text()
+        (folder / name).write_text(re.sub("model: .*", f"model: {provider}/good-2", rater))
+    panel = PANEL.format(rubric=PANELS / "rubric.yaml", provider=provider)
+    (folder / "panel.yaml").write_text(panel + budget)
     marks = "kind: rubric\nname: marks\nmodel: {}/good-1\ntask: Mark a note.\n"
     criteria = "criteria: [{name: evidence, description: It has figures.}]\n"
     (folder / "marks.yaml").write_text(marks.format(provider) + criteria + budget)

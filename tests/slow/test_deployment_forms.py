@@ -48,6 +48,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "gym/extract": AGAIN,
     "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
+    "panel-evaluation/default": ("error_price", "0.2"),
     "resume/default": ("at_most", "1"),
     "score/default": ("repeats", "2"),
     "study/weekly": ("catch_up", "1"),
@@ -155,18 +156,11 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w5-probe/default": experiments,
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
-        "align/default": {"file": "deployments/alignments/tickets.yaml"},
         "certificate/default": {"file": "deployments/calibrations/good.yaml"},
-        "compare/default": {
-            "old": "deployments/judges/notes.yaml",
-            "new": "deployments/calibrations/good.yaml",
-            "items": "deployments/judges/notes.jsonl",
-        },
         "estimate/default": {
             "judge": "deployments/judges/notes.yaml",
             "items": "deployments/judges/notes.jsonl",
         },
-        "gate/default": {"files": ["deployments/calibrations/good.yaml"]},
         "resume/default": {"flow_run": "00000000-0000-0000-0000-000000000001"},
     }
 

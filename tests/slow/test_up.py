@@ -54,6 +54,7 @@ DEPLOYMENTS = {
     "gym/extract",
     "judge-review/nightly",
     "panel/default",
+    "panel-evaluation/default",
     "resume/default",
     "resume-crashed/default",
     "score/default",

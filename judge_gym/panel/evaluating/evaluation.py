@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from judge_gym.design.experiment import family_of
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import StoreError
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel.evaluating.escalating import PanelPolicy, policies
@@ -29,8 +29,11 @@ from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import DONE, PanelState
 from judge_gym.seeds import derive_seed
 
+ERROR_PRICE = 0.1
+"""US dollars that a point of error costs where nobody says otherwise."""
 
-class NothingToEvaluateError(JudgeGymError):
+
+class NothingToEvaluateError(StoreError):
     """No document was reviewed by every rater and the arbiter; stored answers are reused."""
 
 

@@ -4,16 +4,21 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import spender_of
 from judge_gym.asking.estimating import UsageEstimate, estimate, in_all, per_call
+from judge_gym.gyms.approving import plan_of_uses
 from judge_gym.gyms.use import Use, use_of_judge
+from judge_gym.judges import ModelJudge
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
+from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.providers import Providers
 from judge_gym.panel import prompting
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.judge import texts_of
 from judge_gym.panel.panel import AskedModel, JudgeRater, Panel
+from judge_gym.panel.running import spender_of_panel
 from judge_gym.panel.state import ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
@@ -25,6 +30,25 @@ _EXAMPLES = 20
 """Documents whose prompts are counted, spread over all that are to be reviewed."""
 _COMMENT = "x" * 150
 """A comment of usual length, where the arbiter's prompt will have one."""
+
+
+def spending_on_reviews(
+    session: Session,
+    runtime: Runtime,
+    panel: Panel,
+    labelled: Sequence[LabelledDocument],
+    over_usd: float,
+) -> SpendingPlan:
+    """Return what having a panel review a labelled set still spends."""
+    raters = [one.judge for one in panel.raters if isinstance(one, JudgeRater)]
+    leaves = [leaf for judge in raters for leaf in judge.leaves]
+    spenders = [
+        spender_of_panel(panel),
+        *(spender_of(leaf) for leaf in leaves if isinstance(leaf, ModelJudge)),
+    ]
+    called = f"Evaluation of panel {panel.name}"
+    uses = plan_reviews(runtime, panel, labelled)
+    return plan_of_uses(session, called, "reviews", uses, spenders, tuple(panel.names), over_usd)
 
 
 def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocument]) -> list[Use]:
