@@ -15,7 +15,7 @@ from judge_gym.lab.power.facets import facet_trials
 from judge_gym.lab.power.selftest_comparisons import comparison_trials
 from judge_gym.lab.power.selftest_labels import label_trials
 from judge_gym.lab.power.selftest_people import beside_people, corrected
-from judge_gym.lab.power.selftest_regimes import REGIME_ITEMS, regime_trials
+from judge_gym.lab.power.selftest_regimes import REGIME_ITEMS, change_trials, regime_trials
 from judge_gym.lab.power.study import StudyData, simulated
 from judge_gym.lab.power.trials import Trial
 from judge_gym.metrics.accuracy import (
@@ -78,7 +78,7 @@ from judge_gym.planted.comparisons import (
 )
 from judge_gym.planted.facets import FACET_TRUTHS
 from judge_gym.planted.labelled import LABELLED_JUDGES, LABELS
-from judge_gym.planted.regimes import REGIME_JUDGES
+from judge_gym.planted.regimes import CHANGES, REGIME_JUDGES
 from judge_gym.planted.truth_values import Planted, planted_values
 from judge_gym.planted.truths import TRUTHS, StudyDesign, Truth, true_stages
 from judge_gym.seeds import derive_seed
@@ -400,6 +400,11 @@ def scenarios(items: Sequence[int] = ITEMS, replicates: int = 5) -> list[Scenari
             name = f"{regime.name} judge, {size} items"
             trials = partial(regime_trials, regime, size)
             found.append(Scenario(name, f"{regime.name} judge", regime.about, trials, MORE_SETS))
+    for change in CHANGES:
+        for size in REGIME_ITEMS:
+            trials = partial(change_trials, change, size)
+            name = f"{change.name}, {size} items"
+            found.append(Scenario(name, change.name, change.about, trials, MORE_SETS))
     return found
 
 

@@ -10,11 +10,13 @@ from judge_gym.lab.power import trials as trials_module
 from judge_gym.lab.power.facets import FACET_FIGURES, facet_trials
 from judge_gym.lab.power.selftest import MEASURES, expected_values, scenarios, selftest
 from judge_gym.lab.power.selftest_comparisons import comparison_trials
+from judge_gym.lab.power.selftest_regimes import change_trials
 from judge_gym.lab.power.study import SimulatedShare
 from judge_gym.lab.power.trials import Exploratory, Miss, Trial, exploratory, summarise
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.planted.comparisons import COMPARISONS, CONDITIONS, JUDGES_ALIKE, JUDGES_APART
 from judge_gym.planted.facets import FACET_TRUTHS
+from judge_gym.planted.regimes import CHANGES
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import TRUTHS, StudyDesign
 
@@ -45,6 +47,32 @@ def test_estimators_find_what_is_planted(truth):
         assert abs(found.estimate - trial.planted) <= 2 * half + 1e-9, trial
         checked += 1
     assert checked >= 6
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[change.name for change in CHANGES])
+def test_contrasts_of_a_changed_setting_are_found_and_a_change_of_nothing_is_not(change):
+    (summary, *others) = summarise(
+        trial for seed in range(200) for trial in change_trials(change, 16, seed)
+    )
+    for one in (summary, *others):
+        assert not one.misses or one.exploratory, one
+    by_metric = {one.metric: one for one in (summary, *others)}
+    # Shares are planted as they are given; what is the same under both settings is exactly 0.
+    before, after = change.abstains
+    planted = by_metric["contrast_abstain_share"].planted
+    assert planted == pytest.approx(after - before, abs=0.005)
+    assert by_metric["contrast_abstain_share"].null is (before == after)
+    before, after = change.wide
+    # Two of five stages are a quarter of the scale wider than one.
+    planted = by_metric["contrast_set_width"].planted
+    assert planted == pytest.approx((after - before) / 4, abs=0.005)
+    assert by_metric["contrast_set_width"].null is (before == after)
+    assert by_metric["contrast"].null is (change.shift == 0)
+    # A second stage is half a stage; ends of the scale take a part of a shift. Of four steps.
+    most = (abs(change.shift) + abs(after - before) / 2) / 4
+    assert abs(by_metric["contrast"].planted) <= most
+    again, same = (list(change_trials(change, 9, 5)) for _ in range(2))
+    assert again == same
 
 
 def test_failures_of_data_are_reasons_not_numbers():
