@@ -51,7 +51,6 @@ def estimate(
     """
     from deployments.cli.estimates import agreed
     from deployments.cli.judge import judge_and_items, judged
-    from deployments.cli.judge_label import for_systems
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.correcting import correct
@@ -74,8 +73,6 @@ def estimate(
         json_output.give(correction_json(judge, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
-    if found.plan is not None and (note := for_systems(read.items)):
-        console.print(note, markup=False, soft_wrap=True)
     if next_to:
         console.print(f"Texts to label next: {next_to}", markup=False, soft_wrap=True)
     if simulated:

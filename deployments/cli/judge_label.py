@@ -72,6 +72,8 @@ def label(
     from judge_gym.judges.correcting import labelled_for_sure
     from judge_gym.judges.item_files import label_path
     from judge_gym.judges.labelling import Draw, Labelling
+    from judge_gym.judges.systems import draw_to_compare
+    from judge_gym.report.correction import draw_note
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(items, fields))
@@ -98,8 +100,8 @@ def label(
         shows_score=show_score,
         sure=labelled_for_sure(read.items),
     )
-    if labelling.draw is Draw.GAIN and (note := for_systems(read.items)):
-        errors.print(note, markup=False, soft_wrap=True)
+    if labelling.draw is Draw.GAIN and (to_compare := draw_to_compare(read.items)):
+        errors.print(draw_note(to_compare), markup=False, soft_wrap=True)
     labelling.labels()  # errors in the file are raised before a server is started
     if not labelling.judged:
         console.print(
@@ -108,16 +110,6 @@ def label(
     asyncio.run(_serve(labelling, annotator.strip(), port))
     stored = labelling.labels()
     console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
-
-
-def for_systems(items: "tuple[Item, ...]") -> str:
-    """Return which draw compares systems, where items are of several; else nothing."""
-    if len({item.part for item in items} - {""}) < 2:
-        return ""
-    return (
-        "Draws by gain narrow the mean of all texts, not differences between systems: to compare "
-        f"systems, draw labels with {command()} judge label --draw ranking."
-    )
 
 
 def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What people would say of all texts: a judge's scores, corrected by labels of a part of them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -11,6 +11,8 @@ import numpy as np
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.item_files import ItemFile
+from judge_gym.judges.pairwise_judge import DecidedByOrder
+from judge_gym.judges.systems import ComparedSystems, draw_to_compare, share_questions, systems_of
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     Estimate,
@@ -81,6 +83,10 @@ class Correction:
     """The texts to label next, each with the probability of its draw."""
     groups: Mapping[float, int]
     """Middle of each group of scores → texts in it without a label."""
+    draw: str
+    """How labels are drawn to compare systems (`draw_to_compare`)."""
+    by_order: DecidedByOrder
+    """Of a pairwise judge, the pairs whose winner is a matter of the order."""
 
 
 def correct(
@@ -122,20 +128,12 @@ def correct(
     labelled = np.array(items.labelled)
     known = has if items.drawn else has & labelled
     figures = _Figures(
-        judge, given, judged, known, text, drawn=items.drawn, by_gain=by_gain, to_rank=to_rank,
+        judge, of_rows, given, judged, known, text,
+        drawn=items.drawn, by_gain=by_gain, to_rank=to_rank,
         sure=np.isin([item.key for item in of_rows], list(labelled_for_sure(of_rows))),
     )  # fmt: skip
     every = np.ones(len(of_rows), dtype=np.bool_)
-    found = [figures.mean(ALL, every)]
-    systems = {
-        name: np.array([item.part == name for item in of_rows]) for name in _systems(of_rows)
-    }
-    if systems:
-        found += [figures.mean(name, chosen) for name, chosen in systems.items()]
-        found += [
-            figures.difference(f"{second} less {first}", systems[first], systems[second])
-            for first, second in combinations(systems, 2)
-        ]
+    found = [figures.mean(ALL, every), *figures.of_systems()]
     # To label a text once is enough, however often it stands there.
     firsts = np.unique(text, return_index=True)[1]
     tied = np.isin(text[firsts], text[labelled]) & ~figures.sure[firsts]
@@ -148,6 +146,8 @@ def correct(
         plan,
         _drawn(judge, [of_rows[place] for place in firsts], figures, firsts, left, plan),
         {float(one): int(((middles == one) & left).sum()) for one in np.unique(middles)},
+        draw_to_compare(of_rows),
+        DecidedByOrder.of(one for some in results.values() for one in some),
     )
 
 
@@ -159,7 +159,7 @@ def labelled_for_sure(items: Sequence[Item]) -> frozenset[str]:
     """
     found: set[str] = set()
     for name in ("", *_systems(items)):
-        counts = Counter(item.key for item in items if name in ("", item.part))
+        counts = Counter(item.key for item in items if name in ("", *item.systems))
         chosen = in_many_rows(np.array(list(counts.values())))
         found |= {key for key, is_sure in zip(counts, chosen, strict=True) if is_sure}
     return frozenset(found)
@@ -167,7 +167,7 @@ def labelled_for_sure(items: Sequence[Item]) -> frozenset[str]:
 
 def _systems(items: Sequence[Item]) -> list[str]:
     """Return the categories that have figures of their own."""
-    names = sorted({item.part for item in items} - {""})
+    names = systems_of(items)
     return names if 1 < len(names) <= MOST_SYSTEMS else []
 
 
@@ -180,6 +180,7 @@ class _Figures:
     """
 
     judge: Judge
+    items: Sequence[Item]
     given: FloatArray
     judged: FloatArray
     known: BoolArray
@@ -251,6 +252,59 @@ class _Figures:
             self.given[rows][known], groups[known], groups[~known],
             counts[order].astype(np.float64), self.sure[rows][order],
         )  # fmt: skip
+
+    def of_systems(self) -> Iterator[Corrected]:
+        """Yield the mean of each of two to six systems, and the difference of every two.
+
+        Of pairs of two systems their win rates.
+        """
+        names = _systems(self.items)
+        if any(item.second_system for item in self.items):
+            yield from self._win_rates(names)
+            return
+        chosen = {name: np.array([item.part == name for item in self.items]) for name in names}
+        for name in names:
+            yield self.mean(name, chosen[name])
+        for first, second in combinations(names, 2):
+            about, of = f"{second} less {first}", (chosen[first], chosen[second])
+            if self._may_share_questions:
+                yield self._row(about, self._compared(of[0] | of[1]), [0, 1])
+            else:
+                yield self.difference(about, *of)
+
+    def _win_rates(self, names: Sequence[str]) -> Iterator[Corrected]:
+        """Yield how often each system wins, and the difference of every two."""
+        if not names:
+            return
+        of_all = self._compared(np.ones(len(self.items), dtype=np.bool_))
+        for place, name in enumerate(names):
+            yield self._row(f"{name} wins", of_all, [place])
+        for first, second in combinations(range(len(names)), 2):
+            yield self._row(f"{names[second]} less {names[first]}", of_all, [first, second])
+
+    @cached_property
+    def _may_share_questions(self) -> bool:
+        """Whether systems answered the same questions, and labels are of rows, or of texts that
+        stand in one row each."""
+        once = not self.drawn or len(np.unique(self.text)) == len(self.text)
+        return not self.by_gain and once and share_questions(self.items)
+
+    def _compared(self, chosen: BoolArray) -> ComparedSystems:
+        """Return what the chosen rows say of their systems, by the questions that they answer."""
+        labels = np.where(self.known, self.given, np.nan)
+        items = [item for item, one in zip(self.items, chosen, strict=True) if one]
+        rng = np.random.default_rng(derive_seed("systems", self.judge.key))
+        return ComparedSystems.of(items, self.judged[chosen], labels[chosen], self.bounds, rng)
+
+    def _row(self, about: str, of: ComparedSystems, systems: list[int]) -> Corrected:
+        """Return the mean of one system, or of two the second's less the first's."""
+        judge, labels, corrected = (
+            of.mean(*systems) if len(systems) == 1 else of.difference(*systems)
+        )
+        labelled = of.labelled(systems)
+        if self.by_gain:
+            labels = corrected = not_estimable(labels.metric, _BY_GAIN, n_items=labelled)
+        return Corrected(about, of.rows(systems), labelled, judge, labels, corrected)
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen)

@@ -1,6 +1,7 @@
 """`PairwiseJudge`: which of two texts is better, asked in both orders."""
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -15,11 +16,33 @@ from judge_gym.judges.model_judge import (
 )
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
-from judge_gym.records.judgements import MalformedAnswer, Reading
+from judge_gym.records.judgements import JudgeResult, MalformedAnswer, Reading
 
 ORDERS = ("as_given", "swapped")
 _WINNERS = {"1": 1.0, "2": 0.0, "tie": 0.5}
 _VERDICTS = {1.0: "first", 0.0: "second", 0.5: "tie"}
+
+
+@dataclass(frozen=True)
+class DecidedByOrder:
+    """Pairs that were read in both orders, and those of them whose winner is a matter of order."""
+
+    pairs: int
+    first: int
+    """Pairs of which whatever was shown first won."""
+    second: int
+    """Pairs of which whatever was shown second won."""
+
+    @classmethod
+    def of(cls, results: Iterable[JudgeResult]) -> "DecidedByOrder":
+        """Count the results of a pairwise judge."""
+        both = [
+            tuple(result.subscores[order] for order in ORDERS)
+            for result in results
+            if set(ORDERS) <= set(result.subscores)
+        ]
+        # Both are scores of the first text, which is shown second when swapped.
+        return cls(len(both), both.count((1.0, 0.0)), both.count((0.0, 1.0)))
 
 
 class PairExample(WorkedExample):

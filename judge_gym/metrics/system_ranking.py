@@ -21,6 +21,7 @@ from judge_gym.metrics.estimate import (
     clustered_wilson,
     mean_over_items,
     not_estimable,
+    t_quantile,
     with_interval,
 )
 from judge_gym.metrics.inference import kendall_tau_b, permutation_p
@@ -357,6 +358,8 @@ class Ranking:
     labels: IntArray
     residual: FloatArray
     left: IntArray
+    questions: IntArray
+    """The number of questions with a labelled answer, by system."""
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
@@ -420,6 +423,37 @@ class Ranking:
         )  # fmt: skip
         return with_interval(estimate, (float(low), float(high)))
 
+    def mean_of(self, system: int) -> Estimate:
+        """Return people's mean of a system, with an interval of its own: t over its questions."""
+        return self._alone(
+            "system_mean", float(self.corrected[system]), float(self.covariance[system, system]),
+            [system], UNIT_INTERVAL,
+        )  # fmt: skip
+
+    def difference_of(self, first: int, second: int) -> Estimate:
+        """Return the second system's mean less the first's, with an interval of its own."""
+        of_both = np.array([first]), np.array([second])
+        variance = float(_pair_variance(self.covariance, *of_both)[0])
+        apart = float(self.corrected[second] - self.corrected[first])
+        return self._alone("system_difference", apart, variance, [first, second], SIGNED_UNIT)
+
+    def _alone(
+        self,
+        metric: str,
+        value: float,
+        variance: float,
+        systems: list[int],
+        bounds: tuple[float, float],
+    ) -> Estimate:
+        n = int(self.labels[systems].sum())
+        if not self.ranked[systems].all():
+            because = f"it needs {MIN_LABELS} labels of each system"
+            return not_estimable(metric, because, n=n, n_items=n, unit="share")
+        half = t_quantile(max(1, int(self.questions[systems].min()) - 1)) * variance**0.5
+        method = "labels and scores, prediction-powered; t interval over questions"
+        estimate = Estimate(metric, value, None, None, n, n, method=method, unit="share")
+        return with_interval(estimate, (value - half, value + half), bounds)
+
     def tau(self) -> Estimate:
         """Return Kendall's τ-b of the judge's means with the corrected ones, in [-1, 1]."""
         metric, number = "ranking_tau", np.flatnonzero(self.ranked)
@@ -482,6 +516,7 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
         labels=labels,
         residual=residual,
         left=answers - labels,
+        questions=questions,
     )
 
 

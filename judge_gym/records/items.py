@@ -4,9 +4,9 @@ import math
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
@@ -21,7 +21,7 @@ LONGEST_TEXT = 500_000
 """Characters of one text of an item."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})", re.ASCII)
-COLUMNS = ("id", "text", "second", "context", "truth", "category", "system")
+COLUMNS = ("id", "text", "second", "context", "truth", "category", "system", "second_system")
 """What a row of a file of items may give."""
 
 
@@ -76,7 +76,10 @@ class Item(Frozen):
     """
     category: str = Field(default="", max_length=200)
     system: str = Field(default="", max_length=500)
-    """What made it, such as a model or a version of a prompt: figures are by system first."""
+    """What made it, such as a model or a version of a prompt: figures are by system first. Of a
+    pair, what made the first text."""
+    second_system: str = Field(default="", max_length=500)
+    """What made the second text of a pair, beside `system`."""
     corpus: str = Field(default="", max_length=200)
     """The digest of the file it comes from; empty when it comes from none."""
     variant: Variant | None = None
@@ -89,7 +92,7 @@ class Item(Frozen):
     def _may_be_messages(cls, given: Any) -> Any:
         return as_text(given)
 
-    @field_validator("id", "text", "second", "context", "category", "system")
+    @field_validator("id", "text", "second", "context", "category", "system", "second_system")
     @classmethod
     def _can_be_stored(cls, given: str | None) -> str | None:
         if given is not None and _UNSTORABLE.search(given):
@@ -107,10 +110,25 @@ class Item(Frozen):
             return given
         raise ValueError("use a finite number or the name of a verdict")
 
+    @model_validator(mode="after")
+    def _second_system_is_of_a_pair(self) -> Self:
+        if self.second_system and self.second is None:
+            raise ValueError("second_system is given, and there is no second text")
+        if self.second_system and not self.system:
+            raise ValueError("second_system is given, and no system, which made the first text")
+        return self
+
     @property
     def part(self) -> str:
-        """Its system; its category where it names none."""
-        return self.system or self.category
+        """Its system; its category where it names none, and of a pair of two systems."""
+        return self.category if self.second_system else self.system or self.category
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """What is compared by it: both systems of a pair, if they differ, else its part."""
+        if self.second_system:
+            return (self.system, self.second_system) if self.second_system != self.system else ()
+        return (self.part,) if self.part else ()
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from judge_gym.counting import counted
 from judge_gym.formats import figure
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import Corrected, Correction
@@ -49,6 +51,11 @@ def sentences(found: Correction) -> Iterator[str]:
         "mean, not people's. Corrected: the judge's scores of all rows, moved by its errors on the "
         "labelled ones."
     )
+    if pairs := found.by_order.pairs:
+        yield (
+            f"Read in both orders: {counted(pairs, 'pair')}. What was shown first won "
+            f"{found.by_order.first} of them, what was shown second {found.by_order.second}."
+        )
     if found.without_score:
         yield (
             f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
@@ -71,6 +78,21 @@ def expectations(found: Correction) -> Iterator[str]:
             "The labels have to be of a random part of the texts. Labels as planned are random "
             "only within a group of scores: the estimate is then by groups."
         )
+    if found.draw:
+        yield draw_note(found.draw)
+
+
+def draw_note(draw: str) -> str:
+    """Return which draw of labels compares systems, beside one by gain."""
+    of_gain = (
+        "say nothing of the systems of pairs"
+        if draw == "random"
+        else "narrow the mean of all texts, not differences between systems"
+    )
+    return (
+        f"Labels drawn by gain {of_gain}: to compare systems, draw labels with judge-gym judge "
+        f"label --draw {draw}."
+    )
 
 
 def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict[str, Any]:
@@ -81,6 +103,7 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
         "simulated": simulated,
         "by_gain": found.by_gain,
         "without_score": found.without_score,
+        "decided_by_order": asdict(found.by_order) if found.by_order.pairs else None,
         "figures": [_row(row) for row in found.rows],
         "next": [
             {"item": item.id, "probability": probability} for item, probability in found.chosen

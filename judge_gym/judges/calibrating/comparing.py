@@ -220,7 +220,10 @@ class PartScores:
 
 
 def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> list[PartScores]:
-    """Return the scores of each system's texts, by name; empty where items name fewer than two."""
+    """Return the scores of each system's texts, by name; empty where items name fewer than two.
+
+    Of pairs of two systems, a system's mean score is the share of its pairs that it wins.
+    """
     parts, labelled_by = _parts(file.items), _parts(file.answers)
     if len(parts) < 2:
         return []
@@ -234,7 +237,13 @@ def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> lis
             if (scores := [one.score for one in some if one.score is not None])
         }
         # A text that a system gives often is as much of what it says.
-        of_rows = [means[item.key] for item in given if item.key in means]
+        of_rows = [
+            sum(judge.score_range) - means[item.key]
+            if name == item.second_system
+            else means[item.key]
+            for item in given
+            if item.key in means
+        ]
         mean = float(np.mean(of_rows)) if of_rows else None
         labelled = _agreement(judge, labelled_by.get(name, []), own)
         found.append(PartScores(name, len(given), len(of_rows), mean, labelled))
@@ -244,8 +253,8 @@ def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> lis
 def _parts(items: Iterable[Item]) -> dict[str, list[Item]]:
     parts: dict[str, list[Item]] = {}
     for item in items:
-        if item.part:
-            parts.setdefault(item.part, []).append(item)
+        for name in item.systems:
+            parts.setdefault(name, []).append(item)
     return parts
 
 

@@ -17,13 +17,14 @@ from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.label_files import LabelFile, read_labels, values_of
 from judge_gym.judges.people import WHOLE, bind
+from judge_gym.judges.systems import system_scores, systems_of
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable
 from judge_gym.metrics.expert_labels import Labelled
 from judge_gym.metrics.points import HIGHEST, to_points
 from judge_gym.metrics.stratified_labels import next_labels, stratified_mean
-from judge_gym.metrics.system_ranking import Ranking, SystemScores, labels_to_buy, ranking
+from judge_gym.metrics.system_ranking import Ranking, labels_to_buy, ranking
 from judge_gym.records.items import Item, label_in
 from judge_gym.seeds import derive_seed
 
@@ -108,6 +109,11 @@ class Labelling:
             raise ConfigError(
                 f"Draws by {self.draw} need the judge's scores, and none is stored.",
                 "Run judge-gym judge score first, or use --draw random.",
+            )
+        if self.draw is Draw.RANKING and any(item.second_system for item in self.items):
+            raise ConfigError(
+                "Draws for a ranking are of answers of one system, and these are pairs of two.",
+                "Use --draw random: each pair is evidence on both of its systems.",
             )
         if self.draw is Draw.RANKING and len(self._systems) < 2:
             raise ConfigError(
@@ -260,7 +266,7 @@ class Labelling:
 
     @property
     def _systems(self) -> list[str]:
-        return sorted({item.part for item in self.items} - {""})
+        return systems_of(self.items)
 
     def _ranking(self, annotator: str) -> Ranking:
         """Return how an annotator's labels and the judge's scores rank the categories.
@@ -268,21 +274,13 @@ class Labelling:
         Items with the same context answer one question.
         """
         whole = bind(self.judge, self.items, self.labels()).values.get(WHOLE, {}).get(annotator, {})
-        items, systems = [item for item in self.items if item.part], self._systems
+        items = [item for item in self.items if item.part]
         low, high = self.judge.score_range
         labels, judged = (
             to_points(np.array([of.get(item.key, np.nan) for item in items]), low, high) / HIGHEST
             for of in (whole, self.judged)
         )
-        asked = np.array([item.context or item.id for item in items], dtype=np.str_)
-        given = SystemScores(
-            system=np.array([systems.index(item.part) for item in items], dtype=np.int64),
-            cluster=np.unique(asked, return_inverse=True)[1],
-            judge=judged,
-            people=labels,
-            n_systems=len(systems),
-            binary=False,
-        )
+        given = system_scores(items, judged, labels)
         return ranking(given, np.random.default_rng(self._seed("ranking")))
 
     def _by_ranking(self, annotator: str, left: Sequence[Item], done: int) -> Next:

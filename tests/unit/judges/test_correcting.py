@@ -1,14 +1,24 @@
 """People's mean over all texts from labels of a part, against planted truth."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from judge_gym.errors import ConfigError
-from judge_gym.judges import CallableJudge, Item, ItemFile, JudgeResult, Scale, new_label
+from judge_gym.judges import (
+    CallableJudge,
+    Item,
+    ItemFile,
+    JudgeResult,
+    PairwiseJudge,
+    Scale,
+    new_label,
+)
 from judge_gym.judges.correcting import Corrected, Correction, correct
 from judge_gym.judges.label_files import collect_labels
+from judge_gym.judges.pairwise_judge import DecidedByOrder
 
 JUDGE = CallableJudge(name="own", function="grades:own", scale=Scale(lowest=0, highest=10))
 
@@ -336,3 +346,106 @@ def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
     found = correct(judge, bound, results, more=50)
     assert "t40" not in {item.id for item, _ in found.chosen}
     assert sum(found.groups.values()) == 19
+
+
+PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?", ties=True)
+
+
+def pairs(wins: list[tuple[str, str]], labelled: int, drawn: str = "") -> Correction:
+    """Correct pairs whose first text is of the old system in every second one.
+
+    `wins` are the system that the judge, and that people find better.
+    """
+    items, labels, results = [], [], {}
+    for place, (judged, people) in enumerate(wins):
+        first, second = ("old", "new") if place % 2 else ("new", "old")
+        item = Item(
+            id=f"t{place}", text=f"One {place}.", second=f"Two {place}.",
+            context=f"Question {place}", system=first, second_system=second,
+        )  # fmt: skip
+        items.append(item)
+        given = result(item, float(judged == first))
+        orders = {"as_given": float(judged == first), "swapped": float(judged == first)}
+        results[item.key] = [given.model_copy(update={"subscores": orders})]
+        if place < labelled:
+            label = new_label(item.id, "ann", "first" if people == first else "second")
+            labels.append(replace(label, draw=drawn) if drawn else label)
+    places = tuple(f"line {place}" for place in range(len(items)))
+    file = ItemFile(Path("pairs.csv"), tuple(items), places, ("id", "text"), "")
+    return correct(PAIR, file.with_labels(collect_labels(labels), [PAIR]), results)
+
+
+def test_systems_in_pairs_have_win_rates_whichever_text_is_first() -> None:
+    # Old and new swap places in the file, so that the share of "first" says nothing of them.
+    wins = [("new" if place % 4 else "old", "new" if place % 3 else "old") for place in range(120)]
+    found = pairs(wins, 60)
+    about = ["all texts", "new wins", "old wins", "old less new"]
+    assert [one.about for one in found.rows] == about
+    new, old, apart = found.rows[1:]
+    assert (new.rows, new.labelled) == (apart.rows, apart.labelled) == (120, 60)
+    assert new.judge.estimate == pytest.approx(3 / 4)
+    assert new.labels.estimate == pytest.approx(2 / 3)
+    assert old.labels.estimate == pytest.approx(1 / 3)
+    assert apart.labels.estimate == pytest.approx(-1 / 3)
+    # One pair is one observation: its share of wins has n - 1 degrees of freedom.
+    half = 2.0 * 2 * (2 / 9 / 59) ** 0.5
+    assert apart.labels.lower is not None
+    assert apart.labels.upper is not None
+    assert (apart.labels.upper - apart.labels.lower) / 2 == pytest.approx(half, rel=0.02)
+    assert (found.by_order.pairs, found.by_order.first, found.by_order.second) == (120, 0, 0)
+    assert found.draw == "random"
+    few = pairs(wins, 19).rows[1]
+    assert few.judge.estimate == pytest.approx(3 / 4)
+    assert "20 labelled items of each system" in few.corrected.reason
+    assert "expected gain" in pairs(wins, 60, "gain").rows[1].corrected.reason
+
+
+def test_pairs_that_the_order_decides_are_counted_by_place() -> None:
+    item = Item(id="a", text="One.", second="Two.")
+    orders = [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5)]
+    given = [
+        result(item, None).model_copy(update={"subscores": {"as_given": one, "swapped": other}})
+        for one, other in orders
+    ]
+    assert DecidedByOrder.of([*given, result(item, None)]) == DecidedByOrder(5, 2, 1)
+
+
+def test_systems_that_answered_the_same_questions_are_compared_by_question() -> None:
+    # Hard questions are failed by both: 6 of 40 labelled ones differ, all one way.
+    rng = np.random.default_rng(4)
+    hard = rng.random(100) < 0.5
+    right = {"old": ~hard, "new": ~hard | (np.arange(100) % 10 < 3) & hard}
+    halves = []
+    for asked in ("Question {}", "{} of {}"):
+        items, labels = [], []
+        for system, given in right.items():
+            for place, good in enumerate(given):
+                item = Item(id=f"{system}{place}", text=f"{system} {place}", system=system,
+                            context=asked.format(place, system))  # fmt: skip
+                items.append(item)
+                if place < 40:
+                    labels.append(new_label(item.id, "ann", 10.0 * good))
+        places = tuple(f"line {place}" for place in range(len(items)))
+        file = ItemFile(Path("texts.csv"), tuple(items), places, ("id", "text"), "")
+        bound = file.with_labels(collect_labels(labels), [JUDGE])
+        noise = iter(rng.integers(0, 11, 200).astype(float).tolist())
+        results = {item.key: [result(item, next(noise))] for item in items}
+        apart = row(correct(JUDGE, bound, results), "old less new")
+        expected = 10 * (right["old"][:40].mean() - right["new"][:40].mean())
+        assert apart.labels.estimate == pytest.approx(expected)
+        assert apart.labels.lower is not None
+        assert apart.labels.upper is not None
+        halves.append((apart.labels.upper - apart.labels.lower) / 2)
+    paired = 10 * (right["old"].astype(float) - right["new"])[:40]
+    assert halves[0] == pytest.approx(2.023 * paired.std(ddof=1) / 40**0.5, rel=0.03)
+    assert halves[0] < 0.7 * halves[1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [({"second_system": "b"}, "no second text"),
+     ({"second": "Two.", "second_system": "b"}, "no system")],
+)  # fmt: skip
+def test_a_second_system_is_of_a_pair_that_names_both(columns: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Item(id="a", text="One.", **columns)

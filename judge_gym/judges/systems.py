@@ -1,0 +1,140 @@
+"""What a judge and people say of systems, by items of one system or pairs of two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.expert_labels import MIN_LABELLED
+from judge_gym.metrics.system_ranking import Ranking, SystemScores, ranking
+from judge_gym.records.items import Item
+
+Ways = tuple[Estimate, Estimate, Estimate]
+"""The same figure by the judge alone, by labels alone, and by both."""
+
+
+def systems_of(items: Sequence[Item]) -> list[str]:
+    """Return the systems that items are of, or the categories of those that name none."""
+    return sorted({name for item in items for name in item.systems})
+
+
+def draw_to_compare(items: Sequence[Item]) -> str:
+    """Return how labels are drawn to compare the systems of items; "" where there are not two.
+
+    A pair is evidence on both of its systems, so that no draw of systems is at random within each.
+    """
+    if len(systems_of(items)) < 2:
+        return ""
+    return "random" if any(item.second_system for item in items) else "ranking"
+
+
+def share_questions(items: Sequence[Item]) -> bool:
+    """Whether two systems have an item with the same context, so that they answer one question."""
+    seen: dict[str, str] = {}
+    return any(
+        item.context and item.part and seen.setdefault(item.context, item.part) != item.part
+        for item in items
+    )
+
+
+def system_scores(items: Sequence[Item], judged: FloatArray, labels: FloatArray) -> SystemScores:
+    """Return scores and labels, both on 0 to 1 by item and NaN without one, by `systems_of`.
+
+    Of pairs 1 is a win of the first. Items with the same context answer one question; without one,
+    those with the same text.
+    """
+    names = systems_of(items)
+    of_pairs = any(item.second_system for item in items)
+    places = [n for n, item in enumerate(items) if len(item.systems) == 1 + of_pairs]
+    asked = np.array([items[n].context or items[n].key for n in places], dtype=np.str_)
+    cluster = np.unique(asked, return_inverse=True)[1].astype(np.int64)
+    of = np.array(
+        [[names.index(name) for name in items[n].systems] for n in places], dtype=np.int64
+    )
+    judged, labels = judged[places], labels[places]
+    if of_pairs:
+        first, second = of.reshape(-1, 2).T
+        return SystemScores.of_pairs(
+            first, second, cluster=cluster, judge=judged, people=labels, n_systems=len(names),
+            binary=False,
+        )  # fmt: skip
+    return SystemScores(of.ravel(), cluster, judged, labels, len(names), binary=False)
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedSystems:
+    """Systems that answered the same questions, or that stand in pairs, by question.
+
+    Figures are on the scale of the judge, from `bounds`; intervals are of each figure by itself.
+    """
+
+    scores: SystemScores
+    of_pairs: bool
+    bounds: tuple[float, float]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        items: Sequence[Item],
+        judged: FloatArray,
+        labels: FloatArray,
+        bounds: tuple[float, float],
+        rng: np.random.Generator,
+    ) -> "ComparedSystems":
+        """Return it of scores and labels by item, on the scale of the judge, NaN without one."""
+        low, high = bounds
+        judged, labels = ((of - low) / (high - low) for of in (judged, labels))
+        of_pairs = any(item.second_system for item in items)
+        return cls(system_scores(items, judged, labels), of_pairs, bounds, rng)
+
+    @cached_property
+    def _ways(self) -> tuple[Ranking, Ranking, Ranking]:
+        said = self.scores
+        alone = replace(said, people=said.judge), replace(said, judge=np.full(len(said.judge), 0.5))
+        judge, labels, both = (ranking(one, self.rng) for one in (*alone, said))
+        return judge, labels, both
+
+    def mean(self, system: int) -> Ways:
+        """Return the mean of a system; of pairs its win rate."""
+        found = [way.mean_of(system) for way in self._ways]
+        return self._scaled(found, [system], self.bounds[0])
+
+    def difference(self, first: int, second: int) -> Ways:
+        """Return the mean of the second less that of the first; paired by question."""
+        found = [way.difference_of(first, second) for way in self._ways]
+        return self._scaled(found, [first, second], 0.0)
+
+    def labelled(self, systems: Sequence[int]) -> int:
+        """Return how many of the items of these systems have a label."""
+        return self._items(np.isfinite(self.scores.people), systems)
+
+    def rows(self, systems: Sequence[int]) -> int:
+        """Return how many items are of these systems."""
+        return self._items(np.ones(len(self.scores.system), dtype=np.bool_), systems)
+
+    def _items(self, chosen: BoolArray, systems: Sequence[int]) -> int:
+        """Return how many of the chosen are of these systems; a pair counts once."""
+        own = np.isin(self.scores.system, systems) & chosen
+        return int((own.reshape(2, -1).any(axis=0) if self.of_pairs else own).sum())
+
+    def _scaled(self, found: Sequence[Estimate], systems: Sequence[int], lowest: float) -> Ways:
+        judge, labels, both = (_scaled(one, self.bounds, lowest) for one in found)
+        counts = [self.labelled([system]) for system in systems]
+        if min(counts) >= MIN_LABELLED:
+            return judge, labels, both
+        have = " and ".join(map(str, counts))
+        because = f"it needs {MIN_LABELLED} labelled items of each system, and there are {have}"
+        none = not_estimable(labels.metric, because, n_items=self.labelled(systems))
+        return judge, none, none
+
+
+def _scaled(found: Estimate, bounds: tuple[float, float], lowest: float) -> Estimate:
+    """Return a figure on 0 to 1 on the scale of a judge."""
+    unit = bounds[1] - bounds[0]
+    ends = (found.estimate, found.lower, found.upper)
+    value, lower, upper = (None if end is None else lowest + unit * end for end in ends)
+    return replace(found, estimate=value, lower=lower, upper=upper)
