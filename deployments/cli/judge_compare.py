@@ -367,8 +367,32 @@ def _show_review(rows: "list[ReviewRow]") -> None:
         say_simulated()
 
 
+def _decide_gate(
+    file: Path, name: str, decision: Literal["keep", "reconsider"], by: str, reason: str
+) -> None:
+    from deployments.cli.environment import database
+    from judge_gym.judges.files import load_judge
+    from judge_gym.judges.gate import save_gate_decision
+    from judge_gym.judges.gate_texts import load_gate
+
+    judge = load_judge(file)
+    if judge.name != name:
+        raise ConfigError(f"{file} is of judge {judge.name!r}, not {name!r}.", "Name it.")
+    with database() as session:
+        where = {"flow_run": "terminal"}
+        kept = save_gate_decision(session, load_gate(judge), decision, by, reason, **where)
+    stored = {"keep": "later answers are compared with these", "reconsider": "stored"}[decision]
+    console.print(
+        f"{decision} {name}, on the texts judged again {kept}: {stored}.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
 def decide(
-    file: Annotated[Path, typer.Argument(help="The review file (YAML).", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(help="The review file, or the judge's (YAML).", show_default=False)
+    ],
     judge: Annotated[str, typer.Argument(help="The judge in use.", show_default=False)],
     decision: Annotated[
         Literal["keep", "reconsider"], typer.Argument(help="What you decide.", show_default=False)
@@ -385,21 +409,28 @@ def decide(
         ),
     ] = None,
 ) -> None:
-    """Record what a person decides about a judge after a review.
+    """Record what a person decides about a judge after a review, or after its gate.
 
-    The decision stands on the review's page, with the name. Judge files are not changed.
+    The decision stands on the review's page, with the name. Judge files are not changed. After a
+    gate, FILE is the judge's own, and later answers are compared with the newest ones.
     """
     from datetime import UTC
 
     from deployments.cli.environment import database
     from judge_gym.calibration.review_file import load_review_file
     from judge_gym.design.window_files import day_of
+    from judge_gym.judges.files import is_judge_file
     from judge_gym.judges.reviewing.findings import save_decision
     from judge_gym.report.judge_review import save_judge_review
     from judge_gym.settings import settings
 
     if not by.strip():
         raise ConfigError("--by is empty.", "Name who decides.")
+    if is_judge_file(file):
+        if day:
+            raise ConfigError("--date is of reviews.", "A gate's newest answers are kept.")
+        _decide_gate(file, judge, decision, by, reason)
+        return
     loaded, _ = load_review_file(file)
     of = day.date() if day else day_of(datetime.now(UTC), loaded.time_zone)
     with database() as session:

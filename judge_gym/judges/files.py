@@ -59,6 +59,12 @@ def load_judge(source: str | JudgeSource) -> AnyJudge:
     return _read(path, 0)
 
 
+def is_judge_file(path: Path) -> bool:
+    """Whether a YAML file has `kind`, which files of judges have and no review; raises as
+    `read_tree`."""
+    return "kind" in read_tree(path).items
+
+
 def named(source: JudgeSource) -> str:
     """Return the path of a judge file, or what a judge as JSON is called in errors."""
     return str(DEFINITION if isinstance(source, dict) else source)

@@ -8,12 +8,13 @@ of these new answers alone: those of before are what they are compared with, and
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.checking import ValidCertificate
@@ -32,12 +33,14 @@ from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
+from judge_gym.store.decisions import GATE, Kept, ReviewDecision, last_kept, save_review
 from judge_gym.store.judges import (
     answered,
     judged_days,
     judged_on,
     judged_times,
     newest_review_day,
+    save_judge,
 )
 from judge_gym.store.served import configurations, newest_configuration
 
@@ -155,7 +158,11 @@ def gate_report(
         said = f"Answers of {days}. --recheck asks again." if before else ""
         return _report(loaded, checks, len(results) - before, results, by, said, certified)
     again = _stored(session, loaded, loaded.sentinel, day)
-    was, by = (answered(session, judge.record, [some]) for some in (results, again))
+    # Whoever kept a judge that moved did not show what a certificate says of it.
+    kept = None if certified else last_kept(session, GATE, _judge_id(session, judge), date.max)
+    compared = _compared_with(session, loaded, day, results, kept)
+    first = compared[0] if compared else again
+    was, by = (answered(session, judge.record, [some]) for some in (first, again))
     if certified:
         certified.check_served(by.served)
     served = served_check(judge, was, by)
@@ -164,16 +171,17 @@ def gate_report(
         texts=len(texts),
         labelled=loaded.labelled,
         decided=frozenset(check.name for check in checks if check.result in _DECIDED),
-        same=same_answers(loaded.sentinel, results, again),
+        same=same_answers(loaded.sentinel, first, again),
     )
-    between = _between(session, loaded, day)
-    of_now = [
-        *threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel)),
-        *change_checks(judge, rule, loaded.sentinel, results, again, between),
-    ]
+    of_now = threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel))
+    if compared:
+        first, *between = compared
+        of_now += change_checks(judge, rule, loaded.sentinel, first, again, between)
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     new = len(results) - before + len(again) - before_again
     said = _judged_again(loaded, day, before_again)
+    if kept:
+        said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
     return _report(loaded, checks, new, again, by, said, certified)
 
 
@@ -243,16 +251,64 @@ def recheck_day(session: Session, gate: LoadedGate) -> str:
     return f"{today}{_NUMBER}{number + 1}"
 
 
-def _between(session: Session, gate: LoadedGate, day: str) -> list[list[JudgeResult]]:
-    """Return the answers of each earlier time that the whole sentinel set was judged again."""
-    judge, sentinel, repeats = gate.judge, gate.sentinel, gate.rule.repeats
-    days = judged_days(session, judge.record, _GATE_DAY)
-    looks = []
-    for earlier in days[: days.index(day)] if day in days else days:
-        by_text = results_of(session, judge, sentinel, repeats, earlier)
-        if all(len(results) == repeats for results in by_text.values()):
-            looks.append([result for results in by_text.values() for result in results])
-    return looks
+def _compared_with(
+    session: Session,
+    gate: LoadedGate,
+    day: str,
+    first: Sequence[JudgeResult],
+    kept: Kept | None,
+) -> list[Sequence[JudgeResult]]:
+    """Return the answers that those of a day are compared with, oldest first.
+
+    The `first` ones and those of each time that the whole sentinel set was judged again; where a
+    person kept the judge, from the answers that were kept on. None where these are the day's own.
+    """
+    days = judged_days(session, gate.judge.record, _GATE_DAY)
+    earlier = days[: days.index(day)] if day in days else days
+    counts_from = kept is not None and bool(_whole(session, gate, kept.look))
+    if kept and counts_from:
+        earlier = earlier[days.index(kept.look) :]
+    looks: list[Sequence[JudgeResult]] = [] if counts_from else [first]
+    return looks + [look for one in earlier if (look := _whole(session, gate, one))]
+
+
+def _whole(session: Session, gate: LoadedGate, day: str) -> list[JudgeResult]:
+    """Return the answers of a day to the sentinel set; empty where one is missing."""
+    repeats = gate.rule.repeats
+    by_text = results_of(session, gate.judge, gate.sentinel, repeats, day)
+    if any(len(results) < repeats for results in by_text.values()):
+        return []
+    return [result for results in by_text.values() for result in results]
+
+
+def save_gate_decision(
+    session: Session,
+    gate: LoadedGate,
+    decision: ReviewDecision,
+    person: str,
+    reason: str = "",
+    **where: str,
+) -> str:
+    """Store what a person decided about a judge whose texts its gate judged again.
+
+    `keep` closes what the gate found: later answers are compared with the newest of these, which
+    are returned by the name of their day. Raises `ConfigError` where texts were not judged again.
+    """
+    days = judged_days(session, gate.judge.record, _GATE_DAY)
+    looks = [day for day in days if _whole(session, gate, day)]
+    if not looks:
+        raise ConfigError(
+            f"The gate of {gate.judge.name} has not judged its texts again.",
+            "Run judge-gym judge gate --recheck first.",
+        )
+    today = datetime.now(UTC).date().isoformat()
+    details = {"day": today, "look": looks[-1], **where}
+    save_review(session, GATE, _judge_id(session, gate.judge), decision, person, reason, details)
+    return looks[-1].removeprefix(_GATE_DAY)
+
+
+def _judge_id(session: Session, judge: Judge) -> int:
+    return save_judge(session, judge.record)
 
 
 def _changed_day(session: Session, gate: LoadedGate) -> str:

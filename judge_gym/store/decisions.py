@@ -127,12 +127,18 @@ def review_decisions(session: Session, day: date) -> dict[tuple[str, int], Decid
     return {(row.subject, row.judge_id): _decided(row) for row in rows if row.judge_id is not None}
 
 
+GATE = "judge gate"
+"""What decisions about a judge after its gate are about, where after a review its name stands."""
+
+
 @dataclass(frozen=True)
 class Kept:
     """That a person kept a judge after the review of a day: later reviews count from it."""
 
     day: date
     person: str
+    look: str = ""
+    """After a gate, the `review_day` of the answers that were kept."""
 
 
 def last_kept(session: Session, review: str, judge_id: int, before: date) -> Kept | None:
@@ -148,7 +154,10 @@ def last_kept(session: Session, review: str, judge_id: int, before: date) -> Kep
     )
     by_day = {date.fromisoformat(row.details["day"]): row for row in rows}
     kept = [day for day, row in by_day.items() if row.decision == "keep" and day < before]
-    return Kept(max(kept), by_day[max(kept)].person) if kept else None
+    if not kept:
+        return None
+    newest = by_day[max(kept)]
+    return Kept(max(kept), newest.person, newest.details.get("look", ""))
 
 
 def _save(

@@ -247,6 +247,34 @@ def test_a_move_within_the_margins_is_shown_by_all_times_together(
     [gate] = json.loads(ended.output)
     failing = {check["name"] for check in gate["checks"] if check["result"] == "fails"}
     assert failing == {"anchors"}
+    # It stays shown, until a person keeps the judge; then it is compared with what was kept.
+    assert command("judge", "gate", own, "--recheck", "--json").code == 1
+    decide = ("judge", "decide", own, "own", "keep", "--by", "Ada")
+    assert "later answers are compared with these" in command(*decide).fine().output
+    [kept] = json.loads(command("judge", "gate", own, "--json").fine().output)
+    assert (kept["result"], kept["new_judgements"]) == ("passes", 0)
+    assert "that Ada kept on" in kept["answers"]
+    for _ in range(3):
+        [gate] = json.loads(command("judge", "gate", own, "--recheck", "--json").fine().output)
+    assert {check["name"]: check["result"] for check in gate["checks"]}["anchors"] == "passes"
+    # A further move is shown anew.
+    (command.folder / "shift").write_text("2")
+    for _ in range(2):
+        ended = command("judge", "gate", own, "--recheck", "--json")
+    assert ended.code == 1
+
+
+def test_a_gate_is_kept_by_its_own_judge_once_it_was_judged_again(
+    command: CommandLine, own: Path
+) -> None:
+    decide = ("judge", "decide", own, "own", "keep", "--by", "Ada")
+    refused = command(*decide)
+    assert refused.code == 2
+    assert "has not judged its texts again" in refused.errors
+    command("judge", "gate", own, "--recheck").fine()
+    assert "not 'other'" in command(*[*decide[:3], "other", *decide[4:]]).errors
+    assert command(*decide, "--date", "2026-01-01").code == 2
+    command(*decide).fine()
 
 
 def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
