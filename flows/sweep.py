@@ -229,9 +229,14 @@ def _workflows(
         windows = {"windows": run.windows, "views": run.views, "utility_model": run.utility_model}
         yield w1_evidence, {**windows, "budget": run.budget, "bundles": run.bundles or None}
     if "w2-rubric" in chosen:
-        yield w2_rubric, {**work, "critic_model": run.utility_model}
+        written = {
+            **work,
+            "critic_model": run.utility_model,
+            "embeddings": run.rubric_embeddings or None,
+        }
+        yield w2_rubric, written
         if run.swap is not None and run.swap.sham:
-            yield w2_rubric, {**work, "critic_model": run.utility_model, "sham": True}
+            yield w2_rubric, {**written, "sham": True}
     if "w3-scoring" in chosen:
         yield w3_scoring, judging
     if run.swap is not None and "w4-swap" in chosen:

@@ -6,15 +6,16 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.endings import resumable
-from flows.forms import Model, rubrics_run_name
-from flows.running import locked_run
+from flows.forms import Model, OrLeftOut, rubrics_run_name
+from flows.running import Work, locked_run
 from judge_gym.asking.budgeting import SweepBudget
 from judge_gym.lab import rubrics
+from judge_gym.lab.embedding import missing_rubric_embeddings
 from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.store.readability import rubric_answers
 from tasks.events import emit_failure
-from tasks.lab import write_rubrics
+from tasks.lab import embed_rubrics, write_rubrics
 
 
 @flow(name="w2-rubric", flow_run_name=rubrics_run_name, on_failure=[emit_failure])
@@ -24,6 +25,7 @@ async def w2_rubric(
     critic_model: Model,
     sham: bool = False,
     budget: SweepBudget | None = None,
+    embeddings: OrLeftOut[Model] = None,
 ) -> State[None]:
     """Write the rubrics that these experiments apply.
 
@@ -33,6 +35,7 @@ async def w2_rubric(
             families, if possible.
         sham: write the second rubric of each judge instead, which a sham swap needs.
         budget: what the sweep may use; no new work begins once it is used up.
+        embeddings: the model that embeds the rubrics, as provider/model; none by default.
     """
     # Experiments that have nothing else in common may need the same rubric: one W2 at a time.
     async with locked_run("rubrics", ["all"], budget=budget) as run:
@@ -42,6 +45,15 @@ async def w2_rubric(
             by_owner[request.owner_model].append(request)
         unit_name = "second rubrics" if sham else "rubrics"
         await run.do(unit_name, write_rubrics, by_owner, critic_model=critic_model)
+        if embeddings and not run.summary.waiting:
+            work = Work(
+                embed_rubrics,
+                (run.runtime.providers.of(embeddings).name,),
+                run.query(missing_rubric_embeddings, chosen, embeddings, sham=sham),
+                f"embeddings of {unit_name}",
+                {"model": embeddings, "budget": budget},
+            )
+            await run.do_all("embeddings", [work])
         requests = rubrics.requests_of(chosen, sham=sham)
         run.count(rubric_answers, [rubrics.request_key(request) for request in requests])
         return await run.state()

@@ -65,6 +65,14 @@ async def write_rubrics(
         return dict(await rubrics.write_rubrics(current, units, critic_model, spender))
 
 
+@task(name="embed-rubrics", **WRITING)
+async def embed_rubrics(units: list[str], model: str, budget: SweepBudget | None) -> dict[str, int]:
+    """Have the rubrics with these keys embedded; returns counts by status."""
+    async with runtime() as current:
+        spender = _spender(current, budget)
+        return dict(await done(current, embedding.embed_rubrics, units, model, spender))
+
+
 @task(name="judge", **WRITING)
 async def judge(units: list[SampleUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these judgements; returns counts by sample status."""

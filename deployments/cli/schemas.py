@@ -80,6 +80,7 @@ def _sweep() -> type[BaseModel]:
         "blocks": Annotated[list[_block(lists=True)], Field(min_length=1)],  # type: ignore[misc]
         "on_unsupported": OnUnsupported,
         "swap": SwapPlan,
+        "rubric_embeddings": str,
         "score_critic": str,
         "draw": RandomDraw | ControlledDraw,
         "budget": Budget,

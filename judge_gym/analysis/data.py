@@ -21,6 +21,7 @@ from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.shown import swapped_names
 from judge_gym.seeds import canonical_json
 from judge_gym.store.annotations import ItemLabels, labels_of_items
+from judge_gym.store.embeddings import RubricVectors, rubric_vectors
 from judge_gym.store.experiments import not_applied
 from judge_gym.store.samples import shown_documents
 from judge_gym.store.score_marks import critic_of_sweep
@@ -215,6 +216,8 @@ class SweepData:
     """Labels of people, set by set."""
     lengths: tuple[TextLengths, ...] = ()
     """How long the texts are, view by view."""
+    rubric_vectors: RubricVectors | None = None
+    """Embeddings of the texts of rubrics, where the sweep names a model for them."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -342,6 +345,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         critic=critic_of_sweep(session, sweep),
         people=tuple(_people(given, numbers) for given in labels_of_items(session, list(numbers))),
         lengths=_lengths(text_lengths(session, ids), numbers),
+        rubric_vectors=rubric_vectors(session, sweep, {arm.rubric_id for arm in stored_arms}),
     )
 
 

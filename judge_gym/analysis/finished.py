@@ -20,7 +20,7 @@ from judge_gym.design.names import (
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import JudgeGymError
-from judge_gym.lab.embedding import missing_embeddings
+from judge_gym.lab.embedding import missing_embeddings, missing_rubric_embeddings
 from judge_gym.lab.evidence import recipes_of_views
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.rubrics import missing_rubrics, request_key, requests_of
@@ -123,7 +123,12 @@ def _nothing_missing(
     experiments = experiments_by_tag(session, run.tags).values()
     sham = run.swap is not None and run.swap.sham
     if RUBRIC in parts and any(
-        missing_rubrics(session, experiments, sham=kind) for kind in {False, sham}
+        missing_rubrics(session, experiments, sham=kind)
+        or (
+            run.rubric_embeddings
+            and missing_rubric_embeddings(session, experiments, run.rubric_embeddings, sham=kind)
+        )
+        for kind in {False, sham}
     ):
         return False
     if SCORING in parts:

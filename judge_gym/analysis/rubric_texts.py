@@ -1,4 +1,4 @@
-"""Rubrics as texts: which rubrics a sweep has, and how alike their words are."""
+"""Rubrics as texts: which rubrics a sweep has, and how alike they are, by words or embeddings."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,8 +8,11 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.analysis.data import Arm, SweepData, SweepJudge
-from judge_gym.evidence.similarity import text_similarity
+from judge_gym.design.rubric import stage_text, whole_text
+from judge_gym.evidence.similarity import text_similarity, vector_similarity
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.estimate import SIGNED_UNIT, UNIT_INTERVAL
+from judge_gym.store.embeddings import RubricVectors
 
 Subject = tuple[str, str, int]
 """Concept, country and scale: what a rubric was asked for. Only such rubrics are compared."""
@@ -35,8 +38,7 @@ class RubricText:
     @property
     def stages(self) -> list[str]:
         """The text of each stage: its label, then its criteria."""
-        pairs = zip(self.labels, self.criteria, strict=True)
-        return [" ".join((label, *criteria)) for label, criteria in pairs]
+        return list(map(stage_text, self.labels, self.criteria))
 
 
 FIRST = "first"
@@ -67,15 +69,47 @@ def _text(judge: SweepJudge, arm: Arm) -> RubricText:
     return RubricText(arm.rubric_id, owner, family, named, arm.labels, arm.criteria)
 
 
-def whole_similarity(rubrics: Sequence[RubricText]) -> FloatArray:
-    """Return how alike every two rubrics are (rubrics x rubrics), in [0, 1], by all their words."""
-    return text_similarity(["\n".join(one.stages) for one in rubrics])
+@dataclass(frozen=True)
+class Likeness:
+    """How alike rubrics are: by their words in [0, 1], or by a model's vectors in [-1, 1]."""
 
+    vectors: RubricVectors | None = None
 
-def stage_similarities(rubrics: Sequence[RubricText]) -> FloatArray:
-    """Return how alike stage s of two rubrics is (stages x rubrics x rubrics), in [0, 1]."""
-    by_stage = zip(*(one.stages for one in rubrics), strict=True)
-    return np.array([text_similarity(texts) for texts in by_stage])
+    @property
+    def method(self) -> str:
+        """What is compared, in words."""
+        return f"embeddings of {self.vectors.model}" if self.vectors else "TF-IDF"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range of a similarity."""
+        return SIGNED_UNIT if self.vectors else UNIT_INTERVAL
+
+    def lacking(self, rubrics: Sequence[RubricText]) -> str:
+        """Say which texts of these rubrics are not embedded; empty where all can be compared."""
+        if self.vectors is None:
+            return ""
+        texts = {text for one in rubrics for text in (whole_text(one.stages), *one.stages)}
+        missing = len(texts - self.vectors.by_text.keys())
+        return (
+            f"{missing} of {len(texts)} texts of rubrics lack an embedding of {self.vectors.model}"
+            if missing
+            else ""
+        )
+
+    def whole(self, rubrics: Sequence[RubricText]) -> FloatArray:
+        """Return how alike every two rubrics are (rubrics x rubrics), by all of their text."""
+        return self._of([whole_text(one.stages) for one in rubrics])
+
+    def stages(self, rubrics: Sequence[RubricText]) -> FloatArray:
+        """Return how alike stage s of two rubrics is (stages x rubrics x rubrics)."""
+        by_stage = zip(*(one.stages for one in rubrics), strict=True)
+        return np.array([self._of(texts) for texts in by_stage])
+
+    def _of(self, texts: Sequence[str]) -> FloatArray:
+        if self.vectors is None:
+            return text_similarity(texts)
+        return vector_similarity([self.vectors.by_text[text] for text in texts])
 
 
 @dataclass(frozen=True)
@@ -95,9 +129,11 @@ def nearest_and_farthest(data: SweepData) -> list[RubricPair]:
 
     Over all that was asked for; ties go to the first by owner.
     """
-    pairs = []
+    pairs, likeness = [], Likeness(data.rubric_vectors)
     for subject, rubrics in rubric_texts(data).items():
-        whole = whole_similarity(rubrics)
+        if likeness.lacking(rubrics):
+            continue
+        whole = likeness.whole(rubrics)
         pairs += [
             (float(whole[i, j]), subject, rubrics[i], rubrics[j])
             for i, j in combinations(range(len(rubrics)), 2)
@@ -109,10 +145,10 @@ def nearest_and_farthest(data: SweepData) -> list[RubricPair]:
     if len(pairs) > 1:
         chosen["farthest"] = min(pairs, key=lambda one: one[0])
     return [
-        RubricPair(which, first, second, alike, _by_stage(first, second), subject)
+        RubricPair(which, first, second, alike, _by_stage(likeness, first, second), subject)
         for which, (alike, subject, first, second) in chosen.items()
     ]
 
 
-def _by_stage(first: RubricText, second: RubricText) -> tuple[float, ...]:
-    return tuple(float(one[0, 1]) for one in stage_similarities([first, second]))
+def _by_stage(likeness: Likeness, first: RubricText, second: RubricText) -> tuple[float, ...]:
+    return tuple(float(one[0, 1]) for one in likeness.stages([first, second]))

@@ -37,6 +37,16 @@ class Stage(Frozen):
         return stripped
 
 
+def stage_text(label: str, criteria: Sequence[str]) -> str:
+    """Return a stage as one text: its label, then its criteria."""
+    return " ".join((label, *criteria))
+
+
+def whole_text(stages: Sequence[str]) -> str:
+    """Return a rubric as one text, of the texts of its stages."""
+    return "\n".join(stages)
+
+
 class Rubric(Frozen):
     """Stages 1..n in order; stage 1 is the weakest signal, stage n the strongest."""
 

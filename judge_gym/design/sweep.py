@@ -66,6 +66,10 @@ KEYS = {
     "blocks": "Axes with one value or a list each; lists are multiplied out. Required.",
     "on_unsupported": "`error`, or `mark`: run and mark what a model does not apply.",
     "swap": "The swap arm: pairs of judge and rival, and the sham.",
+    "rubric_embeddings": (
+        "The model, as provider/model, whose embeddings compare rubrics as texts; their words "
+        "(TF-IDF) without it."
+    ),
     "score_critic": "The model that marks the reasoning of scored verdicts; without it none does.",
     "draw": "Some of the points only: at random, or as controlled pairs.",
     "budget": "Limits that end the sweep early.",
@@ -112,6 +116,8 @@ class Sweep:
     """Model → family, where the model's name does not give the family."""
     blocks: tuple[Block, ...]
     swap: SwapPlan | None
+    rubric_embeddings: str
+    """The model whose embeddings compare rubrics; empty for their words."""
     score_critic: str
     """The model that marks the reasoning of scored samples; empty for none."""
     draw: RandomDraw | ControlledDraw | None
@@ -311,6 +317,11 @@ def read_sweep(tree: Node) -> Sweep:
             if "score_critic" in items
             else ""
         ),
+        rubric_embeddings=(
+            read_field(Experiment, "model", items["rubric_embeddings"])
+            if "rubric_embeddings" in items
+            else ""
+        ),
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
         plan=plan,
@@ -373,7 +384,7 @@ def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
         for bundles in block.items["bundles"].entries if "bundles" in block.items else ():
             if isinstance(bundles.value, Mapping) and "embeddings" in bundles.value:
                 yield bundles.value["embeddings"]
-    for name in ("utility_model", "score_critic"):
+    for name in ("utility_model", "rubric_embeddings", "score_critic"):
         if name in items:
             yield items[name]
 

@@ -27,7 +27,11 @@ from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.questions.score_critic import score_critic
 from judge_gym.records.calls import EMBEDDER
 from judge_gym.settings import settings
-from judge_gym.store.embeddings import count_embeddings
+from judge_gym.store.embeddings import (
+    count_embeddings,
+    rubric_texts_compared,
+    rubric_texts_to_embed,
+)
 from judge_gym.store.progress import (
     SampleProgress,
     judgements_by_kind,
@@ -162,9 +166,16 @@ def embeddings_to_make(
 
 
 def rubrics_to_write(
-    session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, bounds: PromptBounds
+    session: Session,
+    experiments: Sequence[Experiment],
+    plan: SwapPlan | None,
+    bounds: PromptBounds,
+    embeddings: str = "",
 ) -> Amounts:
-    """One call to write each rubric, one to rate it; a rubric with faults is written again."""
+    """One call to write each rubric, one to rate it; a rubric with faults is written again.
+
+    With a model of `embeddings` one for each of its texts, too: the whole, and each stage.
+    """
     sham = plan is not None and plan.sham
     requests = {
         request_key(request): request
@@ -183,9 +194,20 @@ def rubrics_to_write(
             for prompt in bounds.rubric(agent, request):
                 amount.bound(1, prompt, bounds.limit(model, LONGEST_ANSWER))
             amount.done += key in written
+        if embeddings:
+            amount = amounts[Kind("w2-rubric", _RUBRICS_EMBEDDED, EMBEDDER, embeddings)]
+            for prompt in bounds.embedded_rubric(request):
+                amount.add(1, request, 0)
+                amount.bound(1, prompt, 0)
+    if embeddings and requests:
+        compared = rubric_texts_compared(session, requests, embeddings)
+        amounts[Kind("w2-rubric", _RUBRICS_EMBEDDED, EMBEDDER, embeddings)].done = len(
+            compared
+        ) - len(rubric_texts_to_embed(session, requests, embeddings))
     return amounts
 
 
+_RUBRICS_EMBEDDED = "embeddings of rubrics"
 _JUDGING: Mapping[str, tuple[str, str]] = {
     SCORING: ("judgements", "scorer"),
     SWAP: ("swaps and shams", "scorer"),
@@ -201,6 +223,7 @@ ORDER = {
             "embeddings",
             "rubrics",
             "marks",
+            _RUBRICS_EMBEDDED,
             *(what for what, _ in _JUDGING.values()),
             _MARKS,
         )

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.estimating import ARTICLE_WORDS
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.plans import SwapPlan
-from judge_gym.design.rubric import Rubric
+from judge_gym.design.rubric import Rubric, stage_text, whole_text
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.rubrics import Rubrics
@@ -111,6 +111,14 @@ class PromptBounds:
         again = most_prompt_tokens(continued((), "", faults).messages) + answer
         asked = most_prompt_tokens(first.messages)
         return [asked + repair * again for repair in range(ASKED_AGAIN + 1)]
+
+    def embedded_rubric(self, request: RubricRequest) -> list[float]:
+        """Return the texts of a rubric that are embedded: the whole, then each stage."""
+        answer = self.limit(request.owner_model, LONGEST_ANSWER)
+        rubric = longest_rubric(request.scale_size, answer)
+        stages = [stage_text(one.label, one.criteria) for one in rubric.stages]
+        texts = (whole_text(stages), *stages)
+        return [most_prompt_tokens(embedding_prompt(text).messages) for text in texts]
 
     def look_up_rubrics(self, experiments: Sequence[Experiment], plan: SwapPlan | None) -> None:
         """Read the rubrics of all experiments that are written; `plan` may apply any of its scale.

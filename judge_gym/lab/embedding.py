@@ -1,4 +1,4 @@
-"""W1: embed the texts that plans of bundles compare, where a plan names a model for it."""
+"""Embed the texts that plans of bundles (W1) and rubrics (W2) compare by a named model."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,12 @@ from judge_gym.asking.questions import End, Question, Turns
 from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.fields import Frozen
+from judge_gym.design.names import EVIDENCE, RUBRIC, Workflow
+from judge_gym.lab.rubrics import request_key, requests_of
 from judge_gym.prompts import Prompt
 from judge_gym.records.calls import EMBEDDER, EMBEDDING, Answer, Call
 from judge_gym.runtime import Runtime
-from judge_gym.store.embeddings import ToEmbed, to_embed
+from judge_gym.store.embeddings import ToEmbed, rubric_texts_to_embed, to_embed
 from judge_gym.store.experiments import stored_groups
 from judge_gym.store.windows import load_window
 
@@ -53,7 +55,7 @@ def missing_embeddings(session: Session, window: int, plan: Bundles, recipe: str
     """
     if stored_groups(session, load_window(session, window).key, plan):
         return []
-    return [one.document for one in to_embed(session, window, plan, recipe)]
+    return [one.of for one in to_embed(session, window, plan, recipe)]
 
 
 async def embed(
@@ -68,15 +70,44 @@ async def embed(
     wanted = set(documents)
     with runtime.session() as session:
         missing = to_embed(session, window, plan, recipe)
-    questions = [_question(one, plan.embeddings) for one in missing if one.document in wanted]
+    texts = [one for one in missing if one.of in wanted]
+    return await _embedded(runtime, texts, EVIDENCE, plan.embeddings, budget)
+
+
+def missing_rubric_embeddings(
+    session: Session, experiments: Iterable[Experiment], model: str, *, sham: bool = False
+) -> list[str]:
+    """Return the keys of written rubrics of these experiments that a model has yet to embed."""
+    keys = {request_key(request) for request in requests_of(experiments, sham=sham)}
+    missing = rubric_texts_to_embed(session, keys, model)
+    return list(dict.fromkeys(one.key.split("/")[1] for one in missing))
+
+
+async def embed_rubrics(
+    runtime: Runtime, rubrics: Sequence[str], model: str, budget: Spender | None = None
+) -> Counter[str]:
+    """Have the rubrics with these keys embedded, whole and by stage; returns counts by status."""
+    with runtime.session() as session:
+        missing = rubric_texts_to_embed(session, rubrics, model)
+    return await _embedded(runtime, missing, RUBRIC, model, budget)
+
+
+async def _embedded(
+    runtime: Runtime,
+    texts: Sequence[ToEmbed],
+    workflow: Workflow,
+    model: str,
+    budget: Spender | None,
+) -> Counter[str]:
+    questions = [_question(one, workflow, model) for one in texts]
     # Batch files are of chat requests.
     return (await ask_all(runtime, questions, budget=budget, in_batches=False)).counts
 
 
-def _question(one: ToEmbed, model: str) -> Question[None]:
+def _question(one: ToEmbed, workflow: Workflow, model: str) -> Question[None]:
     call = Call(
         key=one.key,
-        workflow="w1-evidence",
+        workflow=workflow,
         agent=EMBEDDER,
         model=model,
         prompt=embedding_prompt(one.text),

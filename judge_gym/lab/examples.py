@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import EvidenceView, Experiment
-from judge_gym.design.rubric import Rubric
+from judge_gym.design.rubric import Rubric, stage_text, whole_text
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.scoring import Scoring
@@ -73,8 +73,12 @@ class Examples:
         elif isinstance(subject, RubricRequest):
             if agent == "rubricer":
                 yield rubric_prompt(subject)
+                return
+            rubric = self._rubric(request_key(subject), subject.scale_size)
+            if agent == EMBEDDER:
+                stages = [stage_text(one.label, one.criteria) for one in rubric.stages]
+                yield from map(embedding_prompt, (whole_text(stages), *stages))
             else:
-                rubric = self._rubric(request_key(subject), subject.scale_size)
                 yield critic_prompt(rubric, subject.concept, subject.country, KEY)
         else:
             yield from self._about_items(agent, subject)

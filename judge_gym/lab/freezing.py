@@ -52,6 +52,7 @@ def design_of(sweep: Sweep, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
         "experiments_sha256": sha256("points", points),
         "recipe": _recipe(recipes),
         "swap": sweep.swap.model_dump(mode="json") if sweep.swap else None,
+        **({"rubric_embeddings": sweep.rubric_embeddings} if sweep.rubric_embeddings else {}),
         "score_critic": sweep.score_critic,
         "on_unsupported": sweep.on_unsupported,
         "budget": sweep.budget.model_dump(mode="json") if sweep.budget else None,

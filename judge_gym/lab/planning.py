@@ -174,7 +174,7 @@ def plan_sweep(
     amounts = {
         **views_to_make(session, experiments, documents, bounds),
         **embeddings_to_make(session, experiments, documents, bounds),
-        **rubrics_to_write(session, experiments, sweep.swap, bounds),
+        **rubrics_to_write(session, experiments, sweep.swap, bounds, sweep.rubric_embeddings),
         **judgements_to_make(session, sweep, groups, documents, known, judged, bounds),
     }
     past = past_answers(session, {kind.model for kind in amounts})

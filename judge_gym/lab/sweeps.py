@@ -56,6 +56,8 @@ class SweepRun:
     views: list[EvidenceView]
     utility_model: str
     swap: SwapPlan | None
+    rubric_embeddings: str
+    """The model whose embeddings compare rubrics; empty for none."""
     score_critic: str
     """The model that marks the reasoning of samples; empty for none."""
     budget: SweepBudget | None
@@ -114,6 +116,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         views=views_needed(experiments),
         utility_model=utility_model(settings, sweep, experiments),
         swap=sweep.swap,
+        rubric_embeddings=sweep.rubric_embeddings,
         score_critic=sweep.score_critic,
         budget=_budget(sweep),
         bundles=[
@@ -323,8 +326,7 @@ def models_used(settings: Settings, sweep: Sweep, experiments: Sequence[Experime
     Judges, writers of rubrics, critic, utility model and models of embeddings.
     """
     models = models_of(experiments) | embedding_models(experiments)
-    if sweep.score_critic:
-        models.add(sweep.score_critic)
+    models |= {sweep.rubric_embeddings, sweep.score_critic} - {""}
     if is_utility_used(settings, experiments):
         models.add(utility_model(settings, sweep, experiments))
     return sorted(models)

@@ -1,5 +1,6 @@
 """Rubrics as texts: figures and pairs worked out by hand."""
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -9,6 +10,7 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.rubric_texts import nearest_and_farthest
 from judge_gym.store import tables as t
+from judge_gym.store.embeddings import rubric_texts_compared
 from support.lab import SWEEP, Lab, only
 
 OWNERS = {
@@ -35,11 +37,11 @@ def write_rubrics(lab: Lab, owners: Mapping[str, tuple[str, str]] = OWNERS) -> N
             ]
 
 
-def four_judges(lab: Lab) -> None:
+def four_judges(lab: Lab, owners: Mapping[str, tuple[str, str]] = OWNERS) -> None:
     lab.documents([None] * 2)
-    for model, (family, word) in OWNERS.items():
+    for model, (family, word) in owners.items():
         lab.own(model, [[1 if word == "red" else 4]] * 2, family=family)
-    write_rubrics(lab)
+    write_rubrics(lab, owners)
 
 
 def test_rubrics_are_alike_within_a_family_and_not_between(database: str) -> None:
@@ -73,6 +75,67 @@ def test_the_nearest_and_the_farthest_rubrics_are_of_two_owners(database: str) -
     assert near.first.labels == ("red1", "red2", "red3", "red4")
     assert {far.first.family, far.second.family} == {"acme", "bolt"}
     assert far.similarity == pytest.approx(0)
+
+
+MODEL = "acme/embed-1"
+WORDS = {
+    owner: (family, word)
+    for (owner, (family, _)), word in zip(
+        OWNERS.items(), ("red", "pink", "blue", "green"), strict=True
+    )
+}
+"""Owners whose rubrics have no text in common."""
+
+
+def embed(lab: Lab, vectors: Mapping[str, list[float]]) -> None:
+    """Name a model for rubrics, and store what it gives for each of their texts, by owner."""
+    with Session(lab.engine) as session, session.begin():
+        session.execute(sa.update(t.Sweep).values(definition={"rubric_embeddings": MODEL}))
+        rubrics = session.scalars(sa.select(t.Rubric)).all()
+        owners = {one.id: one.owner_model for one in rubrics}
+        for one in rubric_texts_compared(session, [one.key for one in rubrics], MODEL):
+            if owners[one.of] in vectors:
+                answer = json.dumps(vectors[owners[one.of]])
+                session.add(
+                    t.Call(
+                        key=one.key, workflow="w2-rubric", agent="embedder", model=MODEL,
+                        provider="acme", messages=[], parameters={}, template="",
+                        template_hash="", status="succeeded", answer=answer,
+                    )
+                )  # fmt: skip
+
+
+def test_rubrics_are_compared_by_the_embeddings_of_a_named_model(database: str) -> None:
+    lab = Lab(database)
+    four_judges(lab, WORDS)
+    # At angles of 0, 60, 90 and 180 degrees.
+    alpha, beta, gamma, delta = OWNERS
+    embed(lab, {alpha: [1, 0], beta: [0.5, 0.75**0.5], gamma: [0, 2], delta: [-3, 0]})
+    rows = lab.analyse()
+    for metric in ("rubric_similarity", "rubric_stage_similarity"):
+        family = only(rows, metric, part="owners of one family")
+        # The cosines of 60 and of 90 degrees.
+        assert family.estimate == pytest.approx((0.5 + 0) / 2)
+        assert f"embeddings of {MODEL}" in family.method
+        between = only(rows, metric, part="families")
+        assert between.estimate == pytest.approx((0 - 1 + 0.75**0.5 - 0.5) / 4)
+    with Session(lab.engine) as session:
+        near, far = nearest_and_farthest(load_sweep_data(session, SWEEP))
+    assert {near.first.owner, near.second.owner} == {beta, gamma}
+    assert far.similarity == pytest.approx(-1)
+    assert far.by_stage == pytest.approx((-1,) * 4)
+
+
+def test_a_rubric_without_an_embedding_is_named_and_not_compared_by_words(database: str) -> None:
+    lab = Lab(database)
+    four_judges(lab, WORDS)
+    embed(lab, {owner: [1, 0] for owner in list(OWNERS)[:3]})
+    rows = lab.analyse()
+    for metric in ("rubric_similarity", "rubric_verdict_correlation"):
+        row = next(one for one in rows if one.metric.startswith(metric))
+        assert row.estimate is None
+        # The whole and four stages of one rubric of four.
+        assert f"5 of 20 texts of rubrics lack an embedding of {MODEL}" in row.reason
 
 
 def test_what_length_does_is_told_for_each_rubric(database: str) -> None:

@@ -78,6 +78,10 @@ SHAPES = {
         "      - {by: spread, size: 2, view: neutralized, embeddings: sim/low-1}",
         texts=UNEVEN,
     ),
+    "rubrics and shams by embeddings": Shape(
+        "evidence_view: raw\n    scale_size: [3, 7]",
+        "rubric_embeddings: sim/low-1\nswap: {pairs: all, sham: true}\n",
+    ),
     "other actors": Shape(
         "evidence_view: raw\n    actors: [as_found, {swapped: actors.yaml}]\n    bundle_size: 2"
     ),

@@ -75,3 +75,58 @@ def test_embeddings_stop_at_the_budget(
         assert state.is_completed() == (made == 6)
         if made < 6:
             assert "max_calls is 4" in str(state.message)
+
+
+RUBRICS = """\
+name: embedded
+rubric_embeddings: sim/low-1
+windows:
+  week: {query: q, country: Valmora, max_documents: 3, source: {kind: corpus, path: corpus.jsonl}}
+blocks:
+  - {window: week, concept: order, model: [sim/calm-1, sim/high-1], replicates: 1, scale_size: 4,
+     evidence_view: raw}
+"""
+
+
+def test_rubrics_are_embedded_whole_and_by_stage_once(
+    postgres_server: str, migrated_template: str, simulator: Simulator, tmp_path: Path
+) -> None:
+    with (
+        temporary_database(postgres_server, migrated_template) as url,
+        configured(tmp_path, JUDGE_GYM_DATABASE_URL=url, JUDGE_GYM_SIMULATOR_URL=simulator.url),
+    ):
+        corpus(tmp_path, 3)
+        file = tmp_path / "sweep.yaml"
+        file.write_text(RUBRICS)
+        state = run_flow(sweep, file)
+        assert state.is_completed(), state.message
+        # Two rubrics of four stages.
+        assert embedded(url) == 2 * (1 + 4)
+        asked = simulator.answered()
+        assert run_flow(sweep, file).is_completed()
+        assert simulator.answered() == asked
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        with Session(engine) as session:
+            [row] = session.execute(
+                sa.text(
+                    "SELECT estimate, method, unit FROM analysis.results "
+                    "WHERE metric = 'rubric_similarity' AND scope ->> 'part' = 'families'"
+                )
+            )
+            cost = session.scalars(
+                sa.select(t.Call.workflow).where(t.Call.agent == "embedder").distinct()
+            ).all()
+        assert cost == ["w2-rubric"]
+        assert "embeddings of sim/low-1" in row.method
+        assert -1 <= row.estimate <= 1
+        # The model is a part of what is analysed, and its words are compared without it.
+        file.write_text(RUBRICS.replace("rubric_embeddings: sim/low-1\n", ""))
+        assert run_flow(sweep, file).is_completed()
+        with Session(engine) as session:
+            [method] = session.scalars(
+                sa.text(
+                    "SELECT method FROM analysis.results "
+                    "WHERE metric = 'rubric_similarity' AND scope ->> 'part' = 'families'"
+                )
+            )
+        assert "TF-IDF" in method

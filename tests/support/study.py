@@ -134,6 +134,14 @@ class Study:
             for status in await rubrics.write_rubrics(self.runtime, [one], critic)
         ]
 
+    async def embed_rubrics(
+        self, experiments: Sequence[Experiment], model: str, *, sham: bool = False
+    ) -> Any:
+        """What rubrics lack of a model's embeddings; returns the outcomes counted."""
+        with self.runtime.session() as session:
+            missing = embedding.missing_rubric_embeddings(session, experiments, model, sham=sham)
+        return await embedding.embed_rubrics(self.runtime, missing, model)
+
     async def score(self, tags: Sequence[str]) -> Any:
         """W3; returns the outcomes counted."""
         missing, _ = missing_by(self.runtime, scoring.plan_scoring, tags)

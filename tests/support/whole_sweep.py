@@ -25,6 +25,8 @@ async def whole_sweep(url: str, file: Path, **settings: Any) -> list[str]:
             await study.embed(one.plan, run.utility_model)
         for sham in {False, run.swap is not None and run.swap.sham}:
             await study.write_rubrics(experiments, sham=sham, critic=run.utility_model)
+            if run.rubric_embeddings:
+                await study.embed_rubrics(experiments, run.rubric_embeddings, sham=sham)
         await study.score(run.tags)
         if run.swap is not None:
             await study.swap(run.tags, run.swap)

@@ -11,15 +11,13 @@ from judge_gym.analysis.data import Arm, SweepData, SweepJudge
 from judge_gym.analysis.groups import Group, Scope, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.rubric_texts import (
+    Likeness,
     RubricText,
     rubric_texts,
-    stage_similarities,
-    whole_similarity,
 )
 from judge_gym.design.axes import facet_names
 from judge_gym.metrics.cells import FloatArray, item_means, mean_scores
 from judge_gym.metrics.estimate import (
-    UNIT_INTERVAL,
     Estimate,
     jackknife_interval,
     not_estimable,
@@ -40,9 +38,10 @@ TABLES = (
     FigureTable(
         "Rubrics as texts",
         (
-            "How alike the words of two rubrics for the same concept and scale are: all of their "
-            "text, and stage by stage. Draws of one owner show what its own sampling does; owners "
-            "and families are apart where they are less alike than that."
+            "How alike two rubrics for the same concept and scale are, by their words or by a "
+            "model's embeddings: all of their text, and stage by stage. Draws of one owner show "
+            "what its own sampling does; owners and families are apart where they are less alike "
+            "than that."
         ),
         question="rubrics",
         rank=40,
@@ -59,6 +58,7 @@ TABLES = (
         in_terminal=False,
         formulas=(
             "mean over pairs of rubrics of the cosine of their TF-IDF vectors, 0 to 1",
+            "with rubric_embeddings of the vectors of that model, -1 to 1",
             "by stage: stage s of one with stage s of the other, mean over stages",
             "interval: jackknife over owners, between families over families",
         ),
@@ -140,18 +140,32 @@ def similarities(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow
             scope["scale_size"] = scale
         ids = {rubric.id for rubric in rubrics}
         arms = [[arm for one in data.judges for arm in one.arms if arm.rubric_id in ids]]
-        tables = {
-            "rubric_similarity": whole_similarity(rubrics),
-            "rubric_stage_similarity": stage_similarities(rubrics).mean(axis=0),
+        likeness = Likeness(data.rubric_vectors)
+        lacking = likeness.lacking(rubrics)
+        tables: dict[str, FloatArray | None] = {
+            "rubric_similarity": None if lacking else likeness.whole(rubrics),
+            "rubric_stage_similarity": None if lacking else likeness.stages(rubrics).mean(axis=0),
         }
+        origin = data.origin_of(arms)
         for level in (DRAWS, OWNERS, FAMILIES):
             for metric, table in tables.items():
-                estimate = _at_level(metric, rubrics, table, level)
-                yield result_row(estimate, {**scope, "part": level}, data.origin_of(arms))
+                if table is None:
+                    estimate = not_estimable(metric, lacking, unit="cosine")
+                else:
+                    estimate = _at_level(metric, rubrics, table, level, likeness)
+                row = result_row(estimate, {**scope, "part": level}, origin)
+                yield _marked(row, data)
+
+
+def _marked(row: ResultRow, data: SweepData) -> ResultRow:
+    """Return a row that rests on simulated vectors as simulated."""
+    if data.rubric_vectors is None or not data.rubric_vectors.simulated:
+        return row
+    return replace(row, simulated=True)
 
 
 def _at_level(
-    metric: str, rubrics: Sequence[RubricText], table: FloatArray, level: str
+    metric: str, rubrics: Sequence[RubricText], table: FloatArray, level: str, likeness: Likeness
 ) -> Estimate:
     pairs = [
         (i, j)
@@ -164,7 +178,7 @@ def _at_level(
     values = np.array([table[pair] for pair in pairs])
     estimate = Estimate(
         *(metric, float(values.mean()), None, None, len(pairs), len(used)),
-        method="mean over pairs of rubrics, jackknife interval",
+        method=f"mean over pairs of rubrics, {likeness.method}, jackknife interval",
         unit="cosine",
     )
     unit = [one.family if level == FAMILIES else one.owner for one in rubrics]
@@ -176,7 +190,7 @@ def _at_level(
     return with_interval(
         estimate,
         jackknife_interval(estimate.estimate or 0.0, means),
-        UNIT_INTERVAL,
+        likeness.bounds,
         absent="it is the same without any of them",
     )
 
@@ -201,34 +215,43 @@ def rubrics_and_verdicts(group: Group) -> Iterator[ResultRow]:
     means = mean_scores(verdicts).value[:, common]
     apart = np.abs(means[:, None] - means[None]).mean(axis=2) if common.any() else None
     n, n_items = len(verdicts), int(common.sum())
-    if apart is None:
-        estimate = not_estimable(metric, "no item was scored by every judge", n=n, unit="r")
+    likeness, texts = Likeness(group.data.rubric_vectors), _texts(arms)
+    lacking = likeness.lacking(texts)
+    if apart is None or lacking:
+        because = lacking or "no item was scored by every judge"
+        estimate = not_estimable(metric, because, n=n, unit="r")
     else:
         estimate = mantel(
-            *(metric, 1 - _alike(arms), apart, group.rng(metric)),
+            *(metric, 1 - _alike(arms, likeness.whole(texts)), apart, group.rng(metric)),
             n=n,
             n_items=n_items,
             units="judges",
         )
-    yield group.row(estimate, arms)
+    yield _marked(group.row(estimate, arms), group.data)
 
 
 def _written(arms: Sequence[Arm]) -> bool:
     return any(arm.rubric_owner and arm.criteria for arm in arms)
 
 
-def _alike(arms: Sequence[Sequence[Arm]]) -> FloatArray:
-    """Return how alike the rubrics of every two judges are, the mean over their draws."""
-    texts = [
+def _texts(arms: Sequence[Sequence[Arm]]) -> list[RubricText]:
+    return [
         RubricText(arm.rubric_id, "", "", "", arm.labels, arm.criteria)
         for of_judge in arms
         for arm in of_judge
         if arm.criteria
     ]
+
+
+def _alike(arms: Sequence[Sequence[Arm]], whole: FloatArray) -> FloatArray:
+    """Return how alike the rubrics of every two judges are, the mean over their draws.
+
+    `whole` is how alike every two texts are.
+    """
     owner = np.array([number for number, of in enumerate(arms) for arm in of if arm.criteria])
     member = (owner[None] == np.arange(len(arms))[:, None]).astype(np.float64)
     member /= member.sum(axis=1, keepdims=True)
-    return np.asarray(member @ whole_similarity(texts) @ member.T)
+    return np.asarray(member @ whole @ member.T)
 
 
 def length_effects(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:

@@ -140,7 +140,8 @@ BLOCKS = [
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
         "Use name, description, utility_model, stand_ins, windows, families, concepts, "
-        "rubric_draws, defaults, blocks, on_unsupported, swap, score_critic, draw, budget, "
+        "rubric_draws, defaults, blocks, on_unsupported, swap, rubric_embeddings, score_critic, "
+        "draw, budget, "
         "approve_over_usd, pause_after, plan.",
     ),
     (
