@@ -86,7 +86,7 @@ def readings(
 def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: bool) -> Readings:
     from judge_gym.recorded.derived import NoMappingError, Options
     from judge_gym.recorded.deriving import derived
-    from judge_gym.recorded.formats import load_files
+    from judge_gym.recorded.formats import load_files, streamed
     from judge_gym.recorded.mapping import stages_rubric
     from judge_gym.recorded.proposing import propose
 
@@ -111,6 +111,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
             f"{counted(found.weighted, 'preference')} between 1 and 2, read as the output that it "
             "is nearer to."
         )
+    files = streamed(files) if kind == "rows" else files
     read = tuple(
         MappedFiles(files, one, stages_rubric(one), mapped=False) for one in found.readings
     )
@@ -119,6 +120,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
 
 def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Readings:
     """Show and write a proposed mapping; raises `ConfigError` unless it is confirmed."""
+    from judge_gym.recorded.formats import streamed
     from judge_gym.recorded.mapping import Recorded, stages_rubric
 
     first = proposal.files.paths[0]
@@ -143,9 +145,10 @@ def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Read
             f"Check it, then add --yes, or change it and run: {again}",
         )
     recorded = Recorded.model_validate(proposal.mapping)
-    return Readings(
-        (MappedFiles(proposal.files, recorded, stages_rubric(recorded)),), (f"{said}.",)
-    )
+    files = proposal.files
+    if recorded.format == "rows" and not recorded.join:
+        files = streamed(files)
+    return Readings((MappedFiles(files, recorded, stages_rubric(recorded)),), (f"{said}.",))
 
 
 def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:

@@ -102,6 +102,8 @@ def _bounded(handle: TextIO) -> Iterator[str]:
     while line := handle.readline(MAX_ROW_CHARACTERS + 1):
         if len(line) > MAX_ROW_CHARACTERS:
             raise csv.Error(f"a line is longer than {MAX_ROW_CHARACTERS:,} characters")
+        if "\0" in line:
+            raise csv.Error("a NUL byte, which no text has: the file is damaged or no table")
         yield line
 
 
@@ -135,7 +137,7 @@ def _numbered(file: Path, reader: Lines, before: int) -> Iterator[tuple[int, lis
     except csv.Error as error:
         raise DataFileError(
             f"{file} line {line}: not CSV from here on: {error}.",
-            "Check the quotes around this value.",
+            "Check the quotes around this value, or export the file anew.",
         ) from error
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from judge_gym.errors import DataFileError
@@ -14,6 +15,8 @@ MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
 MAX_ARRAY_BYTES = 500_000_000
 """Longest JSON array that is read; it is in memory as a whole."""
+_SHORT = 16
+"""Longest text of a cell that is held once."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
@@ -79,6 +82,8 @@ class Row:
 
         Raises `DataFileError` where the column has numbers with a decimal comma and with a point.
         """
+        if self.numbers is WITHOUT:
+            return plain_number(text)
         found = plain_number(text, comma=self.numbers.are_in(column))
         if (mixed := self.numbers.mixed(column)) and found.strip()[:1].isdecimal():
             raise DataFileError(f"{file}: {mixed}.", "Write all numbers of a column in one way.")
@@ -93,11 +98,16 @@ def named_row(
     place: str = "",
 ) -> Row:
     """Return the row of cells under the names of columns; with a fault where they do not match."""
-    values = dict(zip(names, cells, strict=False))
+    values = {name: _shared(cell) for name, cell in zip(names, cells, strict=False)}
     if len(cells) != len(names):
         fault = f"{len(cells)} values under {len(names)} column names"
         return Row(line, values, fault, place)
     return encoded_row(Row(line, values, "", place, numbers))
+
+
+def _shared(cell: Any) -> Any:
+    """Return a cell; a short text is one with those like it, as files have in many rows."""
+    return intern(cell) if type(cell) is str and len(cell) <= _SHORT else cell
 
 
 def encoded_row(row: Row) -> Row:
@@ -107,6 +117,18 @@ def encoded_row(row: Row) -> Row:
             fault = f"field {name!r} is {not_utf_8(value)}"
             return replace(row, fault=fault, remedy=AS_UTF_8)
     return row
+
+
+TOO_DEEP = "nested too deeply"
+
+
+def json_fault(error: Exception) -> str:
+    """Return what is wrong with a text that Python's JSON parser refuses, in words of JSON."""
+    if isinstance(error, RecursionError):
+        return f"{TOO_DEEP}: at most about 1,000 lists and objects in one another are read"
+    if "int_max_str_digits" in str(error):
+        return "a number has too many digits: at most 4,300 are read"
+    return str(error)
 
 
 AS_UTF_8 = (

@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 import zlib
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_LE
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -24,9 +24,11 @@ from judge_gym.evidence.row import (
     MAX_ARRAY_BYTES,
     MAX_ROW_CHARACTERS,
     PLAIN,
+    TOO_DEEP,
     Layout,
     Row,
     encoded_row,
+    json_fault,
     named_row,
     not_utf_8,
 )
@@ -92,29 +94,33 @@ def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator
 
 def opened(file: Path) -> BinaryIO:
     """Open a file for reading: decompressed where its name ends in .gz, and as UTF-8 where it is
-    UTF-16, as spreadsheets write it, with or without its mark."""
+    UTF-16, as spreadsheets write it, with or without its mark, or UTF-32 with one."""
     with _opened(file) as handle:
-        encoding = _utf_16(handle.read(4))
+        encoding = _wide(handle.read(4))
         if not encoding:
             return _opened(file)
         handle.seek(0)
         content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(
-            f"{file} is UTF-16 and longer than {MAX_ARRAY_BYTES:,} bytes.", "Save it as UTF-8."
+            f"{file} is {encoding.upper()} and longer than {MAX_ARRAY_BYTES:,} bytes.",
+            "Save it as UTF-8.",
         )
     try:
         return BytesIO(content.decode(encoding).encode())
     except UnicodeError as error:
         raise DataFileError(
-            f"{file} begins as UTF-16 and is none: {error}.", "Save it as UTF-8."
+            f"{file} begins as {encoding.upper()} and is none: {error}.", "Save it as UTF-8."
         ) from error
 
 
-def _utf_16(head: bytes) -> str:
-    """Return the name of the encoding if a file that begins with these four bytes is UTF-16; else
-    "". A table begins with ASCII, which without a mark has a zero byte beside each character."""
-    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) and head != BOM_UTF32_LE:
+def _wide(head: bytes) -> str:
+    """Return the name of the encoding if a file that begins with these four bytes is UTF-16 or
+    UTF-32; else "". A table begins with ASCII, which without a mark has a zero byte beside each
+    character of UTF-16."""
+    if head in (BOM_UTF32_LE, BOM_UTF32_BE):
+        return "utf-32"
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         return "utf-16"
     zeros = [byte == 0 for byte in head]
     if zeros == [False, True, False, True]:
@@ -155,12 +161,12 @@ def _rows_under(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
 def _object_of(file: Path, handle: BinaryIO, under: str) -> Any:
     content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
-        raise DataFileError(f"{file} is longer than {MAX_ARRAY_BYTES} bytes.", "Split it.")
+        raise DataFileError(f"{file} is longer than {MAX_ARRAY_BYTES:,} bytes.", "Split it.")
     try:
         return json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise DataFileError(
-            f"{file}: not one JSON value: {error}.",
+            f"{file}: not one JSON value: {json_fault(error)}.",
             f"rows: {under} is of a file that is one JSON object; leave it out for an object a "
             "line.",
         ) from error
@@ -186,7 +192,7 @@ def unopened(file: Path, error: OSError) -> EvidenceError:
 def _json_rows(handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
     for number, line in enumerate(_bounded_lines(handle), start=1):
         if len(line) > MAX_ROW_CHARACTERS:
-            yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
+            yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS:,} bytes")
         elif line.strip():
             row = _json_row(number, line, columns)
             if row.fault.startswith(NOT_JSON) and _goes_on(line, handle):
@@ -216,7 +222,7 @@ def _json_row(number: int, line: bytes, columns: Sequence[str]) -> Row:
         return _undecoded(number, line)
     except (ValueError, RecursionError) as error:
         is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
-        why = "a comment, which JSON does not have: remove it" if is_comment else error
+        why = "a comment, which JSON does not have: remove it" if is_comment else json_fault(error)
         return Row(number, {}, f"{NOT_JSON}: {why}")
     return _object_row(number, values, columns)
 
@@ -241,7 +247,7 @@ def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterato
     content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(
-            f"{file} is longer than {MAX_ARRAY_BYTES} bytes.",
+            f"{file} is longer than {MAX_ARRAY_BYTES:,} bytes.",
             "Write an object a line, and rename it to end in .jsonl.",
         )
     try:
@@ -257,7 +263,8 @@ def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterato
         yield Row(1, one, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(one)}")
         return
     for row in _json_rows(BytesIO(content), columns):
-        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(NOT_JSON) else row
+        is_none = row.fault.startswith(NOT_JSON) and TOO_DEEP not in row.fault
+        yield replace(row, fault=_NO_ARRAY) if is_none else row
 
 
 def whole(row: Row, is_row: Callable[[Mapping[str, Any]], bool]) -> Row:
@@ -298,7 +305,7 @@ def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:
         try:
             values, end = decode(text, start)
         except (ValueError, RecursionError) as error:
-            yield Row(line, {}, f"{NOT_JSON}: {error}")
+            yield Row(line, {}, f"{NOT_JSON}: {json_fault(error)}")
             return
         yield replace(_object_row(line, values, columns), place=place)
         separator = _SEPARATED.match(text, end)

@@ -22,6 +22,11 @@ from judge_gym.evidence.row import MAX_ARRAY_BYTES, Layout, Row, named_row
 
 MAX_COLUMNS = 16_384
 """Columns of a sheet, by the format."""
+MAX_LINES = 1_048_576
+"""Rows of a sheet, by the format."""
+_LARGE = 10_000_000
+_MOST_TIMES = 250
+"""Times that a part of more bytes than that may inflate: sheets of data inflate 10 to 30 times."""
 _CHUNK = 1 << 20
 _HEAD = 4096
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z0-9]{1,20}:[A-Z]{1,9}(\d{1,10}))"')
@@ -63,6 +68,12 @@ def _check_archive(file: Path, handle: BinaryIO) -> None:
                     "Save the sheet as CSV.",
                 )
             for part in parts:
+                if part.file_size > max(_LARGE, _MOST_TIMES * part.compress_size):
+                    raise DataFileError(
+                        f"{file}: {part.filename} inflates from {part.compress_size:,} to "
+                        f"{part.file_size:,} bytes, which no sheet of data does.",
+                        "Save the sheet as CSV.",
+                    )
                 if part.filename.endswith((".xml", ".rels")):
                     with archive.open(part) as stream:
                         if b"<!DOCTYPE" in stream.read(_HEAD):
@@ -87,7 +98,7 @@ def _sheet(file: Path, book: Any, name: str) -> Any:
                 f"{did_you_mean(name, names)}It has {', '.join(map(repr, names))}.",
             )
         return book[name]
-    filled = [sheet for sheet in book.worksheets if next(_cells(sheet), None)]
+    filled = [sheet for sheet in book.worksheets if next(_cells(file, sheet), None)]
     if not filled:
         raise DataFileError(f"{file} has no row.", "Check that it is the right workbook.")
     if len(filled) > 1:
@@ -101,10 +112,16 @@ def _sheet(file: Path, book: Any, name: str) -> Any:
     return filled[0]
 
 
-def _cells(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
+def _cells(file: Path, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
     """Yield the cells of each row that is not empty, without empty ones at its end."""
     sheet.reset_dimensions()  # formats in empty cells make them endless
     for line, row in enumerate(sheet.iter_rows(values_only=True, max_col=MAX_COLUMNS), start=1):
+        if line > MAX_LINES:
+            raise DataFileError(
+                f"{file}, sheet {sheet.title!r}: more than {MAX_LINES:,} rows, the most of the "
+                "format.",
+                "Save the sheet as CSV.",
+            )
         cells = [_plain(value) for value in row]
         while cells and cells[-1] in (None, ""):
             cells.pop()
@@ -121,7 +138,7 @@ def _plain(value: Any) -> Any:
 
 def _rows(file: Path, sheet: Any, layout: Layout) -> Iterator[Row]:
     columns = layout.columns
-    table = dropwhile(lambda row: row[0] < layout.header, _cells(sheet))
+    table = dropwhile(lambda row: row[0] < layout.header, _cells(file, sheet))
     replaced = layout.header or not columns
     at, first = next(table, (0, [])) if replaced else (1, [])
     if layout.header not in (0, at):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.row import MAX_ARRAY_BYTES, Row
+from judge_gym.evidence.row import MAX_ARRAY_BYTES, Row, json_fault
 from judge_gym.evidence.rows import opened
 
 
@@ -93,9 +93,9 @@ def parsed(where: str, content: bytes) -> Any:
         line = 1 + content.count(b"\n", 0, error.start)
         raise DataFileError(f"{where} line {line}: not UTF-8.", DAMAGED) from error
     except RecursionError as error:
-        raise DataFileError(f"{where}: JSON that is nested too deeply.", DAMAGED) from error
+        raise DataFileError(f"{where}: {json_fault(error)}.", DAMAGED) from error
     except ValueError as error:
-        raise DataFileError(f"{where}: not JSON: {error}.", DAMAGED) from error
+        raise DataFileError(f"{where}: not JSON: {json_fault(error)}.", DAMAGED) from error
 
 
 DAMAGED = "The file is damaged or incomplete: export or download it again."

@@ -53,7 +53,7 @@ class Decisions:
     def _decision(self, record: Record, item: str, column: VerdictColumn, swapped: bool) -> Given:
         written = record.verdict(column.column)
         reversed_order = column.reversed is not swapped
-        behind = record.text(column.answer) or None
+        behind = (record.text(column.answer) or None) if column.answer else None
         if not written:
             return Given(item, reversed_order, behind=behind)
         choice = self._choice(written)
@@ -70,7 +70,7 @@ class Decisions:
         chosen = stages_of(choice)
         if reversed_order and not column.own_order:
             chosen = turned(chosen, self._n_stages)
-        preference = _preference(record, column.preference)
+        preference = _preference(record, column.preference) if column.preference else None
         return Given(
             item, reversed_order, chosen, verdict=written, behind=behind, preference=preference
         )

@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -35,6 +36,9 @@ _READERS: Mapping[Format, Callable[[Path], Content]] = {
     "qrels": read_qrels,
 }
 _HEAD = 1 << 16
+MAX_CELLS = 20_000_000
+MAX_CHARACTERS = 500_000_000
+"""Most cells, and characters, of a file of rows whose columns are told by what they hold."""
 Rows = list[dict[str, Any]]
 
 
@@ -59,8 +63,15 @@ def format_of(file: Path, layout: Layout = PLAIN) -> Format:
         if HEADER in names or STARTED in names:
             return "inspect"
         raise _unknown(file, "a zip file without header.json, so no log of Inspect")
-    if suffix == ".eval" or b"\0" in head:
+    if suffix == ".eval":
         raise _unknown(file, "neither text nor a complete zip file")
+    if (place := head.find(b"\0")) >= 0:
+        line = head.count(b"\n", 0, place) + 1
+        raise DataFileError(
+            f"{file} line {line}: a NUL byte, which no text has: the file is damaged, or of a "
+            "program's own format.",
+            f"Export it anew. {READ}",
+        )
     text = head.decode("utf-8-sig", errors="replace").lstrip()
     if not text:
         raise _unknown(file, "an empty file")
@@ -243,12 +254,36 @@ def _content(file: Path, kind: Format, layout: Layout) -> Content:
             raise DataFileError(
                 f"{file}: not as {kind} writes it: {error}.", f"{READ} Force one with --format."
             ) from error
-    content = Content()
+    content, cells, characters = Content(), 0, 0
     for row in read_rows(file, layout):
         if row.fault:
             raise row.error(file, row.fault, READ)
+        cells += len(row.values)
+        characters += sum(map(_size, row.values.values()))
+        if cells > MAX_CELLS or characters > MAX_CHARACTERS:
+            raise DataFileError(
+                f"{file} {row.where}: more than {MAX_CELLS:,} cells or {MAX_CHARACTERS:,} "
+                "characters, which are read at once to tell what columns are.",
+                "Write a mapping (--mapping): files are then read a row at a time. "
+                "To begin with one, audit the first 1,000 lines.",
+            )
         content.rows.append(row)
     return content
+
+
+def _size(value: Any) -> int:
+    """Return about how many characters a value of a row holds."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    return sum(map(_size, value)) if isinstance(value, list) else 1
+
+
+def streamed(files: RecordedFiles) -> RecordedFiles:
+    """Return files of rows to be read again a row at a time, without those in memory."""
+    left = {file: content for file, content in files.contents.items() if not content.rows}
+    return replace(files, contents=left)
 
 
 def _finish_inspect(rows: Rows) -> None:

@@ -56,9 +56,17 @@ class Noting:
         }
 
     def note(
-        self, record: Record, window: str, item: str, by_judge: Mapping[Judging, Sequence[Given]]
+        self,
+        record: Record,
+        window: str,
+        item: str,
+        by_judge: Mapping[Judging, Sequence[Given]],
+        given_by_column: Sequence[Given],
     ) -> None:
-        """Note what a row's judgements leave open, of an item of a window."""
+        """Note what a row's judgements leave open, of an item of a window.
+
+        `given_by_column` are they in the mapping's order, verdicts first.
+        """
         recorded, unread = self._recorded, self._unread
         place = f"{item} ({record.row.where})"
         for judging, given in by_judge.items():
@@ -69,16 +77,18 @@ class Noting:
             return
         self._note_columns(record.row.values)
         for judging, given in by_judge.items():
-            self._note_again(window, f"{judging} on {place}", judging, item)
+            self._note_again(window, place, judging, item)
             for one in given:
                 self._note_range(judging.judge, one.verdict)
-        for column in recorded.verdicts:
-            self._note_highest(column.column, record)
+        for column, one in zip(recorded.verdicts, given_by_column, strict=False):
+            self._note_highest(column.column, one.verdict)
         known = () if recorded.item.file else (recorded.item.truth, *recorded.item.people)
         if recorded.item.known and known:
             self._note_range(KNOWN, record.verdict(recorded.item.known))
         if self._may_be_percent:
-            for name in (*(one.column for one in recorded.verdicts), *filter(None, known)):
+            for column, one in zip(recorded.verdicts, given_by_column, strict=False):
+                self._note_written(column.column, one.verdict)
+            for name in filter(None, known):
                 self._note_written(name, record.verdict(name))
 
     def _note_given(self, place: str, judging: Judging, given: Sequence[Given]) -> None:
@@ -97,7 +107,7 @@ class Noting:
     def _note_again(self, window: str, place: str, judging: Judging, item: str) -> None:
         cell = (window, judging, item)
         if cell in self._cells:
-            self._unread.again.append(place)
+            self._unread.again.append(f"{judging} on {place}")
         self._cells.add(cell)
         self._unread.cells = len(self._cells)
 
@@ -107,8 +117,8 @@ class Noting:
             low, high = self._unread.ranges.get(name, (number, number))
             self._unread.ranges[name] = (min(low, number), max(high, number))
 
-    def _note_highest(self, column: str, record: Record) -> None:
-        if self._recorded.scale and (number := as_score(record.verdict(column))) is not None:
+    def _note_highest(self, column: str, written: str) -> None:
+        if self._recorded.scale and (number := as_score(written)) is not None:
             highest, count = self._highest.get(column, (number, 0))
             self._highest[column] = (max(highest, number), count + 1)
 

@@ -136,7 +136,7 @@ class _Reading:
             by_judge[Judging(self._judge(record), wording)] = given
         for judging, own in by_judge.items():
             window.judgements.setdefault(judging, []).extend(own)
-        self._noting.note(record, name, item.key, by_judge)
+        self._noting.note(record, name, item.key, by_judge, given)
 
     def _judge(self, record: Record) -> str:
         judge = self._recorded.judge

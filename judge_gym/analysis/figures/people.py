@@ -270,25 +270,35 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
         yield group.row(replace(alpha, metric=metric), group.own_arms, people=given.name)
         values = np.arange(1.0, group.n_stages + 1)
         how = LabelComparison(given.score, given.epsilon, values)
+        majority = _majority(group, people)
         for number in judged:
             scope = {"judge": group.judges[number].model, "people": given.name}
             rng = group.rng("beside_people", **scope)
             beside = beside_people(people, group.own.of_judges([number]), how, rng)
-            for estimate in (*beside.figures, *_with_majority(group, number, people, scope)):
+            for estimate in (*beside.figures, *_with_majority(group, number, majority, scope)):
                 yield group.row(estimate, [group.own_arms[number]], p_adjusted=None, **scope)
 
 
-def _with_majority(
-    group: Group, number: int, people: Verdicts, scope: Mapping[str, str]
-) -> Iterator[Estimate]:
-    """Yield a judge's agreement with the most frequent label; nothing of one person, or sets."""
+def _majority(group: Group, people: Verdicts) -> FloatArray | None:
+    """Return the stage that most people gave each item, NaN for a tie and of one person.
+
+    None where no item has two people, and where labels are sets.
+    """
     several = (people.sizes() > 0).sum(axis=0) > 1
     if group.is_subset or not several.any() or np.bitwise_count(people.stages).max(initial=0) > 1:
+        return None
+    return np.where(several, known_stages(people, by_vote=True), np.nan)
+
+
+def _with_majority(
+    group: Group, number: int, majority: FloatArray | None, scope: Mapping[str, str]
+) -> Iterator[Estimate]:
+    """Yield a judge's agreement with the most frequent label; nothing without `majority`."""
+    if majority is None:
         return
-    most = known_stages(people, by_vote=True)
-    decided = several & np.isfinite(most)
     own = group.own.of_judges([number])
-    own, truth = own.rows(decided[own.item]), np.nan_to_num(most).astype(np.int64)
+    own = own.rows(np.isfinite(majority)[own.item])
+    truth = np.nan_to_num(majority).astype(np.int64)
     yield replace(share_correct(own, truth), metric="majority_accuracy")
     kappa = cohens_kappa(own, truth, group.rng("majority_kappa", **scope))
     yield replace(kappa, metric="majority_kappa")

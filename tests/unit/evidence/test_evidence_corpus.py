@@ -137,7 +137,7 @@ def test_values_larger_than_the_limit(tmp_path, monkeypatch):
         lines = jsonl(tmp_path / "a.jsonl", {"text": large}, {"text": huge}, {"text": "z"})
         first, second, third = read_corpus(lines, {})
         assert (len(first.text), third.text, third.origin) == (150_000, "z", "a.jsonl line 3")
-        assert second.detail == "a.jsonl line 2: longer than 200000 bytes"
+        assert second.detail == "a.jsonl line 2: longer than 200,000 bytes"
         table = tmp_path / "a.csv"
         table.write_text(f"text\n{large}\n")
         assert [len(one.text) for one in read_corpus(table, {})] == [150_000]
