@@ -128,7 +128,7 @@ class PooledGroups:
 
         A draw of the rubric for each sample is a replicate, and no level.
         """
-        return [group for group in self.levels if self.replicated or not is_draw(group)]
+        return [group for group in self.levels if not group.pooled_only]
 
 
 def pooled_groups(data: SweepData) -> PooledGroups:
@@ -136,12 +136,12 @@ def pooled_groups(data: SweepData) -> PooledGroups:
     whole, groups = pooled(data), comparison_groups(data)
     over_levels = groups if whole is data else comparison_groups(whole)
     varying = [group for group in over_levels if is_pooled(group)]
-    return PooledGroups(
-        whole,
-        over_levels,
-        marked_levels(groups, varying),
-        replicated=bool(varying) and has_replicates(data),
-    )
+    replicated = bool(varying) and has_replicates(data)
+    levels = [
+        replace(group, pooled_only=not replicated and is_draw(group))
+        for group in marked_levels(groups, varying)
+    ]
+    return PooledGroups(whole, over_levels, levels, replicated)
 
 
 def is_draw(group: Group) -> bool:

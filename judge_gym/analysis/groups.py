@@ -53,6 +53,8 @@ class Group:
     """The rows made so far that are means over items, with the values of these."""
     is_level: bool = False
     """Whether it is one level of a facet, of a measurement that has a group over all levels."""
+    pooled_only: bool = False
+    """Whether it has no figures of its own: those that are no means over items need not be made."""
 
     @cached_property
     def own_arms(self) -> Arms:

@@ -86,6 +86,8 @@ TABLES = (
 
 def agreements(group: Group) -> Iterator[ResultRow]:
     """Yield chance-corrected agreement across the judges."""
+    if group.pooled_only:
+        return
     verdicts = group.own.of_judges(group.present)
     yield group.across(krippendorff_alpha(verdicts, group.rng("krippendorff_alpha")))
     yield group.across(gwet_ac(verdicts, group.rng("gwet_ac")))

@@ -255,6 +255,8 @@ _FEWEST_ITEMS = 4
 
 def beliefs(group: Group) -> Iterator[ResultRow]:
     """Yield conflict, distance, gap, support and the classical combinations of a group."""
+    if group.pooled_only:
+        return
     verdicts = group.own.of_judges(group.present)
     cells = cell_masses(verdicts)
     for figures in (conflict(cells), belief_distance(cells)):
