@@ -1,9 +1,12 @@
-"""Print how the code is built: rings, drivers, sizes, long functions, single-importer modules.
+"""Print how the code is built: ways, rings, sizes, long functions, single-importer modules.
 
-Run `make house`, or `python -m bench.house FOLDER` for another checkout.
+Run `make house`, or `python -m bench.house FOLDER` for another checkout, of which the ways are not
+traced.
 """
 
 import ast
+import json
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +17,21 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from bench.place import REPOSITORY
+from bench.table import show
+
 PACKAGES = ("judge_gym", "flows", "tasks", "deployments")
 LIBRARY = "judge_gym"
 LONG = 40
 """Lines; longer functions are listed."""
 MOST_LISTED = 12
+BEFORE: dict[str, dict[str, tuple[int, int]]] = {
+    "verdict": {"frames": (33, 20), "files": (14, 9)},
+    "screen": {"files": (31, 14), "functions": (173, 70)},
+    "audit": {"files": (94, 45), "functions": (579, 250)},
+    "label": {"files": (54, 25), "functions": (292, 0), "reads": (4, 1), "estimates": (2, 1)},
+}
+"""Way → figure → what was counted before the second rebuilding, and the aim; 0 is none."""
 
 
 def main() -> None:
@@ -26,6 +39,8 @@ def main() -> None:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     sys.path.insert(0, str(root))
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    if root == REPOSITORY:
+        _show_ways()
     files = {
         path: path.read_text(encoding="utf-8")
         for package in PACKAGES
@@ -33,6 +48,8 @@ def main() -> None:
     }
     library = {path: text for path, text in files.items() if LIBRARY in path.parts}
     rings = _rings(graph)
+    circles = _circles(graph)
+    print(f"files in circles       {sum(map(len, circles))}", *map(", ".join, circles), sep="\n  ")
     print(f"packages in rings      {sum(map(len, rings))}", *(", ".join(ring) for ring in rings))
     drivers = [_name(root, path) for path, text in files.items() if _asks(ast.parse(text))]
     print(f"drivers of the gateway {len(drivers)}", ", ".join(drivers))
@@ -40,7 +57,8 @@ def main() -> None:
     print(f"lines in {LIBRARY}     {sum(map(_lines, library.values())):,}")
     print(f"lines in all           {sum(map(_lines, files.values())):,}")
     names = Counter(name for text in files.values() for name in _classes(ast.parse(text)))
-    print(f"class names of several {sum(count > 1 for count in names.values())}")
+    several = sorted(name for name, count in names.items() if count > 1)
+    print(f"class names of several {len(several)}", ", ".join(several))
     single = _single_importers(graph)
     print(f"single-importer modules {len(single)}")
     print("\nlines and files by package")
@@ -50,6 +68,46 @@ def main() -> None:
     print(f"\nfunctions over {LONG} lines: {sum(length > LONG for length, _ in functions)}")
     for length, name in functions[:MOST_LISTED]:
         print(f"  {length:>4}  {name}")
+
+
+def _show_ways() -> None:
+    """Trace the ways through this checkout, each in a process, and print them beside the aims."""
+    found = {}
+    for way in BEFORE:
+        command = [sys.executable, "-m", "bench.ways", way]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            sys.exit(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stderr[-2000:]}")
+        found[way] = json.loads(ended.stdout.splitlines()[-1])
+    rows = [
+        (way, what, str(before), str(found[way][what]), str(aim or ""))
+        for way, figures in BEFORE.items()
+        for what, (before, aim) in figures.items()
+    ]
+    show("Ways through the code", ("way", "what", "before", "now", "aim"), rows)
+
+
+def _circles(graph: grimp.ImportGraph) -> list[list[str]]:
+    """Return the sets of modules that import each other, directly or not; all imports count."""
+    modules = sorted(graph.modules)
+    index = {module: number for number, module in enumerate(modules)}
+    arrows = [
+        (index[module], index[imported])
+        for module in modules
+        for imported in graph.find_modules_directly_imported_by(module)
+        # A package's __init__ gathers what its modules say.
+        if not module.startswith(f"{imported}.") and not imported.startswith(f"{module}.")
+    ]
+    rows, columns = zip(*arrows, strict=True)
+    shape = (len(modules), len(modules))
+    matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+    _, labels = connected_components(matrix, directed=True, connection="strong")
+    sizes = Counter(labels.tolist())
+    return [
+        [module for module in modules if labels[index[module]] == label]
+        for label, size in sizes.items()
+        if size > 1
+    ]
 
 
 def _classes(tree: ast.AST) -> Iterator[str]:

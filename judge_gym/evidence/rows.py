@@ -11,6 +11,7 @@ import re
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -95,11 +96,13 @@ def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator
 def opened(file: Path) -> BinaryIO:
     """Open a file for reading: decompressed where its name ends in .gz, and as UTF-8 where it is
     UTF-16, as spreadsheets write it, with or without its mark, or UTF-32 with one."""
-    with _opened(file) as handle:
+    with ExitStack() as unless_returned:
+        handle = unless_returned.enter_context(_opened(file))
         encoding = _wide(handle.read(4))
-        if not encoding:
-            return _opened(file)
         handle.seek(0)
+        if not encoding:
+            unless_returned.pop_all()
+            return handle
         content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(
