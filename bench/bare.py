@@ -66,8 +66,8 @@ async def litellm_alone(url: str, prefix: str) -> AsyncIterator[Ask]:
 @asynccontextmanager
 async def litellm_tuned(url: str, prefix: str) -> AsyncIterator[Ask]:
     """litellm with the handler, the registered model and the garbage collector of judge-gym."""
-    from judge_gym.llm.client import register_unlisted
     from judge_gym.llm.sdk import litellm
+    from judge_gym.llm.sendable import register_unlisted
 
     async with asking(litellm, url, prefix, register_unlisted) as ask:
         yield ask

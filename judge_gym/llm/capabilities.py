@@ -1,6 +1,6 @@
 """What a model takes of a request: pure functions of data, for direct calls and batches alike.
 
-The data are litellm's model list (read by `client.listed_capability`), the providers file, which
+The data are litellm's model list and code, the providers file, which
 wins over it, and what refusals taught during the run. Every value carries its source.
 """
 
@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from judge_gym.design.experiment import Effort
 from judge_gym.errors import ConfigError, did_you_mean
+from judge_gym.llm import listed
 from judge_gym.llm.providers import (
     BatchRoute,
     LimitField,
@@ -119,13 +120,49 @@ class Capability:
 def taken_by(providers: Providers, model: str) -> Capability:
     """Return what a model takes, by the providers file and litellm's list; sends nothing."""
     provider, name = providers.of(model), model.partition("/")[2]
-    listed = Capability()
+    known = Capability()
     if not is_simulated_model(model):
-        # It takes seconds to import.
-        from judge_gym.llm.client import listed_capability
+        known = _listed_capability(provider, name)
+    return capability_of(provider, name, known)
 
-        listed = listed_capability(provider, name)
-    return capability_of(provider, name, listed)
+
+def _listed_capability(provider: Provider, name: str) -> Capability:
+    """Return what a model takes by litellm's own list and code; sends nothing."""
+    # It imports litellm, which takes a second.
+    from judge_gym.llm.sendable import sendable
+
+    prefix = provider.litellm or provider.name
+    entry, can_send = listed.entry(prefix, name), sendable(prefix, name)
+    reasons = bool(entry.get("supports_reasoning"))
+    always = bool(entry.get("thinking_always_on"))
+    default = entry.get("default_reasoning_effort") or ("none" if entry and not reasons else None)
+    refused = can_send.refused
+    if entry.get("supports_sampling_params") is False:
+        refused |= {"temperature", "top_p"}
+    levels = entry.get("reasoning_effort_levels") or can_send.efforts
+    efforts = [one for one in can_send.efforts if one in levels and not (always and one == "none")]
+    values: dict[str, Any] = {
+        "refused": refused,
+        "limit_field": can_send.limit_field,
+        "longest_output": entry.get("max_output_tokens"),
+        "context": entry.get("max_input_tokens"),
+        "json_schema": bool(entry.get("supports_response_schema")),
+        "logprobs": can_send.logprobs,
+        "efforts": tuple(efforts) if reasons else (),
+        "default_effort": default,
+        "thinks": always or (provider.thinks and reasons and default != "none"),
+        "sampling_only_at_none": can_send.sampling_only_at_none,
+        "retired": _date(entry.get("deprecation_date")),
+    }
+    sources: dict[str, Source] = dict.fromkeys(values, "litellm")
+    return Capability(**values, sources=sources)
+
+
+def _date(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return None
 
 
 _AS_IN_THE_FILE = (
@@ -144,8 +181,8 @@ _BY_NAME = ("defaults", "ranges", "effort_tokens")
 """Fields whose keys in the providers file are merged over all rules."""
 
 
-def capability_of(provider: Provider, name: str, listed: Capability) -> Capability:
-    """Return what a model takes: as `listed`, corrected by the providers file.
+def capability_of(provider: Provider, name: str, known: Capability) -> Capability:
+    """Return what a model takes: as `known`, corrected by the providers file.
 
     Of several rules, the last that sets a key wins; `defaults`, `ranges` and `effort_tokens` are
     merged name by name.
@@ -169,8 +206,8 @@ def capability_of(provider: Provider, name: str, listed: Capability) -> Capabili
     elif "default_effort" in given:
         changes["thinks"] = given["default_effort"] != "none"
     room = tokens[-1] if any(tokens[-1:]) else provider.thinking_tokens
-    sources: dict[str, Source] = {**listed.sources, **dict.fromkeys(changes, "file")}
-    corrected = replace(listed, **changes, sources=sources)
+    sources: dict[str, Source] = {**known.sources, **dict.fromkeys(changes, "file")}
+    corrected = replace(known, **changes, sources=sources)
     by_effort: dict[Effort, int] = {
         effort: room for effort in corrected.efforts if effort != "none"
     }
@@ -413,10 +450,9 @@ def unlisted(providers: Providers, model: str) -> str | None:
         or (name in (*provider.models, *provider.prices))
     ):
         return None
-    from judge_gym.llm.client import is_listed, listed_names
-
-    names = listed_names(provider)
-    if not names or is_listed(provider, name):
+    prefix = provider.litellm or provider.name
+    names = listed.names(prefix)
+    if not names or listed.entry(prefix, name):
         return None
     hint = did_you_mean(name, names)
     return f"{model} is in no list of models; only a call shows whether it exists. {hint}".strip()

@@ -1,18 +1,19 @@
-"""What models cost and how they count: the providers file first, then litellm.
-
-litellm takes seconds to import, so it is imported only for models that need it.
-"""
+"""What models cost and how they count: the providers file first, then litellm's list."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from judge_gym.llm import listed
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 from judge_gym.records.calls import Answer, Call
 
 FREE = Price(prompt=0, completion=0)
+_ANTHROPICS_SHARE = 0.5
+"""Anthropic charges half of every price in a batch, also for cached tokens; litellm's list does
+not have that."""
 
 
 def price_of(providers: Providers, model: str) -> Price | None:
@@ -23,9 +24,35 @@ def price_of(providers: Providers, model: str) -> Price | None:
     name = model.partition("/")[2]
     if name in provider.prices:
         return provider.prices[name]
-    from judge_gym.llm.client import listed_price
-
     return listed_price(provider, name)
+
+
+def listed_price(provider: Provider, name: str, suffix: str = "") -> Price | None:
+    """Return what litellm's own list says a model costs.
+
+    `suffix` is that of the list's keys: "_batches" for the prices of batches.
+    """
+    entry = listed.entry(provider.litellm or provider.name, name)
+    keys = [f"{side}_cost_per_token{suffix}" for side in ("input", "output")]
+    if not set(keys) <= entry.keys():
+        return None
+    prompt, completion = (entry[key] * 1e6 for key in keys)
+    return Price(
+        prompt=prompt,
+        completion=completion,
+        **{
+            name: entry[f"{key}{suffix}"] * 1e6
+            for name, key in _SPECIAL_PRICES.items()
+            if entry.get(f"{key}{suffix}") is not None
+        },
+    )
+
+
+_SPECIAL_PRICES = {
+    "cached": "cache_read_input_token_cost",
+    "cache_written": "cache_creation_input_token_cost",
+    "reasoning": "output_cost_per_reasoning_token",
+}
 
 
 def highest_cost(providers: Providers, call: Call, limit: int) -> float | None:
@@ -64,16 +91,28 @@ def batch_price_of(providers: Providers, model: str) -> Price | None:
     """Return a model's price in a batch, None when it is in no list."""
     if is_simulated_model(model):
         return FREE
-    from judge_gym.llm.batches.clients import price_in_batch
-
     return price_in_batch(providers.of(model), model.partition("/")[2])
+
+
+def price_in_batch(provider: Provider, name: str) -> Price | None:
+    """Return what a model costs in a batch: by the providers file, else by litellm's list.
+
+    The list's price of a batch, or of a direct call where it has none; None without either.
+    """
+    if own := provider.prices.get(name):
+        return own
+    if in_batch := listed_price(provider, name, "_batches"):
+        return in_batch
+    direct = listed_price(provider, name)
+    if direct is None or provider.batch != "anthropic":
+        return direct
+    prices = direct.model_dump(exclude_none=True)
+    return Price(**{part: price * _ANTHROPICS_SHARE for part, price in prices.items()})
 
 
 def priced_names(provider: Provider) -> list[str]:
     """Return the names of a provider's models in the lists of prices."""
-    from judge_gym.llm.client import listed_names
-
-    return [*provider.prices, *listed_names(provider)]
+    return [*provider.prices, *listed.names(provider.litellm or provider.name)]
 
 
 def count_tokens(providers: Providers, model: str, messages: Sequence[Message]) -> int:
@@ -82,12 +121,12 @@ def count_tokens(providers: Providers, model: str, messages: Sequence[Message]) 
     Other vendors' tokenizers would have to be fetched from a hub.
     """
     provider, name = providers.of(model), model.partition("/")[2]
-    if provider.name in ("openai", "anthropic"):
-        from judge_gym.llm.client import counted_tokens, listed_price
+    # A name that litellm does not know may be of any family.
+    if provider.name in ("openai", "anthropic") and listed_price(provider, name) is not None:
+        # It imports litellm, which takes a second.
+        from judge_gym.llm.sendable import counted_tokens
 
-        # A name that litellm does not know may be of any family.
-        if listed_price(provider, name) is not None:
-            return counted_tokens(name, messages)
+        return counted_tokens(name, messages)
     return -(-sum(len(message["content"]) for message in messages) // 4)
 
 

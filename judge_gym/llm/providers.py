@@ -20,6 +20,7 @@ from pydantic import (
 
 from judge_gym.design.experiment import Effort
 from judge_gym.errors import ConfigError
+from judge_gym.llm import listed
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.shipped import DEPLOYMENTS
 
@@ -226,11 +227,11 @@ class Providers:
 
     def _form(self, model: str) -> str:
         """Return the form of a model's name, with the provider that lists this model."""
-        # It takes seconds to import.
-        from judge_gym.llm.pricing import priced_names
-
         for provider in self.by_name.values():
-            if not is_simulated_provider(provider.name) and model in priced_names(provider):
+            if is_simulated_provider(provider.name):
+                continue
+            known = [*provider.prices, *listed.names(provider.litellm or provider.name)]
+            if model in known:
                 return f"provider/model, e.g. {provider.name}/{model}"
         return f"provider/model with one of the providers {', '.join(sorted(self.by_name))}"
 

@@ -17,9 +17,9 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
-from judge_gym.llm.client import listed_price
 from judge_gym.llm.context import ContextError, check_context
 from judge_gym.llm.gateway import ProviderRefusedError, refusal
+from judge_gym.llm.pricing import listed_price
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.llm.providers import Provider as ProviderTable
 from judge_gym.questions.outcome import NoAnswer, readable

@@ -17,9 +17,9 @@ from typing import Any, Literal, Protocol, TypeVar
 
 from httpx import Response
 
-from judge_gym.llm.client import listed_price
 from judge_gym.llm.failures import classified
-from judge_gym.llm.providers import Price, Provider
+from judge_gym.llm.pricing import price_in_batch
+from judge_gym.llm.providers import Provider
 from judge_gym.llm.responses import read_answer
 from judge_gym.llm.sdk import LlmProviders, get_async_httpx_client
 from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
@@ -37,9 +37,6 @@ LONGEST_LINE = 2_000_000
 """Bytes; an answer may have 200,000 characters of at most 6 bytes each."""
 CLOCKS_APART = timedelta(days=1)
 """How far a provider's clock and ours may be apart when its list is searched."""
-_ANTHROPICS_SHARE = 0.5
-"""Anthropic charges half of every price in a batch, also for cached tokens; litellm's list does
-not have that."""
 
 
 _QUEUE = re.compile(
@@ -197,19 +194,3 @@ def answer_in_batch(
     if answer.cost_source == "file" and name not in provider.prices:
         return replace(answer, cost_source="litellm")
     return answer
-
-
-def price_in_batch(provider: Provider, name: str) -> Price | None:
-    """Return what a model costs in a batch: by the providers file, else by litellm's list.
-
-    The list's price of a batch, or of a direct call where it has none; None without either.
-    """
-    if own := provider.prices.get(name):
-        return own
-    if listed := listed_price(provider, name, "_batches"):
-        return listed
-    direct = listed_price(provider, name)
-    if direct is None or provider.batch != "anthropic":
-        return direct
-    prices = direct.model_dump(exclude_none=True)
-    return Price(**{part: price * _ANTHROPICS_SHARE for part, price in prices.items()})

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from judge_gym.llm.batches.clients import limit_met, price_in_batch
+from judge_gym.llm.batches.clients import limit_met
 from judge_gym.llm.batches.openai import chat_body, read_line, request_bodies, request_file
 from judge_gym.llm.capabilities import fitted, taken_by
-from judge_gym.llm.client import Client, listed_price
+from judge_gym.llm.client import Client
 from judge_gym.llm.keys import Keys
+from judge_gym.llm.pricing import listed_price, price_in_batch
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.records.batches import BatchCall
 from judge_gym.records.calls import Answer, Failure, Parameters

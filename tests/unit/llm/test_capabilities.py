@@ -20,8 +20,8 @@ from judge_gym.llm.capabilities import (
     unlisted,
     unsupported,
 )
-from judge_gym.llm.client import register_unlisted
 from judge_gym.llm.providers import Providers, load_providers
+from judge_gym.llm.sendable import register_unlisted
 from judge_gym.records.calls import Parameters, Request
 from judge_gym.shipped import DEPLOYMENTS
 

@@ -15,10 +15,10 @@ import anthropic
 import pytest
 
 from judge_gym.llm.batches.anthropic import AnthropicBatches, read_result
-from judge_gym.llm.batches.clients import price_in_batch
 from judge_gym.llm.capabilities import fitted, taken_by
-from judge_gym.llm.client import Client, listed_price
+from judge_gym.llm.client import Client
 from judge_gym.llm.keys import Keys
+from judge_gym.llm.pricing import listed_price, price_in_batch
 from judge_gym.llm.providers import Price, Provider, Providers, load_providers
 from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
 from judge_gym.records.calls import Answer, Failure, Parameters, ProviderError
