@@ -9,9 +9,8 @@ import typer
 
 from deployments.cli.environment import database, prepare_environment
 from deployments.cli.json_output import json_output, print_json
-from deployments.cli.options import AsJson, Everything
+from deployments.cli.options import AsJson, Everything, name_of
 from deployments.cli.output import console, show_table
-from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.names import TaskType
 from judge_gym.errors import StoreError, listing

@@ -13,14 +13,13 @@ import typer
 
 from deployments.cli.environment import check_api, database, database_engine, prepare_environment
 from deployments.cli.json_output import print_json
-from deployments.cli.options import AsJson, Name, OfFailure, OfWorkflow, Yes
+from deployments.cli.options import AsJson, Name, OfFailure, OfWorkflow, Yes, name_of
 from deployments.cli.output import (
     command,
     confirmed,
     console,
     show_table,
 )
-from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.names import WORKFLOWS
 from judge_gym.shipped import own_or_shipped

@@ -22,9 +22,9 @@ from deployments.cli.options import (
     RecordedRows,
     RecordedTruth,
     Yes,
+    name_of,
 )
 from deployments.cli.output import command, confirmed, console, show_table
-from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 

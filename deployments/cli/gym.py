@@ -207,7 +207,8 @@ def injection(
 def _run_suite(file: Path, *, retry_failed: bool, as_json: bool) -> None:
     """Run the sweep of injections and show its lifts."""
     from deployments.cli.environment import database
-    from deployments.cli.sweep import check_failed_work, run_sweep
+    from deployments.cli.status import check_failed_work
+    from deployments.cli.sweep import run_sweep
     from judge_gym.design.sweep import load_sweep
     from judge_gym.judges.injection import injection_lifts
 

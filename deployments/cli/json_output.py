@@ -8,15 +8,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
-
-if TYPE_CHECKING:
-    from judge_gym.calibration.design import CalibrationDesign
-    from judge_gym.judges import Judge
-    from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.item_files import ItemFile
 
 FORMAT = "--json"
 """The option of every command that can print JSON."""
@@ -107,56 +101,3 @@ def print_json(**found: Any) -> None:
 
 def _print(value: Mapping[str, Any] | Sequence[Any]) -> None:
     typer.echo(json.dumps(value, indent=2, default=str))
-
-
-def report_sweep(name: str) -> None:
-    """Have a failure of this command say how far a sweep is, by workflow."""
-
-    def read() -> Iterable[PartDone]:
-        from deployments.cli.environment import database
-        from judge_gym.lab.status import sweep_status
-
-        with database() as session:
-            status = sweep_status(session, name)
-        return [
-            PartDone(
-                part.workflow, part.done, None if part.total is None else part.total - part.done
-            )
-            for part in status.workflows
-        ]
-
-    json_output.parts = read
-
-
-def report_judging(asked: "Iterable[Asked]", review_day: str = "") -> None:
-    """Have a failure of this command say how many judgements each judge has made."""
-    requests = list(asked)
-    json_output.parts = lambda: _judged(requests, review_day)
-
-
-def report_calibration(
-    design: "CalibrationDesign", judges: "Sequence[Judge]", originals: "ItemFile"
-) -> None:
-    """Have a failure of this command say how far a calibration is; changed texts are judged too."""
-
-    def read() -> Iterable[PartDone]:
-        from deployments.cli.environment import database
-        from judge_gym.judges.calibrating.judging import Asked, load_texts
-
-        with database() as session:
-            items = load_texts(session, design, originals).items
-        return _judged([Asked(judge, items, design.repeats) for judge in judges], "")
-
-    json_output.parts = read
-
-
-def _judged(asked: "Iterable[Asked]", review_day: str) -> list[PartDone]:
-    from deployments.cli.environment import database
-    from judge_gym.judges.judging import judgements_made
-
-    with database() as session:
-        counts = [
-            (one, *judgements_made(session, one.judge, one.items, one.repeats, review_day))
-            for one in asked
-        ]
-    return [PartDone(one.judge.name, made, wanted - made) for one, made, wanted in counts]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.json_output import json_output, report_judging
+from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -28,6 +28,7 @@ from deployments.cli.output import (
     show_note,
     show_table,
 )
+from deployments.cli.parts_done import report_judging
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 

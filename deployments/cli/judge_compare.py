@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from deployments.cli.json_output import json_output, report_judging
+from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -29,6 +29,7 @@ from deployments.cli.output import (
     show_note,
     show_table,
 )
+from deployments.cli.parts_done import report_judging
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.json_output import report_calibration, report_judging
 from deployments.cli.options import AsJson, Everything, PlanOnly, RetryFailed
 from deployments.cli.output import (
     console,
@@ -17,6 +16,7 @@ from deployments.cli.output import (
     show_checks,
     show_table,
 )
+from deployments.cli.parts_done import report_calibration, report_judging
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
+from deployments.cli.options import name_of
 from deployments.cli.output import command, console
-from deployments.cli.status import name_of
 
 if TYPE_CHECKING:
     from judge_gym.report.multiverse import SpecificationCurve

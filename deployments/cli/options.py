@@ -205,3 +205,15 @@ def _columns(
             )
         columns[field] = column
     return columns
+
+
+def name_of(sweep: str) -> str:
+    """Return the name of a sweep given by name or file."""
+    from judge_gym.design.sweep import load_sweep
+
+    return load_sweep(Path(sweep)).name if is_sweep_file(sweep) else sweep
+
+
+def is_sweep_file(sweep: str) -> bool:
+    """Return whether a sweep is given by its file, not by its name."""
+    return sweep.endswith((".yaml", ".yml"))

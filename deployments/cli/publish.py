@@ -9,9 +9,8 @@ import typer
 
 from deployments.cli.environment import database_engine
 from deployments.cli.json_output import json_output
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, is_sweep_file
 from deployments.cli.output import command, console, say_progress
-from deployments.cli.status import is_sweep_file
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import typer
 
 from deployments.cli.environment import database
 from deployments.cli.json_output import print_json
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, name_of
 from deployments.cli.output import console, show_table
-from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 

@@ -3,10 +3,9 @@
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +16,7 @@ from rich.text import Text
 from deployments.cli.environment import database, database_engine
 from deployments.cli.flow_runs import SweepFlowRun, lost_run, resumes, waiting_run
 from deployments.cli.json_output import json_output
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, name_of
 from deployments.cli.output import as_table, command, console, fail, kept
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, StoreError
@@ -108,16 +107,18 @@ def _show_waiting(name: str, run: SweepFlowRun, *, as_json: bool) -> None:
     )
 
 
-def name_of(sweep: str) -> str:
-    """Return the name of a sweep given by name or file."""
-    from judge_gym.design.sweep import load_sweep
+def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
+    """Raise `JudgeGymError` with the remedy if work of a sweep is stored as failed."""
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.lab.status import failed_work
 
-    return load_sweep(Path(sweep)).name if is_sweep_file(sweep) else sweep
-
-
-def is_sweep_file(sweep: str) -> bool:
-    """Return whether a sweep is given by its file, not by its name."""
-    return sweep.endswith((".yaml", ".yml"))
+    with database() as session:
+        failed = failed_work(session, sweep, parts)
+    if failed:
+        raise JudgeGymError(
+            f"Sweep {sweep} finished with failures: {failed}.",
+            f"Run `{command()} sweep retry {shlex.quote(sweep)}`, then rerun the command.",
+        )
 
 
 def plain(status: "Status") -> dict[str, Any]:
@@ -176,7 +177,6 @@ def _watch(sweep: str) -> None:
     from sqlalchemy.orm import Session
 
     from deployments.cli.output import TRY_AGAIN_LATER
-    from deployments.cli.sweep import check_failed_work
     from judge_gym.lab.status import sweep_status
 
     with database_engine() as engine:

@@ -25,7 +25,7 @@ from deployments.cli.environment import (
     simulator,
 )
 from deployments.cli.freeze import frozen_notes
-from deployments.cli.json_output import print_json, report_sweep
+from deployments.cli.json_output import print_json
 from deployments.cli.options import AsJson, Everything, RetryFailed, Yes
 from deployments.cli.output import (
     command,
@@ -37,6 +37,8 @@ from deployments.cli.output import (
     show_table,
     stopping,
 )
+from deployments.cli.parts_done import report_sweep
+from deployments.cli.status import WATCH_S, check_failed_work, running_view
 from judge_gym.counting import counted
 from judge_gym.design.names import PARTS
 from judge_gym.model_names import is_simulated_provider
@@ -242,20 +244,6 @@ def _say_what_went_directly(sweep: str, providers: Sequence[str], since: datetim
         )
 
 
-def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
-    """Raise `JudgeGymError` with the remedy if work of a sweep is stored as failed."""
-    from judge_gym.errors import JudgeGymError
-    from judge_gym.lab.status import failed_work
-
-    with database() as session:
-        failed = failed_work(session, sweep, parts)
-    if failed:
-        raise JudgeGymError(
-            f"Sweep {sweep} finished with failures: {failed}.",
-            f"Run `{command()} sweep retry {shlex.quote(sweep)}`, then rerun the command.",
-        )
-
-
 def _finished(sweep: "Sweep", only: Sequence[str] | None) -> "Finished | None":
     """Return that a sweep, or `only` some parts of it, is finished, without importing Prefect."""
     from judge_gym.analysis.finished import finished_parts
@@ -333,7 +321,6 @@ def _live_view(engine: "Engine", sweep: str) -> Iterator[None]:
     from rich.live import Live
     from sqlalchemy.orm import Session
 
-    from deployments.cli.status import WATCH_S, running_view
     from judge_gym.errors import StoreError
     from judge_gym.lab.status import sweep_status
 

@@ -1,6 +1,5 @@
 """A panel where a judge is taken, and a judge where a panel's rater is."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,6 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges import Item, ModelJudge
 from judge_gym.judges.delegated import Delegated, DelegatedJudge, PanelJudgeFile
-from judge_gym.judges.judging import judge_items
 from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.scale import Scale
 from judge_gym.llm.providers import Providers
@@ -22,15 +20,16 @@ from judge_gym.panel.document import (
     PanelDocument,
     PanelItem,
 )
+from judge_gym.panel.evaluating.planning import use_of_documents
 from judge_gym.panel.files import load_panel
+from judge_gym.panel.judge_raters import texts_of
 from judge_gym.panel.panel import JudgeRater, Panel, Rater
 from judge_gym.panel.prompting import review_prompt
-from judge_gym.panel.questions import Ended
 from judge_gym.panel.running import review_document
-from judge_gym.panel.state import DONE, ItemReview, PanelState, Review
+from judge_gym.panel.state import DONE, PanelState
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Label
-from judge_gym.records.judgements import LONGEST_REASON, JudgeResult, Reading
+from judge_gym.records.judgements import LONGEST_REASON, Reading
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 
@@ -108,8 +107,6 @@ class PanelJudge(DelegatedJudge):
         items: Sequence[Item],
         judgements: int,
     ) -> UsageEstimate | None:
-        from judge_gym.panel.evaluating.planning import use_of_documents  # it plans panels, too
-
         documents = [as_document(item) for item in items]
         return use_of_documents(session, providers, settings, self.panel, documents, judgements)
 
@@ -160,63 +157,3 @@ def _reading(state: PanelState) -> Reading:
     causes = [f"{rater.label}: {rater.error}" for rater in state.raters if rater.error]
     failure = "; ".join([f"no_consensus: {state.error}", *causes])
     return Reading("failed", None, scores, failure=failure[:LONGEST_REASON])
-
-
-def texts_of(document: PanelDocument) -> list[Item]:
-    """Return what a judge judges of a document: its items, then all of it as one text."""
-    shown = [Item(id=item.id, text=item.text, context=document.title) for item in document.shown]
-    whole = "\n\n".join(item.text for item in document.shown)
-    return [*shown, Item(id=document.id, text=whole, context=document.title)]
-
-
-async def judged_review(
-    runtime: Runtime,
-    rater: JudgeRater,
-    document: PanelDocument,
-    *,
-    repeat: int,
-    review_day: str,
-    retry_failed: bool,
-) -> Ended[Review]:
-    """Return a judge's review of a document: each item by itself, and all of it as one text.
-
-    Scores are rounded to the whole numbers of the panel's scale, halves up. One text without a
-    score leaves no review.
-    """
-    texts = texts_of(document)
-    results = await judge_items(
-        runtime,
-        rater.judge,
-        texts,
-        repeats=repeat + 1,
-        review_day=review_day,
-        retry_failed=retry_failed,
-    )
-    by_text = [results[n * (repeat + 1) + repeat] for n in range(len(texts))]
-    calls = tuple(dict.fromkeys(call for result in by_text for call in result.call_ids))
-    simulated = any(result.simulated for result in by_text)
-    lasted = [result.duration_s for result in by_text]
-    latency = None if None in lasted else 1000 * sum(filter(None, lasted))
-    for result in by_text:
-        if result.score is None:
-            why = f"{result.item}: {result.failure or result.status}"
-            return Ended("error", None, None, why[:LONGEST_REASON], latency, calls, simulated)
-    *items, overall = by_text
-    review = Review(
-        items=tuple(
-            ItemReview(id=result.item, score=_whole(result), comment=_comment(result))
-            for result in items
-        ),
-        overall_score=_whole(overall),
-        overall_comment=_comment(overall),
-    )
-    return Ended("done", review, "judge", None, latency, calls, simulated)
-
-
-def _whole(result: JudgeResult) -> int:
-    assert result.score is not None
-    return math.floor(result.score + 0.5)
-
-
-def _comment(result: JudgeResult) -> str:
-    return result.reason or f"Score {result.score:g}, without a reason."

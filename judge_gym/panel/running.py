@@ -19,6 +19,7 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements
 from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.judge_raters import judged_review
 from judge_gym.panel.panel import JudgeRater, Panel
 from judge_gym.panel.questions import Attempt, Ended
 from judge_gym.panel.state import (
@@ -188,8 +189,6 @@ class PanelProgress:
 
     async def review_by_judge(self, index: int) -> Ended[Review]:
         """Have the judge with this index judge the document, and store its review."""
-        from judge_gym.panel.judge import judged_review  # it runs panels, too
-
         rater, before = self._panel.raters[index], self._rater_before(index)
         assert isinstance(rater, JudgeRater)
         ended = await judged_review(

@@ -16,7 +16,7 @@ from judge_gym.llm.providers import Providers
 from judge_gym.panel import prompting
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.evaluating.labelled import LabelledDocument
-from judge_gym.panel.judge import texts_of
+from judge_gym.panel.judge_raters import texts_of
 from judge_gym.panel.panel import AskedModel, JudgeRater, Panel
 from judge_gym.panel.running import spender_of_panel
 from judge_gym.panel.state import ItemReview, RaterState, Review
