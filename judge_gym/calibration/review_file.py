@@ -50,6 +50,12 @@ class Reviewed(Frozen):
     annotator and a criterion."""
     label_fields: FieldColumns = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
+    fresh: Path | None = None
+    """What the systems answered since the last review (JSONL or CSV), relative to the review file:
+    other items each time. Where judge and people stay and these are judged otherwise, the systems
+    moved."""
+    fresh_fields: Fields = Field(default_factory=dict)
+    """Field of an item → the column of `fresh` it stands in, such as {system: model}."""
     calibration: Path | None = None
     """In place of items: a calibration file, whose texts, changes and repeats are used, and whose
     checks are made of every judge. Its judges are not."""
@@ -62,6 +68,8 @@ class Reviewed(Frozen):
             raise ValueError("a review needs either items or a calibration")
         if (self.fields or self.labels) and self.items is None:
             raise ValueError("fields and labels are of items; a calibration's stand in its file")
+        if self.fresh_fields and self.fresh is None:
+            raise ValueError("fresh_fields are of fresh, and the review has none")
         return self
 
 

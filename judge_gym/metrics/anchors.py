@@ -123,19 +123,43 @@ def latest_change(values: FloatArray) -> Change | None:
 
 
 def fresh_stream(looks: Sequence[FloatArray], rng: np.random.Generator) -> Stream:
-    """Return the e-values of looks at fresh items: one array of 0 and 1 by look, of any length.
+    """Return the e-values of looks at fresh items: one array in [0, 1] by look, of any length.
 
-    Such as the judge's verdicts of what the systems answered since the last look. While nothing
-    moves, the passes of the newest look are a random part of all so far: hypergeometric.
+    Such as the judge's scores of what the systems answered since the last look. While nothing
+    moves, the newest look is a random part of all so far. Of 0 and 1 its passes are
+    hypergeometric; of other scores its mean is compared with those of 999 random parts.
     """
-    passes = np.array([float(np.sum(of)) for of in looks])
-    items = np.array([len(of) for of in looks], dtype=np.int64)
-    p = [
-        _p_of_passes(passes[look], items[look], passes[: look + 1].sum(), items[: look + 1].sum(),
-                     rng)
-        for look in range(1, len(looks))
-    ]  # fmt: skip
-    return Stream(_e_values(p, len(looks)), tuple(items.tolist()))
+    items = tuple(len(of) for of in looks)
+    p = [_p_of_part(looks[look], looks[: look + 1], rng) for look in range(1, len(looks))]
+    return Stream(_e_values(p, len(looks)), items)
+
+
+def fresh_change(looks: Sequence[FloatArray], parts: int = 1) -> Change | None:
+    """Return the mean of the newest look less that of all earlier ones; None without both.
+
+    Items are others at each look: mean ± √(ln(2/α_t)·(1/n + 1/m) / 2) for n new and m earlier ones
+    (Hoeffding 1963), with α_t as in `latest_change`, divided by the `parts` that are looked at.
+    """
+    newest, comparison = looks[-1] if looks else np.empty(0), len(looks) - 1
+    before = np.concatenate([np.empty(0), *looks[:-1]])
+    if not len(newest) or not len(before):
+        return None
+    mean = float(newest.mean() - before.mean())
+    level = _LEVEL / parts / (comparison * (comparison + 1))
+    reach = float(np.sqrt(np.log(2 / level) * (1 / len(newest) + 1 / len(before)) / 2))
+    return Change(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), len(newest))
+
+
+def _p_of_part(newest: FloatArray, looks: Sequence[FloatArray], rng: np.random.Generator) -> float:
+    """Return the p-value of the newest of some looks, as a random part of all; NaN of none."""
+    every = np.concatenate(looks)
+    if not len(newest) or len(newest) == len(every):
+        return float("nan")
+    if set(np.unique(every)) <= {0.0, 1.0}:
+        return _p_of_passes(newest.sum(), len(newest), every.sum(), len(every), rng)
+    drawn = [rng.choice(every, len(newest), replace=False).mean() for _ in range(_DRAWS)]
+    apart = np.abs(np.array(drawn) - every.mean())
+    return _smoothed(abs(float(newest.mean() - every.mean())), apart, rng)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
 from judge_gym.judges.reviewing.moving import shown_moves
 from judge_gym.lab.status import Status, sweep_status
+from judge_gym.metrics.anchors import Mover
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.panel.state import SPARED, PanelState, RaterState, ScoreAgreement
 from judge_gym.report.facts import Facts
@@ -294,14 +295,23 @@ def moved_text(figures: Mapping[str, Any]) -> str:
     since = "together"
     if kept := moved.get("kept"):
         since = f"since that of {kept['day']}, after which {kept['person']} kept it"
-    return f"Moved, by all reviews {since}: {' and '.join(named) or who or moved['who']}."
+    said = f"Moved, by all reviews {since}: {' and '.join(named) or who or moved['who']}."
+    apart = [one for one in moved.get("systems", []) if not one["lower"] <= 0 <= one["upper"]]
+    if Mover.SYSTEMS in of and apart:
+        of_each = ", ".join(f"{one['system']} {_points(one)}" for one in apart)
+        said += f" By system: {of_each}, over {counted(sum(o['items'] for o in apart), 'item')}."
+    return said
+
+
+def _points(change: Mapping[str, Any]) -> str:
+    return f"{change['points']:+.1f} points [{change['lower']:.1f}, {change['upper']:.1f}]"
 
 
 def _evidence(one: Mapping[str, Any]) -> str:
     change = one["change"]
     by = ""
     if change["points"] is not None:
-        by = f"{change['points']:+.1f} points [{change['lower']:.1f}, {change['upper']:.1f}], "
+        by = f"{_points(change)}, "
     return (
         f"{by}{counted(one['anchors'], 'text')}, e-value {plain(round(one['e_value'], 1))} of "
         f"{one['alarm_from']:g}"

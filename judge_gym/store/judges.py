@@ -440,6 +440,20 @@ def review_days(
     return list(session.scalars(sa.select(day).where(*which).order_by(day)))
 
 
+def review_figures(
+    session: Session,
+    review: str,
+    judge_id: int,
+    corpus: str,
+    before: date,
+    since: date = date.min,
+) -> list[dict[str, Any]]:
+    """Return the figures of all reviews from `since` to `before`, oldest first."""
+    row = t.JudgeReview
+    which = _of_reviews(review, judge_id, corpus, before, since)
+    return list(session.scalars(sa.select(row.figures).where(*which).order_by(row.reviewed_on)))
+
+
 def _of_reviews(
     review: str, judge_id: int, corpus: str, before: date, since: date
 ) -> list[sa.ColumnElement[bool]]:

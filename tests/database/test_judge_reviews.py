@@ -13,6 +13,7 @@ from judge_gym.judges.judging import judge_items
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import save_decision, store_findings
 from judge_gym.judges.reviewing.moving import labelled_since
+from judge_gym.report.markdown import moved_text
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import ReviewRow, replace_reviews, save_judge
 from support.rig import run, runtime_at
@@ -185,3 +186,60 @@ def test_labels_before_a_kept_review_are_one_look() -> None:
     assert found[days[2]].tolist() == [3, 4, 2]
     assert found[days[3]].tolist() == [5, 5, 5]
     assert labelled_since({}, days[2]) == {}
+
+
+@pytest.mark.parametrize(
+    ("who", "shown"), [("systems", {"new"}), ("nobody", set()), ("judge", set())]
+)
+def test_fresh_items_that_are_judged_otherwise_are_of_systems_that_moved(
+    database: str, file: Path, who: str, shown: set[str]
+) -> None:
+    """SIMULATED. From the fourth night on, the new system fails where it passed in 80%."""
+    folder = file.parent
+    file.write_text(REVIEW.replace("items.jsonl,", "items.jsonl, fresh: fresh.jsonl,"))
+    rng = np.random.default_rng(2)
+
+    async def work() -> list[dict[str, Any]]:
+        found = []
+        async with runtime_at(database, "", data_dir=folder) as runtime:
+            for night in range(6):
+                late = night >= 3
+                if late and who == "judge":
+                    (folder / "moved").touch()
+                fails = late and who == "systems"
+                rows = []
+                for place, rate in enumerate((0.8, 0.1 if fails else 0.8)):
+                    for number in range(60):
+                        right = int(rng.random() < rate)
+                        name = f"{2 * (1000 * night + 100 * place + number) + right}"
+                        system = ("old", "new")[place]
+                        rows.append({"id": name, "text": f"{system} {name}", "system": system})
+                (folder / "fresh.jsonl").write_text("\n".join(map(json.dumps, rows)))
+                review, day = load_review(file), FIRST_DAY + timedelta(days=night)
+                await judged(runtime, review, day)
+                [row] = store_findings(runtime, review, day)
+                found.append(
+                    {
+                        "reason": row.reason,
+                        "text": moved_text(row.figures),
+                        **row.figures,
+                        "recommendation": row.recommendation,
+                    }
+                )
+        return found
+
+    last = run(work())[-1]
+    moved = last["moved"]
+    assert moved["who"] == who
+    assert [one["of"] for one in moved["evidence"]] == ["judge", "systems"]
+    assert all(one["alarm_from"] == 40 for one in moved["evidence"])
+    assert len(last["fresh"]["keys"]) == 120
+    by_system = {one["system"]: one for one in moved["systems"]}
+    assert set(by_system) == {"old", "new"}
+    if who != "judge":  # what a judge that moved says of fresh items is no evidence on systems
+        apart = {name for name, one in by_system.items() if not one["lower"] <= 0 <= one["upper"]}
+        assert apart == shown
+        assert last["recommendation"] == "keep"
+    assert ("The systems moved" in last["reason"]) == (who == "systems")
+    assert ("By system: new -" in last["text"]) == (who == "systems")
+    assert ("systems (" in last["text"]) == (who == "systems")

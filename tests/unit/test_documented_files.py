@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from judge_gym.annotations import load_mapping
 from judge_gym.calibration.alignment_file import load_alignment
 from judge_gym.calibration.design import load_calibration
+from judge_gym.calibration.review_file import load_review_file
 from judge_gym.design.actors import load_actors
 from judge_gym.design.plans import load_plan as load_analysis_plan
 from judge_gym.design.study_file import load_study
@@ -77,6 +78,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "mapping.yaml": load_recorded,
     "claims.yaml": lambda path: load_claims(path.parent),
     "study.yaml": load_study,
+    "review.yaml": load_review_file,
     "faults.toml": load_plan,
     "scores.csv": read_rows,
     "tickets.csv": read_rows,
@@ -89,6 +91,7 @@ WHOLE: Mapping[str, str | Path] = {
     "mapping.yaml": RECORDED,
     "judge.yaml": EXAMPLES / "calibrations" / "good.yaml",
     "workflow.yaml": "",
+    "review.yaml": EXAMPLES / "reviews" / "notes.yaml",
 }
 """What a part is put into where the page does not show the whole."""
 

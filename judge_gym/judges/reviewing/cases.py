@@ -38,6 +38,8 @@ class ReviewCase:
     """How many labels the texts have and where they are from, for a person."""
     labelled: Mapping[date, FloatArray] = field(default_factory=dict)
     """Day on which people labelled texts → their points of each; see `labelled_by_day`."""
+    fresh: tuple[Item, ...] = ()
+    """What the systems answered since the last review; the judge in use alone judges it."""
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -74,6 +76,10 @@ class LoadedReview:
                 for judge in case.judges:
                     pair = judge.key, item.key
                     repeats[pair] = max(case.repeats, repeats.get(pair, 0))
+            for item in case.fresh:
+                items[item.key] = item
+                pair = case.judge.key, item.key
+                repeats[pair] = max(case.repeats, repeats.get(pair, 0))
         grouped: dict[tuple[str, int], list[Item]] = {}
         for (judge_key, item_key), times in repeats.items():
             grouped.setdefault((judge_key, times), []).append(items[item_key])
@@ -123,11 +129,16 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
         items = items.with_labels(people or None, (judge, *alternatives))
         check_labels((judge, *alternatives), items)
         texts = with_people(Texts(items.texts), items)
+    fresh: tuple[Item, ...] = ()
+    if reviewed.fresh:
+        answers = read_item_file(folder / reviewed.fresh, reviewed.fresh_fields)
+        answers.check([judge])
+        fresh = answers.texts
     labels = items.said(judge, reviewed.calibration or node.place.file)
     scale = design.label_scale if design else None
     labelled = labelled_by_day(judge, items.texts, items.labels, file.time_zone, scale)
     return ReviewCase(
-        judge, alternatives, reviewed.decision, texts, repeats, design, labels, labelled
+        judge, alternatives, reviewed.decision, texts, repeats, design, labels, labelled, fresh
     )
 
 

@@ -40,11 +40,15 @@ from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
 from judge_gym.judges.reviewing.moving import (
     ANCHORS,
+    FRESH,
     PEOPLE_ANCHORS,
+    Fresh,
     Movement,
+    fresh_of,
     labelled_since,
     movement,
 )
+from judge_gym.metrics.anchors import Mover
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
@@ -63,6 +67,7 @@ from judge_gym.store.judges import (
     earlier_reviews,
     replace_reviews,
     review_days,
+    review_figures,
     reviews_of,
     save_judge,
 )
@@ -88,6 +93,8 @@ class Said:
     looks: Sequence[Results] = ()
     labelled: Mapping[date, FloatArray] = field(default_factory=dict)
     kept: Kept | None = None
+    fresh: Sequence[Fresh] = ()
+    """What the judge in use said of fresh items, by review as `looks`."""
 
     @property
     def since(self) -> date | None:
@@ -116,6 +123,8 @@ class ReviewFinding:
     simulated: bool
     movement: Movement | None = None
     """Who moved, by all reviews of the judge in use; None of an alternative, and at the first."""
+    fresh: Fresh | None = None
+    """What the judge in use said of fresh items; None of an alternative, and without any."""
 
 
 def review_findings(
@@ -146,7 +155,9 @@ def review_findings(
         ]
         since = {day: next(drifts) for day in some.before}
         became = {day: _since(case, some, day, margins) for day in some.before}
-        moved = movement(case.judge, case.texts.originals, some.looks, some.labelled, some.kept)
+        moved = movement(
+            case.judge, case.texts.originals, some.looks, some.labelled, some.kept, some.fresh
+        )
         findings.append(_of_judge(case, some, since, became, assessed[0], checks[0], moved))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
@@ -234,9 +245,14 @@ def _of_judge(
     if people_moved and people_moved.result is Result.FAILS:
         said = f"{finding.reason} People moved: {people_moved.reason}. {people_moved.action}"
         finding = replace(finding, reason=said)
+    if Mover.SYSTEMS in (moved.moved.who if moved else ()):
+        of_fresh = of_looks[FRESH]
+        said = f"{finding.reason} The systems moved: {of_fresh.reason}. {of_fresh.action}"
+        finding = replace(finding, reason=said)
     last_drift = drifts[answers.since].result if answers.since is not None else None
     verdict = _verdict(finding, last_drift, (readable, agreement), bool(unread), assessed)
-    return replace(finding, verdict=verdict, movement=moved)
+    fresh = answers.fresh[-1] if answers.fresh else None
+    return replace(finding, verdict=verdict, movement=moved, fresh=fresh)
 
 
 def _verdict(
@@ -488,7 +504,13 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     labelled = {on: points for on, points in case.labelled.items() if on <= day}
     labelled = labelled_since(labelled, since)
     costs = _costs(session, case, now)
-    return Said(now, before, passed, costs, by, [*looks, now[0]], labelled, kept)
+    fresh = [
+        Fresh.of(one) for one in review_figures(session, name, judge_id, case.corpus, day, since)
+    ]
+    said = results_of(session, case.judge, case.fresh, case.repeats, review_day)
+    fresh.append(fresh_of(case.judge, case.fresh, said, fresh))
+    fresh = fresh if any(look.keys for look in fresh) else []
+    return Said(now, before, passed, costs, by, [*looks, now[0]], labelled, kept, fresh)
 
 
 def _costs(
@@ -522,6 +544,7 @@ def _row(session: Session, finding: ReviewFinding) -> dict[str, Any]:
             "missing": finding.missing,
             "usd_a_judgement": finding.cost,
             "moved": finding.movement.figures() if finding.movement else None,
+            "fresh": asdict(finding.fresh) if finding.fresh else None,
         },
         "recommendation": finding.recommendation,
         "reason": finding.reason,

@@ -1,12 +1,13 @@
-"""Who moved on the texts of a review, by all reviews so far: the judge, or people.
+"""Who moved on the texts of a review, by all reviews so far: the judge, people or the systems.
 
 The texts are anchors: the judge answers them again at every review, and people may label them
-again. The systems show on fresh items only, which a review has none of. See `metrics.anchors`.
+again. The systems show on fresh items only, those that a review names. See `metrics.anchors`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from judge_gym.metrics.anchors import (
     Mover,
     Stream,
     anchor_stream,
+    fresh_change,
+    fresh_stream,
     latest_change,
     who_moved,
 )
@@ -33,20 +36,61 @@ from judge_gym.metrics.points import HIGHEST
 from judge_gym.seeds import derive_seed
 from judge_gym.store.decisions import Kept
 
-ANCHORS, PEOPLE_ANCHORS = "anchors", "people's anchors"
-"""Names of the checks of all reviews together: of the judge, and of people."""
+ANCHORS, PEOPLE_ANCHORS, FRESH = "anchors", "people's anchors", "fresh items"
+"""Names of the checks of all reviews together: of the judge, of people, and of the systems."""
 _AGAIN = {
     ANCHORS: ("it answers as", "review", "Read the texts that moved, and calibrate it again."),
     PEOPLE_ANCHORS: (
         "people label as", "day",
         "Read what they label otherwise, and agree on a rule before relying on agreement.",
     ),
+    FRESH: (
+        "it judges fresh items as", "review",
+        "Read fresh items of the systems that moved; the judge answers its own texts as before.",
+    ),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """What the judge said of fresh items at one review: points and system of each, by key."""
+
+    keys: tuple[str, ...]
+    points: tuple[float, ...]
+    systems: tuple[str, ...]
+
+    @classmethod
+    def of(cls, figures: Mapping[str, Any]) -> "Fresh":
+        """Return that of the stored figures of a review; empty where it has none."""
+        stored = figures.get("fresh") or {}
+        return cls(*(tuple(stored.get(name, ())) for name in ("keys", "points", "systems")))
+
+    def values(self, system: str | None = None) -> FloatArray:
+        """Return the points on 0 to 1, of all items or of a system."""
+        rows = zip(self.points, self.systems, strict=True)
+        return np.array(
+            [one / HIGHEST for one, of in rows if system in (None, of)], dtype=np.float64
+        )
+
+
+def fresh_of(
+    judge: Judge, items: Sequence[Item], results: Results, before: Sequence[Fresh]
+) -> Fresh:
+    """Return what the judge said of items that no review before had; unreadable ones are left."""
+    seen = {key for look in before for key in look.keys}
+    new = [item for item in items if item.key not in seen]
+    rows = [
+        (item.key, float(points), " and ".join(item.systems))
+        for item, points in zip(new, mean_points(judge, new, results), strict=True)
+        if np.isfinite(points)
+    ]
+    return Fresh(*zip(*rows, strict=True)) if rows else Fresh((), (), ())
 
 
 @dataclass(frozen=True, eq=False)
 class Movement:
-    """Who moved, with a check each of the judge and, where they labelled again, of people."""
+    """Who moved, with a check each of the judge, of people where they labelled again, and of the
+    systems where reviews have fresh items."""
 
     moved: Moved
     checks: tuple[Check, ...]
@@ -54,6 +98,8 @@ class Movement:
     """How many more texts are needed before anything can be said."""
     kept: Kept | None = None
     """The review from which on looks are compared, since a person kept the judge then."""
+    by_system: Mapping[str, Estimate] = field(default_factory=dict)
+    """System → how far its fresh items are judged otherwise, at 95% for all systems at once."""
 
     def figures(self) -> dict[str, Any]:
         """Return what is stored of it: who, why it is open, and the evidence of each."""
@@ -74,19 +120,36 @@ class Movement:
                         "points": change.estimate, "lower": change.lower, "upper": change.upper,
                     },
                 }
-                for mover, check in zip((Mover.JUDGE, Mover.PEOPLE), self.checks, strict=False)
+                for check in self.checks
+                for mover in [_MOVERS[check.name]]
                 for change in check.beside
             ],
+            "systems": [
+                {
+                    "system": name, "points": change.estimate, "lower": change.lower,
+                    "upper": change.upper, "items": change.n_items,
+                }
+                for name, change in self.by_system.items()
+            ],
         }  # fmt: skip
+
+
+_MOVERS = {ANCHORS: Mover.JUDGE, PEOPLE_ANCHORS: Mover.PEOPLE, FRESH: Mover.SYSTEMS}
 
 
 def shown_moves(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the evidence of each that is shown to have moved, in the stored figures of a review.
 
-    Empty of an alternative, and of reviews that were stored by earlier versions.
+    Empty of an alternative, and of reviews that were stored by earlier versions. Fresh items that
+    are judged otherwise by a judge that moved show nothing of the systems.
     """
-    evidence = (figures.get("moved") or {}).get("evidence", [])
-    return [one for one in evidence if one["e_value"] >= one["alarm_from"]]
+    moved = figures.get("moved") or {}
+    who = moved.get("who", "").split(" and ")
+    return [
+        one
+        for one in moved.get("evidence", [])
+        if one["e_value"] >= one["alarm_from"] and one["of"] in who
+    ]
 
 
 def movement(
@@ -95,11 +158,13 @@ def movement(
     looks: Sequence[Results],
     labelled: Mapping[date, FloatArray],
     kept: Kept | None = None,
+    fresh: Sequence[Fresh] = (),
 ) -> Movement | None:
     """Return who moved; None before a second review, unless there are too few texts for any.
 
     Valid however often it is looked at. `looks` are by review, oldest first, `labelled` people's
-    points by day (see `labelled_by_day`), both from the review on after which the judge was `kept`.
+    points by day (see `labelled_by_day`), `fresh` what the judge said of fresh items by review, all
+    from the review on after which it was `kept`.
     Draws are the same at every review, so that what an earlier one was worth stays.
     """
     values = np.array([mean_points(judge, texts, look) for look in looks]) / HIGHEST
@@ -112,15 +177,39 @@ def movement(
     of_people = None
     if len(given) and (again.sum(axis=0) > 1).any():
         of_people = anchor_stream(given, _rng(judge, PEOPLE_ANCHORS), again)
-    moved = who_moved(of_judge, of_people)
-    streams = [(ANCHORS, Mover.JUDGE, of_judge, values)]
-    if of_people:
-        streams.append((PEOPLE_ANCHORS, Mover.PEOPLE, of_people, given))
+    of_labels = (_anchors(given), latest_change(given)) if of_people else (0, None)
+    # Reviews before the first with fresh items are no looks at them.
+    fresh = list(dropwhile(lambda look: not look.keys, fresh))
+    answers = [look.values() for look in fresh]
+    of_fresh = fresh_stream(answers, _rng(judge, FRESH)) if answers else None
+    moved = who_moved(of_judge, of_people, of_fresh)
+    streams = [
+        (name, stream, seen, change)
+        for name, stream, seen, change in (
+            (ANCHORS, of_judge, _anchors(values), latest_change(values)),
+            (PEOPLE_ANCHORS, of_people, *of_labels),
+            (FRESH, of_fresh, sum(map(len, answers)), fresh_change(answers)),
+        )
+        if stream
+    ]
     checks = tuple(
-        _check(name, stream, of, mover in moved.who, len(streams))
-        for name, mover, stream, of in streams
+        _check(name, stream, seen, change, _MOVERS[name] in moved.who, len(streams))
+        for name, stream, seen, change in streams
     )
-    return Movement(moved, checks, missing, kept)
+    return Movement(moved, checks, missing, kept, _by_system(fresh))
+
+
+def _anchors(values: FloatArray) -> int:
+    return int(np.isfinite(values).any(axis=0).sum())
+
+
+def _by_system(fresh: Sequence[Fresh]) -> dict[str, Estimate]:
+    """Return how far the items of each system are judged otherwise at the newest review."""
+    names = sorted({name for look in fresh for name in look.systems} - {""})
+    changes = {
+        name: fresh_change([look.values(name) for look in fresh], len(names)) for name in names
+    }
+    return {name: _change(change) for name, change in changes.items() if change is not None}
 
 
 def mean_points(judge: Judge, texts: Sequence[Item], results: Results) -> FloatArray:
@@ -138,7 +227,9 @@ def judge_check(
     """
     values = np.array([mean_points(judge, texts, results) for results in looks]) / HIGHEST
     stream = anchor_stream(values, _rng(judge, ANCHORS))
-    check = _check(ANCHORS, stream, values, stream.alarm is not None, 1, look)
+    check = _check(
+        ANCHORS, stream, _anchors(values), latest_change(values), stream.alarm is not None, 1, look
+    )
     return None if check.result is Result.INCONCLUSIVE else check
 
 
@@ -160,15 +251,24 @@ def _rng(judge: Judge, name: str) -> np.random.Generator:
 
 
 def _check(
-    name: str, stream: Stream, values: FloatArray, moved: bool, streams: int, called: str = ""
+    name: str,
+    stream: Stream,
+    n: int,
+    found: Change | None,
+    moved: bool,
+    streams: int,
+    called: str = "",
 ) -> Check:
-    """Return the check of one stream, its change in points beside it; `called` names a look."""
+    """Return the check of one stream of `n` texts, its change in points beside it.
+
+    `called` names a look.
+    """
     question, look, action = _AGAIN[name]
     look = called or look
-    looks, n, alarm = len(values), int(np.isfinite(values).any(axis=0).sum()), ALARM * streams
+    looks, alarm = len(stream.items), ALARM * streams
     method = f"conformal test martingale over {counted(looks, look)}; {alarm:g} shows a move"
     e = Estimate("anchors_e_value", stream.highest, None, None, looks * n, n, method=method)
-    change = _change(latest_change(values))
+    change = _change(found)
     evidence = f"e-value {plain(round(stream.highest, 2))} over {counted(looks, look)}"
     evidence = f"{evidence} of {counted(n, 'text')}"
     if change.estimate is not None:

@@ -17,6 +17,7 @@ from judge_gym.metrics.anchors import (
     _from_others,
     _p_of_passes,
     anchor_stream,
+    fresh_change,
     fresh_stream,
     latest_change,
     who_moved,
@@ -280,3 +281,30 @@ def test_spliced_real_judges_are_told_apart(source, who):
         said = who_moved(*splice(judge, people, mix, rng, who)).who
         right += said == ((who,) if who else ())
     assert right >= (36 if who else 38)
+
+
+def test_the_interval_of_a_change_of_fresh_items_by_hand():
+    looks = [np.repeat([0.0, 1.0], 20), np.repeat([0.0, 1.0], [10, 30])]
+    found = fresh_change(looks)
+    # 0.75 - 0.5; the first comparison has 0.05 / 2: √(ln(80)·(1/40 + 1/40) / 2).
+    assert (found.mean, found.anchors) == (0.25, 40)
+    assert found.upper - found.mean == pytest.approx((np.log(80) / 40) ** 0.5)
+    # Of two parts, each at half the level.
+    assert fresh_change(looks, 2).upper - 0.25 == pytest.approx((np.log(160) / 40) ** 0.5)
+    assert fresh_change(looks[:1]) is None
+    assert fresh_change([*looks, np.empty(0)]) is None
+
+
+def test_graded_fresh_items_move_where_their_mean_does():
+    rng = np.random.default_rng(7)
+
+    def alarms(shift, runs):
+        found = []
+        for seed in range(runs):
+            means = [0.5 + shift * (look > 3) for look in range(8)]
+            looks = [np.clip(rng.normal(mean, 0.2, 40), 0, 1) for mean in means]
+            found.append(fresh_stream(looks, np.random.default_rng(seed)).alarm is not None)
+        return np.mean(found)
+
+    assert alarms(0.2, 20) == 1
+    assert alarms(0, 100) <= 0.05
