@@ -112,7 +112,9 @@ def score(
     label_fields: LabelFields = None,
     export: Annotated[
         Path | None,
-        typer.Option(help="Write the scores as CSV, by trace and span.", show_default=False),
+        typer.Option(
+            help="Write the scores by trace and span: .csv, or .json as OTLP.", show_default=False
+        ),
     ] = None,
     plan: PlanOnly = False,
     yes: Yes = False,
@@ -128,9 +130,13 @@ def score(
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.scored_items import scored_items
     from judge_gym.judges.sessions import score_rows
-    from judge_gym.report.files import csv_of, put_in_place
     from judge_gym.report.scores import scores_json
 
+    if export is not None and export.suffix not in _EXPORTS:
+        raise ConfigError(
+            f"--export is {export}, which ends in {export.suffix!r}.",
+            f"Name a file that ends in {' or '.join(_EXPORTS)}.",
+        )
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
     asked = [Asked(judge, read.items, repeats)]
     planned = asked + expected_critics([judge], read.items, repeats)
@@ -144,7 +150,7 @@ def score(
     with database() as session:
         scored = scored_items(session, judge, read, results)
     if export is not None:
-        put_in_place({export: csv_of(score_rows(judge, results, read.conversations))})
+        _export(export, score_rows(judge, results, read.conversations))
     if as_json:
         json_output.give(scores_json(scored))
     else:
@@ -154,6 +160,24 @@ def score(
         raise stopped
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
+
+
+_EXPORTS = (".csv", ".json", ".jsonl")
+
+
+def _export(file: Path, rows: "list[dict[str, Any]]") -> None:
+    """Write scores: as CSV, or as evaluation events in a line of OTLP JSON."""
+    import json
+    from datetime import UTC, datetime
+
+    from judge_gym.judges.otlp import evaluation_events
+    from judge_gym.report.files import csv_of, put_in_place
+
+    if file.suffix == ".csv":
+        text = csv_of(rows)
+    else:
+        text = json.dumps(evaluation_events(rows, datetime.now(UTC)), ensure_ascii=False) + "\n"
+    put_in_place({file: text})
 
 
 def judge_and_items(

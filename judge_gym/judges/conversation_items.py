@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
+from judge_gym.evidence.columns import names_in, root_of
+from judge_gym.evidence.redacting import Redaction, split
 from judge_gym.evidence.row import Row
 from judge_gym.evidence.rows import whole
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
@@ -17,6 +19,8 @@ from judge_gym.records.traces import are_traces, traced
 Unit = Literal["session", "turn"]
 _MOST_REFUSED = 3
 """Sessions that an error names."""
+_NAMES = ("id", "truth", "category", "system", "second_system")
+"""Fields that name or label an item, and are not part of its texts."""
 _UNITS: tuple[Unit, ...] = ("session", "turn")
 
 
@@ -33,6 +37,8 @@ class ConversationItems:
     """Item → the session that it is a turn of."""
     spans: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Session → the trace and the span that it is, of an export of traces."""
+    redaction: Redaction = field(default_factory=Redaction)
+    """What is replaced in every column but those of an item's name, label and system."""
     cut: list[str] = field(default_factory=list)
     """The items of which something was left out."""
     _refused: list[tuple[Path, str, str, str]] = field(default_factory=list)
@@ -54,7 +60,13 @@ class ConversationItems:
         window, longest = (_whole(name, given.get(name)) for name in ("window", "longest"))
         if window is not None and unit != "turn":
             raise ConfigError("window is of turns.", "Add unit=turn, or leave window out.")
-        return cls(given.get(MESSAGES, ""), unit, window, longest, _named=others), others
+        try:
+            redaction = Redaction(split(given.get("redact", "")))
+        except ValueError as error:
+            raise ConfigError(f"{error}.") from None
+        found = cls(given.get(MESSAGES, ""), unit, window, longest, _named=others)
+        found.redaction = redaction
+        return found, others
 
     def rows(self, file: Path, row: Row) -> Iterator[Row]:
         """Yield the items of a row; messages that are none are noted for `check`.
@@ -74,6 +86,8 @@ class ConversationItems:
                 place = f"{row.where}, span {span.span}"
                 yield from self.rows(file, replace(row, values=values, place=place))
             return
+        if self.redaction.what and not row.fault:
+            row = replace(row, values=self.redaction.values(row.values, without=self._kept(row)))
         given = None if row.fault else self._messages(file, row)
         if given is None:
             yield row
@@ -178,6 +192,12 @@ class ConversationItems:
             given = None
         return str(self._count) if given in (None, "") else str(given)
 
+    def _kept(self, row: Row) -> set[str]:
+        """Return the columns of a row whose values name or label the item."""
+        named = {root_of(one) for name in _NAMES if name in self._named
+                 for one in names_in(self._named[name])}  # fmt: skip
+        return named | {name for name in row.values if name.strip().lower() in _NAMES}
+
     def _note_cut(self, conversation: Conversation, item: str) -> None:
         if self.longest is not None and conversation.length > self.longest:
             self.cut.append(item)
@@ -209,6 +229,8 @@ class ConversationItems:
                 f" {len(self.cut):,} cut to {self.longest:,} characters, marked where: "
                 f"{', '.join(self.cut[:3])}{' and more' if len(self.cut) > 3 else ''}."
             )
+        if said := self.redaction.said():
+            parts.append(f" {said}")
         return "".join(parts)
 
 

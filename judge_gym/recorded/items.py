@@ -1,7 +1,7 @@
 """What a row says of its item: its texts, its known answer and the labels of people."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -54,6 +54,8 @@ def described_items(files: RecordedFiles, recorded: Recorded, unread: Unread) ->
     items: dict[str, dict[str, RecordedItem]] = {}
     unknown = Refusals()
     for row in read_rows(file):
+        if recorded.redact and not row.fault:
+            row = replace(row, values=unread.redaction.values(row.values, recorded.texts))
         record = Record(file, row, {})
         with unknown:
             item = item_of(record, recorded, unread)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Literal, TypeGuard
 
+from judge_gym.evidence.redacting import Redaction
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.mapping import Choice, as_score
 from judge_gym.recorded.reported import Apart
@@ -176,6 +177,8 @@ class Unread:
     failed: dict[str, Counter[str]] = field(default_factory=dict)
     """A column that may say how a judgement ended, and that is not read → the values of it that
     name a failure, in how many rows."""
+    redaction: Redaction = field(default_factory=Redaction)
+    """What was replaced in texts."""
     pooled: dict[str, dict[str, None]] = field(default_factory=dict)
     """A column that may name what was compared, and that no figure is given by → its values."""
 

@@ -19,8 +19,9 @@ from judge_gym.design.fields import Frozen, Legal, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.choosing import ColumnNames, HeaderLine, Only
-from judge_gym.evidence.columns import names_in
+from judge_gym.evidence.columns import names_in, root_of
 from judge_gym.evidence.numbers import LONGEST_NUMBER, plain_number
+from judge_gym.evidence.redacting import Redaction
 from judge_gym.evidence.row import Layout
 from judge_gym.recorded.mapped_columns import (
     Columns,
@@ -174,6 +175,9 @@ class Recorded(Columns):
     """Column → its value, or its values, in rows that are labels of people in a file that has rows
     of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the
     verdict is the label. An audit compares judges with them."""
+    redact: tuple[str, ...] = added(())
+    """What is replaced by a marker in titles, texts and raw answers before they are stored or
+    shown: `email`, `phone`, `{column}` for what that column holds, or a regular expression."""
     families: dict[str, str] = Field(default_factory=dict)
     """Judge or system → family, for those that are of one; others are their own. An audit says
     whether a judge favours systems of its family."""
@@ -240,6 +244,7 @@ class Recorded(Columns):
             )
         if self.judges_in_columns and self.counts:
             raise ValueError("judge: '{column}' is of verdicts or answers, not of counts")
+        Redaction(self.redact)  # raises for a pattern that is none
         self._check_stages()
         if self.people and not (self.verdicts and self.judge_column):
             raise ValueError("people comes with verdicts and judge_column, which names the person")
@@ -414,6 +419,16 @@ class Recorded(Columns):
             *self.people,
         ]
         return [name for column in columns for name in names_in(column)]
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The columns of a row that hold texts: what was judged, and raw answers."""
+        columns = (
+            *(self.item.title, self.item.text, *self.item.texts),
+            *(one.answer for one in self.verdicts),
+            *(one.column for one in self.answers),
+        )
+        return frozenset(root_of(name) for column in columns for name in names_in(column))
 
     @property
     def judges_in_columns(self) -> bool:

@@ -3,12 +3,14 @@
 Values only; `lab.importing` stores them.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from judge_gym.alike import folded
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import OnlyRows, values_of
 from judge_gym.evidence.columns import file_parts, root_of
+from judge_gym.evidence.redacting import Redaction
 from judge_gym.recorded.decisions import Decisions
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.items import Described, described_items, item_of
@@ -44,12 +46,15 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     that the mapping does not have. No row is skipped, because a file without some of its rows is
     another data set.
     """
-    unread = Unread()
+    unread = Unread(redaction=Redaction(recorded.redact))
     described = described_items(files, recorded, unread) if recorded.item.file else None
     reading, unknown = _Reading(recorded, n_stages, described, unread), Refusals()
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         for row in files.rows(file):
+            if recorded.redact and not row.fault:
+                redacted = reading.unread.redaction.values(row.values, recorded.texts)
+                row = replace(row, values=redacted)
             record = Record(file, row, parts)
             if not reading.chooses(record):
                 continue

@@ -16,10 +16,10 @@ from judge_gym.prompts import nonce
 from judge_gym.seeds import digest
 
 MESSAGES = "messages"
-KEYS = (MESSAGES, "unit", "window", "longest")
+KEYS = (MESSAGES, "unit", "window", "longest", "redact")
 """What may stand beside the fields of a file of items: the column with the messages, what is judged
-(`session` or `turn`), how many messages before a turn are shown with it, and the most characters of
-a session, or of what is before a turn."""
+(`session` or `turn`), how many messages before a turn are shown with it, the most characters of
+a session, or of what is before a turn, and what is replaced in texts."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _SAME = {"function": "tool", "human": "user", "gpt": "assistant", "model": "assistant"}
 _TIMES = ("created_at", "timestamp", "time")

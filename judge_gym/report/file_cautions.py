@@ -50,6 +50,8 @@ def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator
 
     `mapped` where a mapping file says what columns mean, so that options do not.
     """
+    if said := unread.redaction.said():
+        yield said
     yield from _names_alike(unread)
     yield from _mixed_scales(unread.ranges)
     yield from _other_scale(unread)

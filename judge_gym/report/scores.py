@@ -40,6 +40,7 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
             "annotators": dict(file.labels.annotators) if file.labels else {},
             **asdict(scored.labelled),
         },
+        "redacted": dict(file.conversations.redaction.counts),
         "systems": [asdict(one) for one in scored.parts],
         "sessions": [asdict(one) for one in scored.sessions],
         "results": [result.model_dump(mode="json") for result in scored.results],
@@ -137,6 +138,8 @@ def sentences(scored: ScoredItems) -> Iterator[str]:
     counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     yield f"{counted(len(results), 'judgement')}: {counts}. {_paid(scored, scored.cost)}"
     yield from map(str, scored.cost.unread)
+    if redacted := scored.file.conversations.redaction.said():
+        yield redacted
     yield from _contradictions(scored)
     if critic and scored.critic_cost:
         yield f"Reasons read: {critic}. {_paid(scored, scored.critic_cost)}"

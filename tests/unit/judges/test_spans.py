@@ -2,14 +2,21 @@
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.semconv._incubating.attributes.gen_ai_attributes import (
+    GEN_AI_EVALUATION_EXPLANATION,
+    GEN_AI_EVALUATION_NAME,
+    GEN_AI_EVALUATION_SCORE_VALUE,
+)
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges import CallableJudge, Scale
 from judge_gym.judges.item_files import read_item_file
+from judge_gym.judges.otlp import EVENT, evaluation_events
 from judge_gym.judges.sessions import score_rows
 from judge_gym.records.conversations import conversation_in
 from judge_gym.records.judgements import JudgeResult
@@ -149,3 +156,43 @@ def test_messages_of_a_span_that_are_none_are_named(tmp_path, given, said):
 def test_an_export_without_a_conversation_has_no_item(tmp_path):
     with pytest.raises(JudgeGymError, match="has no row"):
         read_item_file(exported(tmp_path, span(1, **{"http.method": "GET"})))
+
+
+def test_scores_go_out_as_evaluation_events_of_opentelemetry(tmp_path):
+    """With the names of the conventions' own package, and the ids of OTLP."""
+    trace, number = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    spans = [{**span(1, **GEN_AI), "traceId": trace, "spanId": number}, span(2, **GEN_AI)]
+    read = read_item_file(exported(tmp_path, *spans))
+    results = [
+        result_of(item.id, item.key, score=score, failure=failure)
+        for item, score, failure in zip(read.items, (4.0, None), (None, "x: y"), strict=True)
+    ]
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    sent = evaluation_events(score_rows(HELP, results, read.conversations), now)
+    [scope] = sent["resourceLogs"][0]["scopeLogs"]
+    first, second = scope["logRecords"]
+    assert (first["eventName"], first["traceId"], first["spanId"]) == (EVENT, trace, number)
+    assert first["timeUnixNano"] == "1772323200000000000"
+    values = {one["key"]: one["value"] for one in first["attributes"]}
+    assert values[GEN_AI_EVALUATION_NAME] == {"stringValue": "help"}
+    assert values[GEN_AI_EVALUATION_SCORE_VALUE] == {"doubleValue": 4.0}
+    assert values[GEN_AI_EVALUATION_EXPLANATION] == {"stringValue": "fine"}
+    assert values["judge_gym.repeat"] == {"intValue": "0"}
+    assert values["judge_gym.simulated"] == {"boolValue": False}
+    assert "error.type" not in values
+    # t1 and s2 are no ids of OpenTelemetry: the item names them.
+    assert not {"traceId", "spanId"} & set(second)
+    failed = {one["key"]: one["value"] for one in second["attributes"]}
+    assert failed["judge_gym.item"] == {"stringValue": "t1:s2"}
+    assert failed["error.type"] == {"stringValue": "failed"}
+    assert GEN_AI_EVALUATION_SCORE_VALUE not in failed
+    assert json.loads(json.dumps(sent)) == sent
+
+
+def result_of(item: str, key: str, *, score: float | None, failure: str | None) -> JudgeResult:
+    return JudgeResult(
+        judge=HELP.key, model="m", item=item, item_key=key, corpus="", variant=None, repeat=0,
+        status="failed" if failure else "scored", score=score, subscores={}, verdict=None,
+        reason="" if failure else "fine", failure=failure, call_ids=(), duration_s=None,
+        simulated=False,
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""Personal data in texts, replaced by markers before anything is stored, sent or shown.
+
+What is replaced is said as a list: `email`, `phone`, `{column}` for what a column of the row holds,
+or a regular expression of one's own. It finds what looks like these and no more: a name that no
+column has stays.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from judge_gym.counting import counted
+from judge_gym.evidence.columns import ColumnError, Source, as_text, value_at
+
+KINDS = {
+    "email": r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,63}",
+    # International with + or 00, national with a trunk 0, or the North American 3-3-4 digits; dates
+    # that begin with a 0 are none.
+    "phone": (
+        r"(?<![\w.+-])(?!\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b)"
+        r"(?:(?:\+|00)[1-9]\d{0,2}(?:[ ()/.-]{0,2}\d){6,13}|0[1-9](?:[ ()/-]{0,2}\d){6,12}"
+        r"|\(?[2-9]\d{2}\)?[ .-]?[2-9]\d{2}[ .-]\d{4})(?![\w-])"
+    ),
+}
+"""Kind → what it looks like."""
+_COLUMN = re.compile(r"\{([^{}]+)\}")
+_SHORTEST = 2
+"""Characters of a column's value that is looked for; a letter would be found in every word."""
+
+
+@dataclass
+class Redaction:
+    """Replaces what it is told to, and counts it."""
+
+    what: Sequence[str] = ()
+    counts: Counter[str] = field(default_factory=Counter)
+    """What was replaced → how often."""
+    rows: int = 0
+    """Rows in which something was replaced."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a pattern that is none."""
+        self._patterns: dict[str, re.Pattern[str]] = {}
+        for one in self.what:
+            if _COLUMN.fullmatch(one):
+                continue
+            try:
+                pattern = re.compile(KINDS.get(one, one))
+            except re.error as error:
+                raise ValueError(
+                    f"redact has {one!r}, which is no regular expression ({error}); it takes "
+                    f"{', '.join(KINDS)}, a column as {{name}}, or a regular expression"
+                ) from None
+            if pattern.search(""):
+                raise ValueError(f"redact has {one!r}, which fits an empty text")
+            self._patterns[one] = pattern
+
+    def values(
+        self, values: Mapping[str, Any], only: Collection[str] | None = None,
+        without: Collection[str] = (),
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the values of a row with what is told replaced: of the columns `only`, and not of
+        those `without`; in lists and objects, too."""
+        if not self.what:
+            return dict(values)
+        before = self.counts.total()
+        looked_for = list(self._looked_for(values))
+        chosen = set(values if only is None else only) - set(without)
+        found = {
+            name: self._replaced(value, looked_for) if name in chosen else value
+            for name, value in values.items()
+        }
+        self.rows += self.counts.total() > before
+        return found
+
+    def _looked_for(self, values: Mapping[str, Any]) -> Iterator[tuple[str, re.Pattern[str]]]:
+        """Yield what is looked for in a row, in the order it was told: of a column what it holds,
+        as a whole word of any case."""
+        for one in self.what:
+            if not (named := _COLUMN.fullmatch(one)):
+                yield one, self._patterns[one]
+                continue
+            try:
+                given = value_at(named[1], Source(values, {"": ""}))
+            except ColumnError:
+                continue
+            written = as_text(given) if isinstance(given, str | int | float) else ""
+            if len(written) >= _SHORTEST:
+                yield one, re.compile(rf"(?<!\w){re.escape(written)}(?!\w)", re.IGNORECASE)
+
+    def _replaced(self, value: Any, looked_for: Sequence[tuple[str, re.Pattern[str]]]) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self._replaced(inner, looked_for) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._replaced(inner, looked_for) for inner in value]
+        if not isinstance(value, str):
+            return value
+        for name, pattern in looked_for:
+            value, count = pattern.subn(marker(name), value)
+            if count:
+                self.counts[name] += count
+        return value
+
+    def said(self) -> str:
+        """Return what was replaced and how often, as a sentence; "" where nothing was to be."""
+        if not self.what:
+            return ""
+        if not self.counts:
+            return f"Redacted: nothing; no text has {' or '.join(self.what)}."
+        named = ", ".join(f"{name} ({self.counts[name]:,})" for name in self.what)
+        return f"Redacted in {counted(self.rows, 'row')}: {named}."
+
+
+def marker(what: str) -> str:
+    """Return what stands in a text in place of what was replaced."""
+    named = _COLUMN.fullmatch(what)
+    return f"[redacted {named[1] if named else what if what in KINDS else 'pattern'}]"
+
+
+def split(written: str) -> list[str]:
+    """Return a list that is written with commas, but for those inside brackets of a pattern."""
+    parts, depth, start = [], 0, 0
+    for place, letter in enumerate(written):
+        if written[max(0, place - 1)] == "\\" and place:
+            continue
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth <= 0:
+            parts.append(written[start:place])
+            start = place + 1
+    return [part for part in (one.strip() for one in [*parts, written[start:]]) if part]
