@@ -50,7 +50,8 @@ def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
     loaded = load_gate(
         chosen.model_copy(update={"gate": _rule(given | changes)}) if given or changes else chosen
     )
-    loaded.certified()  # a refusal needs no database
+    if certificate := loaded.certified():  # a refusal needs no database
+        certificate.warn()
 
     async def work() -> GateReport:
         async with runtime() as current:

@@ -36,6 +36,11 @@ class Certified:
     use: Use
     signed_by: Path | None = None
 
+    @property
+    def caution(self) -> str:
+        """Why the certificate may not be what it says; empty without a doubt, and without one."""
+        return "" if self.certificate is None else self.check().caution
+
     async def ascore(self, item: Item) -> JudgeResult:
         """Judge an item; raises `CertificateError` where another served model answered."""
         if self.certificate is None:
@@ -75,14 +80,14 @@ def certified(
 
     Raises `CertificateError` where a certificate is asked for and does not hold: missing, ended, of
     another judge, not signed with the public key (PEM) `signed_by`, or not for this use and slice;
-    `ConfigError` for a key without a certificate.
+    `ConfigError` for a key without a certificate. Warns of a signature that was not checked.
     """
     path, key = (None if one is None else Path(one) for one in (certificate, signed_by))
     if path is None and key is not None:
         raise ConfigError("There is signed_by and no certificate.", "Name the certificate, too.")
     found = Certified(judge_of(judge), path, slice, use, key)
     if path is not None:
-        found.check()
+        found.check().warn()
     return found
 
 

@@ -23,9 +23,11 @@ def judge_scorer(judge: Judge | str | Path, **asked: Any) -> Any:
 
     The value is on the judge's scale. Without a score, as of an empty output, it is NaN, a missing
     score to Inspect, and the explanation says why. `asked` are the certificate, slice, use and
-    key of `certified`; without a certificate that holds, `CertificateError` ends the eval.
+    key of `certified`; without a certificate that holds, `CertificateError` ends the eval. A
+    signature that was not checked is a `caution` of each score's metadata.
     """
     chosen = certified(judge, **asked)
+    caution = chosen.caution
 
     async def score(state: Any, target: Any) -> Any:
         del target
@@ -40,7 +42,11 @@ def judge_scorer(judge: Judge | str | Path, **asked: Any) -> Any:
             value=result.score,
             answer=result.verdict,
             explanation=result.reason,
-            metadata={"judge": result.judge, "subscores": result.subscores},
+            metadata={
+                "judge": result.judge,
+                "subscores": result.subscores,
+                **({"caution": caution} if caution else {}),
+            },
         )
 
     return score

@@ -27,7 +27,7 @@ def assertion(
     Scores are shares of the judge's scale. The judge reads the prompt as context. Without a score
     the assertion fails, and the reason says why. `asked` are the certificate, slice, use and
     key of `certified`: where the certificate does not hold, every assertion fails with that
-    reason.
+    reason. A signature that was not checked is a caution at the end of each reason.
     """
 
     def get_assert(output: str, context: Mapping[str, Any]) -> Graded:
@@ -43,6 +43,7 @@ def assertion(
             return {"pass": False, "score": 0.0, "reason": str(error)}
         lowest, highest = chosen.judge.score_range
         share = (result.score - lowest) / (highest - lowest)
-        return {"pass": share >= threshold, "score": share, "reason": result.reason}
+        reason = " Caution: ".join(filter(None, (result.reason, chosen.caution)))
+        return {"pass": share >= threshold, "score": share, "reason": reason}
 
     return get_assert

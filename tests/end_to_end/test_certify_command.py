@@ -99,7 +99,7 @@ def test_a_judge_is_certified_verified_elsewhere_and_gated(
     assert "is not signed: anyone can write a certificate" in command(*asked).fine().output
     assert "Caution: " in report.read_text()
     [gate] = json.loads(command(*asked, "--json").fine().output)
-    assert "gate.signed_by" in gate["caution"]
+    assert "signed_by" in gate["caution"]
 
     assert "no certificate" in refused(command, own, "--certificate", own.with_name("none.json"))
     assert "changed after" in refused(command, own, "--certificate", clean / "c.json")

@@ -1,5 +1,6 @@
 """Whether a certificate holds for a judge, its served model and a slice, today."""
 
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date
@@ -24,6 +25,10 @@ class CertificateError(JudgeGymError):
     """A judge is refused: its certificate does not hold."""
 
 
+class UncheckedSignatureWarning(UserWarning):
+    """A certificate holds, and whose it is was not checked."""
+
+
 @dataclass(frozen=True)
 class ValidCertificate:
     """A certificate that holds for a judge, with the file it stands in."""
@@ -43,13 +48,18 @@ class ValidCertificate:
         if signature is None:
             return (
                 f"{self.path} is not signed: anyone can write a certificate and its digest. Sign "
-                "it with `judge certify --sign KEY`, and set `gate.signed_by` to the public key."
+                "it with `judge certify --sign KEY`, and set `signed_by` to the public key."
             )
         return (
             f"{self.path} is signed by key {signature.public_key[:16]}, and no key was asked for: "
-            "anyone can sign with a key of their own. Set `gate.signed_by` to the public key that "
-            "you trust."
+            "anyone can sign with a key of their own. Set `signed_by` to the public key that you "
+            "trust."
         )
+
+    def warn(self) -> None:
+        """Warn of the caution, where there is one: for tools that show no gate."""
+        if self.caution:
+            warnings.warn(self.caution, UncheckedSignatureWarning, stacklevel=3)
 
     def check_served(self, served: Collection[str]) -> None:
         """Raise `CertificateError` where other models have answered than those it was made with."""

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import warnings
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
@@ -25,7 +26,12 @@ from judge_gym.judges.certifying.certificate import (
     read_certificate,
     write_certificate,
 )
-from judge_gym.judges.certifying.checking import CertificateError, in_slice, valid_certificate
+from judge_gym.judges.certifying.checking import (
+    CertificateError,
+    UncheckedSignatureWarning,
+    in_slice,
+    valid_certificate,
+)
 from judge_gym.judges.certifying.evidence import (
     Evidence,
     PlacedText,
@@ -522,8 +528,18 @@ def test_a_certificate_whose_signature_was_not_checked_has_a_caution(folder):
     unsigned, unchecked, checked = cautions
     assert "is not signed" in unsigned
     assert ours.public_key().public_bytes_raw().hex()[:16] in unchecked
-    assert all("gate.signed_by" in one for one in (unsigned, unchecked))
+    assert all("signed_by" in one for one in (unsigned, unchecked))
     assert checked == ""
+    # Components of other tools have the same one, and a signature that was checked no warning.
+    judge, certificate = folder / "judge.yaml", folder / "c.json"
+    with pytest.warns(UncheckedSignatureWarning, match=re.escape(unchecked)):
+        chosen = certified(judge, certificate, "bills", "monitor")
+    assert chosen.caution == unchecked
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        key = folder / "key.pub.pem"
+        assert certified(judge, certificate, "bills", "monitor", key).caution == ""
+        assert certified(judge).caution == ""
 
 
 def forged(certificate):
