@@ -171,7 +171,7 @@ def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
         return
     show_table(
         f"Planned contrasts: the true change that {WANTED} of such runs find",
-        ("contrast", "change", "judges", "claim", "items", "found from", "assumed SD"),
+        ("contrast", "change", "judges", "claim", "items x replicates", "found from", "SD"),
         [
             (
                 one.hypothesis,

@@ -6,8 +6,9 @@ from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.facets import averaged, pooled
-from judge_gym.analysis.figures.axes import axis_pairs
+from judge_gym.analysis.figures.axes import AxisPair, axis_pairs
 from judge_gym.analysis.groups import comparison_groups, without
+from judge_gym.design.axes import written
 from judge_gym.design.plans import IN_STAGES, AnalysisPlan
 from judge_gym.lab.freezing import hypothesis_of
 from judge_gym.metrics.estimate import Estimate, not_estimable
@@ -93,14 +94,24 @@ def _of_contrasts(
         if matching:
             yield from examine(matching, {}, [hypothesis])
         known = {canonical_json(figure.scope) for figure in matching}
-        scopes = [one.scope for one in pairs[planned.axis] if planned.matches(one.scope)]
-        for scope in scopes:
-            if canonical_json(scope) not in known:
-                yield without_figure(hypothesis, planned.margin, scope, of.absent)
-        if not scopes:
+        compared = [one for one in pairs[planned.axis] if planned.matches(one.scope)]
+        for one in compared:
+            if canonical_json(one.scope) not in known:
+                because = _no_answers(over_levels, one) or of.absent
+                yield without_figure(hypothesis, planned.margin, one.scope, because)
+        if not compared:
             before, after = planned.levels
             change: dict[str, Any] = {"axis": planned.axis, "from": before, "to": after}
             yield without_figure(hypothesis, planned.margin, change | planned.scope)
+
+
+def _no_answers(data: SweepData, pair: AxisPair) -> str:
+    """Say that a side of a pair has no readable answer; empty where both have one."""
+    for side, level in ((pair.before, "from"), (pair.after, "to")):
+        arms = [side.of_kind("own")]
+        if not len(data.readable(arms, data.items_of(arms), side.experiment.scale_size)):
+            return f"its side {written(pair.scope[level])} has no readable answer"
+    return ""
 
 
 def _scale(data: SweepData, figure: TestedFigure) -> int:

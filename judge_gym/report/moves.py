@@ -73,11 +73,21 @@ class MovedSettings:
         if self.effects and (most is None or (not most and len(self.shown(0)) == 1)):
             largest = self.effects[0]
             said = f"{self.question}  {self.counts}; the largest: {_label(largest)} "
-            return [Row((), heading=said + figure(largest))]
+            return [Row((), heading=said + figure(largest) + self._moved_judges)]
         most = most or 0
         heading = f"{self.question}  {self.note(most)}"
         pooled = [Row((_label(row), figure(row), _moved(row))) for row in self.shown(most)]
         return [replace(row, heading=heading) for row in (*pooled, *self.within)]
+
+    @property
+    def _moved_judges(self) -> str:
+        """The change that moved most judges one by one, where their mean is not shown to move."""
+        moved = [row.cells for row in self.within if str(row.cells[2]).startswith(MOVED)]
+        if not moved:
+            return ""
+        label, _, words = moved[0]
+        more = f", and {counted(len(moved) - 1, 'other change')}" if len(moved) > 1 else ""
+        return f"; {label} {words}{more}"
 
     @property
     def counts(self) -> str:

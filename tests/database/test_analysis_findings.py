@@ -219,3 +219,14 @@ def test_a_contrast_has_the_scope_that_is_planned(database: str) -> None:
     lost = of(found, "C3.abstain_share")
     assert (lost.conclusion, lost.scope["from"]) == ("not testable here", False)
     assert "differ in abstain alone" in lost.reason
+
+
+def test_a_judge_without_an_answer_is_no_judge_that_never_abstains(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    lab.own(ALPHA, [["failed"]] * 2, abstain=False, **MAY)
+    lab.own(ALPHA, [[1]] * 2, abstain=True, **MAY)
+    plan = contrasts({"figure": "abstain_share", "direction": "above", "margin": 0.0})
+    lost = of(findings(lab, plan, EARLY), "C1.abstain_share")
+    assert (lost.conclusion, lost.confirmatory) == ("not testable here", True)
+    assert lost.reason == "its side false has no readable answer"

@@ -75,3 +75,18 @@ def test_the_choice_to_abstain_says_what_else_it_moves(make_row) -> None:
     ]
     assert [row.scope["axis"] for row in found.shown(0)] == ["abstain", "scale_size", "abstain"]
     assert "abstain: off → on, share of abstentions" in [row.cells[0] for row in found.rows(0)]
+
+
+def test_one_line_names_what_moved_judges_though_their_mean_is_open(make_row) -> None:
+    rows = [
+        make_row("axis_effect", 0.0, (-0.02, 0.02), scope=ABSTAIN),
+        contrast(make_row, "a", 0.18, 0.01),
+        contrast(make_row, "b", 0.02, 0.6),
+        contrast(make_row, "a", 0.2, 0.01, metric="middle_mass"),
+    ]
+    [line] = largest_settings(rows).rows(None)
+    assert "no move shown; the largest: abstain: off → on 0.00" in line.heading
+    moved = "abstain: off → on, share between the ends moved in 1 of 1 judge, and 1 other change"
+    assert line.heading.endswith(moved)
+    [line] = largest_settings(rows[:1]).rows(None)
+    assert line.heading.endswith("0.00 [-0.02, 0.02]")
