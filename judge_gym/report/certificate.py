@@ -25,11 +25,11 @@ def slice_rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
             one.name or _ALL,
             one.state,
             one.use,
-            _bounded(one.sensitivity.value, one.sensitivity.lower),
-            _bounded(one.specificity.value, one.specificity.lower),
-            _bounded(one.kappa.value, one.kappa.lower),
+            _bounded(one.sensitivity.estimate, one.sensitivity.lower),
+            _bounded(one.specificity.estimate, one.specificity.lower),
+            _bounded(one.agreement.estimate, one.agreement.lower),
             "" if one.readable is None else f"{one.readable:.0%}",
-            f"{one.sensitivity.labels} + {one.specificity.labels}",
+            f"{one.sensitivity.n} + {one.specificity.n}",
             f"{_more(one.sensitivity)} + {_more(one.specificity)}",
         )
         for one in found
@@ -118,10 +118,10 @@ def _labels(certificate: Certificate) -> str:
 
 
 def _agreement(certificate: Certificate) -> str:
-    found = certificate.findings.agreement
-    if found.value is None:
+    found = certificate.findings.people_agreement
+    if found.estimate is None:
         return "Agreement among people is not known: no text has labels of two that vary."
-    return f"Agreement among people: α {_bounded(found.value, found.lower)}."
+    return f"Agreement among people: α {_bounded(found.estimate, found.lower)}."
 
 
 def _used(certificate: Certificate) -> str:

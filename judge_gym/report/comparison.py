@@ -10,6 +10,7 @@ from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
 from judge_gym.judges.calibrating.comparing import Agreement, Comparison
 from judge_gym.report.files import WrittenReport, figures_of, file_of, json_report
+from judge_gym.report.scores import agreement_json
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
@@ -21,14 +22,7 @@ def comparison_json(
 ) -> dict[str, Any]:
     """Return a comparison as JSON; `agreed` is how the old and the new judge agree with labels."""
     replacement = comparison.replacement
-    sides = [
-        {
-            "labels": one.labels,
-            "agreement": one.concordance and figures_of(one.concordance),
-            "accuracy": one.met and figures_of(one.met),
-        }
-        for one in agreed
-    ]
+    sides = map(agreement_json, agreed)
     return {
         "result": str(replacement.result),
         "sentence": replacement.sentence,

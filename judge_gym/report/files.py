@@ -153,7 +153,7 @@ def figures_of(estimate: Estimate) -> dict[str, Any]:
     return {
         "metric": estimate.metric, "estimate": estimate.estimate, "lower": estimate.lower,
         "upper": estimate.upper, "unit": estimate.unit, "n": estimate.n,
-        "items": estimate.n_items, "p": estimate.p, "method": estimate.method,
+        "n_items": estimate.n_items, "p": estimate.p, "method": estimate.method,
     }  # fmt: skip
 
 

@@ -8,9 +8,17 @@ from typing import Any
 
 from judge_gym.calibration.verdict import statistic
 from judge_gym.counting import counted
+from judge_gym.judges.calibrating.comparing import Agreement
 from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.judges.sessions import STATED, score_rows
-from judge_gym.report.files import WrittenReport, csv_of, file_of, json_report, put_in_place
+from judge_gym.report.files import (
+    WrittenReport,
+    csv_of,
+    figures_of,
+    file_of,
+    json_report,
+    put_in_place,
+)
 from judge_gym.report.table import Table, escaped, markdown_table, plain_table
 
 _LONGEST_CELL = 90
@@ -38,12 +46,33 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
         "labels": {
             "column": file.label_column,
             "annotators": dict(file.labels.annotators) if file.labels else {},
-            **asdict(scored.labelled),
+            **agreement_json(scored.labelled),
         },
         "redacted": dict(file.conversations.redaction.counts),
-        "systems": [asdict(one) for one in scored.parts],
+        "systems": [
+            asdict(one) | {"labelled": agreement_json(one.labelled)} for one in scored.parts
+        ],
         "sessions": [asdict(one) for one in scored.sessions],
         "results": [result.model_dump(mode="json") for result in scored.results],
+    }
+
+
+def agreement_json(found: Agreement) -> dict[str, Any]:
+    """Return how answers agree with labels, by the names that a gate and a certificate use.
+
+    `agreement` is beyond chance: κ of verdicts, Lin's concordance of scores.
+    """
+    sensitivity, specificity = found.rates or (None, None)
+    figures = {
+        "agreement": found.concordance, "accuracy": found.met,
+        "sensitivity": sensitivity, "specificity": specificity,
+    }  # fmt: skip
+    return {
+        "labels": found.labels,
+        "scored": found.scored,
+        "texts": found.texts,
+        "near": found.near,
+        **{name: one and figures_of(one) for name, one in figures.items()},
     }
 
 

@@ -196,7 +196,11 @@ def test_score_says_how_it_agrees_with_labels_of_any_column(command: CommandLine
     assert "Labels: 20 of 20 items" in ended.errors
     labels = json.loads(ended.output)["labels"]
     assert (labels["column"], labels["labels"], labels["scored"]) == ("human_score", 20, 20)
-    assert labels["met"]["lower"] < labels["met"]["estimate"] < labels["met"]["upper"]
+    for name in ("agreement", "accuracy"):
+        found = labels[name]
+        assert found["lower"] < found["estimate"] < found["upper"]
+        assert found["n_items"] == 20
+    assert labels["sensitivity"] is None, "of two verdicts alone"
 
 
 def test_a_judge_that_cannot_be_read_does_not_end_as_success(command: CommandLine) -> None:

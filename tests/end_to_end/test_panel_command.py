@@ -71,7 +71,7 @@ def test_a_labelled_set_is_evaluated_into_json_and_a_page(
     told = json.loads(ended.output)
     assert (told["documents"], told["left_out"], told["simulated"]) == (5, {}, True)
     found = {(row["what"], row["whom"], row["metric"]): row for row in told["figures"]}
-    assert found["whole", "Dempster-Shafer", "accuracy"]["items"] == 5
+    assert found["whole", "Dempster-Shafer", "accuracy"]["n_items"] == 5
     assert found["items", "rater_a and rater_c", "error_correlation"]["n"] == 15
     assert found["items", "all raters", "effective_votes"]["n"] == 15
     assert found["whole", "more while it pays", "saved_cost"]["reason"] == ""

@@ -88,7 +88,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     (accuracy,) = [
         row for row in rows_of(table) if (row["category"], row["metric"]) == ("", "accuracy")
     ]
-    judged = int(accuracy["items"])
+    judged = int(accuracy["n_items"])
     assert 0 < judged < PAIRS
     assert f"{PAIRS - judged} missing" in ended.output
     said = rows_of(table.with_name("benchmark-chosen-rejected-judgements.csv"))

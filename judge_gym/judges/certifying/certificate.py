@@ -32,13 +32,13 @@ class CertificatePart(Frozen):
 class CertifiedRate(CertificatePart):
     """Sensitivity or specificity in one slice, of one system or in all."""
 
-    value: float | None = _Share
+    estimate: float | None = _Share
     """The share found; null without a label."""
     lower: float | None = _Share
     """Lower bound, one-sided 97.5%, for all slices at once; null with too few labels."""
     upper: float | None = _Share
     """Upper bound, one-sided 97.5%, for all slices at once."""
-    labels: int = _Count
+    n: int = _Count
     """Labelled texts of the class with a verdict of the judge."""
     more: int | None = _Count
     """How many more labels would show the rate to reach what is required, if it stays; 0 where it
@@ -48,11 +48,11 @@ class CertifiedRate(CertificatePart):
 class CertifiedAgreement(CertificatePart):
     """Agreement beyond chance with its bound."""
 
-    value: float | None = Field(ge=-1, le=1)
+    estimate: float | None = Field(ge=-1, le=1)
     """Cohen's κ of judge and people, or Krippendorff's α among people; null where there is none."""
     lower: float | None = Field(ge=-1, le=1)
     """Lower bound, one-sided 97.5%."""
-    texts: int = _Count
+    n: int = _Count
     """Texts it is of."""
 
 
@@ -73,8 +73,8 @@ class CertifiedSlice(CertificatePart):
     """Share of passes among what people passed."""
     specificity: CertifiedRate
     """Share of fails among what people failed."""
-    kappa: CertifiedAgreement
-    """Cohen's κ of the judge with people."""
+    agreement: CertifiedAgreement
+    """That of the judge with people beyond chance: Cohen's κ."""
 
 
 class OneCorrectionFound(CertificatePart):
@@ -101,8 +101,8 @@ class Findings(CertificatePart):
     """By system; bounds are corrected over systems."""
     one_correction: OneCorrectionFound | None
     """Whether the judge errs alike on all systems; null without two systems with labels."""
-    agreement: CertifiedAgreement
-    """Krippendorff's α among people."""
+    people_agreement: CertifiedAgreement
+    """That of people among each other beyond chance: Krippendorff's α."""
 
 
 class Requirements(CertificatePart):

@@ -65,7 +65,7 @@ class _SliceTexts:
     def counts(self, level: float) -> tuple[ClassCounts, ClassCounts]:
         return class_counts(self.judge, self.people, self.cluster, level)
 
-    def kappa(self, level: float) -> CertifiedAgreement:
+    def agreement(self, level: float) -> CertifiedAgreement:
         both = self.known & np.isfinite(self.judge)
         cluster = np.unique(self.cluster[both], return_inverse=True)[1]
         found = label_agreement(self.people[both], self.judge[both], level=level, cluster=cluster)
@@ -120,7 +120,7 @@ def findings(evidence: Evidence, required: Requirements) -> Findings:
         slices=tuple(slices),
         systems=tuple(systems),
         one_correction=None if test is None else OneCorrectionFound(p=test.p, power=test.power),
-        agreement=_agreement(evidence.agreement()),
+        people_agreement=_agreement(evidence.agreement()),
     )
 
 
@@ -217,7 +217,7 @@ class _Family:
             readable=group.answered / group.texts if group.texts else None,
             sensitivity=passed,
             specificity=failed,
-            kappa=group.kappa(level_of(max(1, self.tested))),
+            agreement=group.agreement(level_of(max(1, self.tested))),
         )
 
     def _state(self, group: _SliceTexts, place: int | None) -> tuple[State, Use]:
@@ -243,11 +243,11 @@ class _Family:
             upper = float(self.decided.upper[place, which])
             needed = of.n if lower >= least else labels_needed(of, least, self.tested)
         more = None if needed is None else max(0, needed - of.n)
-        return CertifiedRate(value=of.rate, lower=lower, upper=upper, labels=of.n, more=more)
+        return CertifiedRate(estimate=of.rate, lower=lower, upper=upper, n=of.n, more=more)
 
 
 def _agreement(found: Estimate) -> CertifiedAgreement:
-    return CertifiedAgreement(value=found.estimate, lower=found.lower, texts=found.n)
+    return CertifiedAgreement(estimate=found.estimate, lower=found.lower, n=found.n)
 
 
 def _one_correction(evidence: Evidence, systems: Sequence[_SliceTexts]) -> OneCorrection | None:

@@ -80,11 +80,11 @@ def test_figures_are_those_of_the_gate_and_the_audit_with_exact_bounds():
     rates = class_rates(judge, people, np.arange(90))
     kappa = label_agreement(people, judge)
     for rate, expected in zip((one.sensitivity, one.specificity), rates, strict=True):
-        assert rate.value == expected.estimate
+        assert rate.estimate == expected.estimate
         # One slice, so the bound of one side at 97.5% is the lower end of the 95% interval.
         assert rate.lower == pytest.approx(max(0.8, expected.lower))
-        assert rate.labels == expected.n
-    assert (one.kappa.value, one.kappa.lower) == (kappa.estimate, kappa.lower)
+        assert rate.n == expected.n
+    assert (one.agreement.estimate, one.agreement.lower) == (kappa.estimate, kappa.lower)
     assert (one.state, one.use, found.uses) == ("reached", "gate", ("gate", "monitor"))
     assert result_of(found) is Result.PASSES
 
@@ -198,7 +198,7 @@ def test_a_text_that_answers_many_questions_is_one_observation():
         found = findings(replace(once, units=often), asked)
         assert (found.use, found.uses) == ("none", ())
         for one in (found.overall, *found.slices, *found.systems):
-            assert (one.texts, one.sensitivity.labels, one.specificity.labels) == (9, 5, 4)
+            assert (one.texts, one.sensitivity.n, one.specificity.n) == (9, 5, 4)
             assert one.state == "too few labels"
     assert population_of(replace(once, units=often), 0).texts == 9
 
@@ -271,7 +271,7 @@ def test_a_certificate_says_whose_labels_of_which_texts_and_verifies_by_its_evid
     certificate = made(folder)
     assert certificate.population.slices == ("bills", "refunds")
     assert certificate.labels.by == {"ann": 120, "bob": 120}
-    assert certificate.findings.agreement.value == 1.0
+    assert certificate.findings.people_agreement.estimate == 1.0
     assert certificate.judge.key == load_judge(folder / "judge.yaml").key
     assert certificate.ends.on == (certificate.made + timedelta(days=90)).date()
     found = verified(read_certificate(folder / "c.json"), folder / "data")
@@ -285,7 +285,7 @@ def test_verifying_names_the_figure_that_was_changed_even_where_the_digest_was_t
     certificate = made(folder)
     findings_ = certificate.findings
     better = findings_.slices[1].model_copy(
-        update={"kappa": findings_.slices[1].kappa.model_copy(update={"lower": 0.99})}
+        update={"agreement": findings_.slices[1].agreement.model_copy(update={"lower": 0.99})}
     )
     changed = certificate.model_copy(
         update={"findings": findings_.model_copy(update={"slices": (findings_.slices[0], better)})}
@@ -293,7 +293,7 @@ def test_verifying_names_the_figure_that_was_changed_even_where_the_digest_was_t
     assert "changed after it was made" in verified(changed, folder / "data").fault
     forged = changed.model_copy(update={"digest": changed.content_digest})
     assert verified(forged, folder / "data").fault.startswith(
-        "findings.slices.1.kappa.lower is 0.99"
+        "findings.slices.1.agreement.lower is 0.99"
     )
 
 
@@ -712,7 +712,7 @@ def test_labels_of_one_class_only_certify_nothing_and_name_the_other(folder):
     [one] = certificate.findings.slices
     assert (certificate.findings.use, one.state) == ("none", "too few labels")
     assert (one.sensitivity.more, one.specificity.more) == (0, 17)
-    assert one.specificity.value is None
+    assert one.specificity.estimate is None
 
 
 def test_texts_that_the_judge_was_aligned_on_are_left_out(folder):
