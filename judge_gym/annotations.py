@@ -127,6 +127,10 @@ class AnnotationMapping(Frozen):
         return Chosen(Layout(self.rows, names, self.header), self.only)
 
 
+ADJUDICATED = "adjudication"
+"""How an item is drawn on which people differ."""
+
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """The labels that an annotator gave an item, sorted; `line` of the file is the first.
@@ -151,6 +155,11 @@ class Annotation:
     """How the item was drawn to be labelled: `random` or `gain`; empty when that is unknown."""
     probability: float | None = None
     """The probability with which it was drawn among the items that were left, in (0, 1]."""
+
+    @property
+    def decides(self) -> bool:
+        """Whether it decides an item on which people differ, with their labels in view."""
+        return self.draw == ADJUDICATED
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,13 @@ def label(
     ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
     fields: Fields = None,
+    overlap: Annotated[
+        int,
+        typer.Option(help="How many people label each item.", min=0, show_default="everyone"),
+    ] = 0,
+    adjudicator: Annotated[
+        str, typer.Option(help="Who decides the items on which people differ, by name.")
+    ] = "",
 ) -> None:
     """Serve a page on which people label items, until Ctrl-C.
 
@@ -101,6 +108,8 @@ def label(
         criteria=criteria,
         shows_score=show_score,
         sure=labelled_for_sure(read.items),
+        overlap=overlap,
+        adjudicator=adjudicator.strip(),
     )
     if labelling.draw is Draw.GAIN and (to_compare := draw_to_compare(read.items)):
         errors.print(draw_note(to_compare), markup=False, soft_wrap=True)

@@ -113,6 +113,8 @@ class LabelFile:
             parts.append(f"{by_gain} drawn by expected gain, so no random sample of the items")
         if to_rank := sum(row.draw.startswith("ranking") for row in self.rows):
             parts.append(f"{to_rank} drawn to rank systems, so random within each alone")
+        if decided := sum(row.decides for row in self.rows):
+            parts.append(f"{decided} by an adjudicator, which decide and are nobody's own")
         if shown_score := sum("score shown" in row.draw for row in self.rows):
             parts.append(f"{shown_score} given with the judge's score in view")
         return "; ".join(parts) + "."

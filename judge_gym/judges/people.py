@@ -121,6 +121,8 @@ class People:
     sets: Mapping[str, Mapping[str, Mapping[str, tuple[float, ...]]]] = field(default_factory=dict)
     """The same of those who gave several labels, or the text several times under other ids: each
     of them, on the same scale."""
+    decided: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Criterion → item key → the label of an adjudicator: the known answer, and nobody's own."""
     stale: int = 0
     """Labels of texts that have changed since; they are left out."""
     others: tuple[Annotation, ...] = ()
@@ -165,7 +167,12 @@ class People:
         """
         given = [row for place, row in enumerate(self.given(criterion)) if place != without]
         by_item = list(zip(*given, strict=True)) if given else [()] * len(self.items)
-        return known_answers(by_item, by_vote=self.by_vote(criterion))
+        made = known_answers(by_item, by_vote=self.by_vote(criterion))
+        decided = self.decided.get(criterion, {}) if without is None else {}
+        for place, item in enumerate(self.items):
+            if item.key in decided:
+                made[place] = to_points(np.array(decided[item.key]), *self.bounds)
+        return made
 
     def given(self, criterion: str = WHOLE) -> list[list[tuple[float, ...]]]:
         """Return each annotator's labels of every item in points, none, one or a set."""
@@ -204,7 +211,7 @@ class People:
     def undecided(self) -> int:
         """How many items have labels and no majority."""
         labelled = {key for of in self.values.get(WHOLE, {}).values() for key in of}
-        return len(labelled) - len(self.reference)
+        return len(labelled | set(self.decided.get(WHOLE, {}))) - len(self.reference)
 
     def floor(
         self, criterion: str = WHOLE, results: Mapping[str, Sequence[JudgeResult]] | None = None
@@ -333,6 +340,8 @@ class People:
             if people
             else "No label is of the whole item."
         )
+        if decided := len(self.decided.get(WHOLE, {})):
+            sentence += f" {counted(decided, 'text')} of these decided by an adjudicator."
         parts = [f"criterion {name} {self._count(name)}" for name in self.criteria if name]
         if parts:
             sentence += f" Labels of {', '.join(parts)}."
@@ -467,6 +476,7 @@ class _Binding:
             lambda: defaultdict(list)
         )
         """Criterion, annotator and text → id of an item with it → the rows."""
+        self._decided: dict[str, dict[str, float]] = {}
         self.stale = 0
         self.others: list[Annotation] = []
         """Labels of items that are not among these, which may be a part of those labelled."""
@@ -498,7 +508,11 @@ class _Binding:
         )  # fmt: skip
 
     def add(self, row: Annotation, item: Item, criterion: str) -> None:
-        self._numbers(row)  # raises for a label that is none
+        given = self._numbers(row)  # raises for a label that is none
+        if row.decides:
+            if given:  # the newest, as rows are in the order of their file
+                self._decided.setdefault(criterion, {})[item.key] = float(np.mean(given))
+            return
         self._rows[criterion, row.annotator, item.key][item.id].append(row)
 
     def people(self) -> People:
@@ -521,6 +535,7 @@ class _Binding:
             bounds=self._scale or self._judge.score_range,
             values={name: dict(of) for name, of in values.items() if of},
             sets={name: dict(of) for name, of in sets.items()},
+            decided=self._decided,
             stale=self.stale,
             others=tuple(self.others),
             apart=tuple(

@@ -32,6 +32,7 @@ def label_page(labelling: Labelling, annotator: str, nonce: str) -> str:
         lowest=lowest,
         highest=highest,
         annotator=annotator,
+        adjudicator=labelling.adjudicator,
         shows_score=labelling.shows_score,
         longest_note=LONGEST_NOTE,
         nonce=nonce,

@@ -2,8 +2,9 @@
 
 import json
 import signal
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,75 @@ def serious(browser: Browser) -> list[Any]:
     browser.value(AXE)
     found = browser.ask("Runtime.evaluate", expression=VIOLATIONS, awaitPromise=True)
     return list(json.loads(found["result"]["value"]))
+
+
+def test_three_people_at_once_label_two_each_and_one_decides(
+    folder: Path, database: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Ann, Bo and Cy share six labels of three items; Dee decides what they differ on."""
+    (folder / "judge.yaml").write_text(JUDGE)
+    (folder / "items.jsonl").write_text(
+        "".join(json.dumps({"id": f"n{n}", "text": f"Note {n}."}) + "\n" for n in range(3))
+    )
+    options = ("--overlap", "2", "--adjudicator", "Dee")
+    with (
+        ExitStack() as stack,
+        labelling(folder, database, *options) as (url, process),
+    ):
+        marks = {"ann": "2", "bo": "4", "cy": "4"}
+        pages = {
+            name: stack.enter_context(chromium(tmp_path_factory.mktemp(name))) for name in marks
+        }
+        for name, page in pages.items():
+            page.open(url, "Your name", "Dee decides the items on which people differ.")
+            page.type(name)
+            press(page, "Enter")
+            page.shows(f"Annotator: {name}")
+        shown = [item(page) for page in pages.values()]
+        # Two of them see the first item, and the third another, before anyone has labelled.
+        assert shown[0] == shown[1] != shown[2]
+        ended: set[str] = set()
+        while len(ended) < 3:
+            for name, page in pages.items():
+                if name in ended:
+                    continue
+                if page.value("!document.getElementById('finish').hidden"):
+                    ended.add(name)
+                    continue
+                before = page.value("document.getElementById('count').textContent")
+                press(page, marks[name])
+                until(
+                    lambda page=page, before=before: (
+                        page.value("document.getElementById('count').textContent") != before
+                        or page.value("!document.getElementById('finish').hidden")
+                    ),
+                    f"what {name} labels next",
+                    every=0.1,
+                )
+        given = rows(folder)
+        assert sorted(Counter(row["item"] for row in given).values()) == [2, 2, 2]
+        assert len({(row["item"], row["annotator"]) for row in given}) == 6
+        marked: dict[str, set[str]] = defaultdict(set)
+        for row in given:
+            marked[row["item"]].add(row["label"])
+        differing = {name for name, of in marked.items() if len(of) > 1}
+        page = pages["ann"]
+        page.open(url, "Your name")
+        page.type("Dee")
+        press(page, "Enter")
+        page.shows(f"0 of {len(differing)} labelled", "Labels so far", "ann: 2")
+        for number in range(1, len(differing) + 1):
+            press(page, "5")
+            page.shows(f"{number} of {len(differing)} labelled")
+        page.shows("Every item on which people differ is decided, so far.")
+        decided = [row for row in rows(folder) if row["draw"] == "adjudication"]
+        assert {row["item"] for row in decided} == differing
+        assert {row["label"] for row in decided} == {"5"}
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        assert f"{len(differing)} by an adjudicator" in output
+    said = CommandLine(folder, {"JUDGE_GYM_DATABASE_URL": database})(
+        "judge", "agreement", "judge.yaml", "--items", "items.jsonl", "--labels",
+        "items.labels.jsonl",
+    ).fine()  # fmt: skip
+    assert "decided by an adjudicator" in said.output

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from judge_gym.annotations import Annotation
+from judge_gym.alike import folded
+from judge_gym.annotations import ADJUDICATED, Annotation
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.comparing import near_of
@@ -51,6 +52,8 @@ class Draw(StrEnum):
     """More often where the judge meets labels now and then: their interval narrows fastest."""
     RANKING = "ranking"
     """More often of categories, such as systems, whose order labels have not decided."""
+    ADJUDICATION = ADJUDICATED
+    """Of items on which people differ, to decide them; the label is then the known answer."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,10 @@ class Labelling:
     """Whether annotators see the judge's score; a label that follows it is no test of it."""
     sure: frozenset[str] = frozenset()
     """Keys of items that draws by gain take first (`correcting.labelled_for_sure`)."""
+    overlap: int = 0
+    """How many people label each item; 0 for everyone."""
+    adjudicator: str = ""
+    """Who decides items on which people differ, and labels no other."""
 
     def __post_init__(self) -> None:
         """Refuse a file of another format, and draws that need judgements where there are none."""
@@ -109,6 +116,15 @@ class Labelling:
             raise ConfigError(
                 f"Draws by {self.draw} need the judge's scores, and none is stored.",
                 "Run judge-gym judge score first, or use --draw random.",
+            )
+        if self.draw is not Draw.RANDOM and self.overlap:
+            raise ConfigError(
+                f"An overlap is of items that are drawn at random, and --draw is {self.draw}.",
+                "Use --draw random, or leave --overlap out.",
+            )
+        if self.adjudicator and self.overlap == 1:
+            raise ConfigError(
+                "With an overlap of 1 nobody differs from anybody.", "Use --overlap 2 or more."
             )
         if self.draw is Draw.RANKING and any(item.second_system for item in self.items):
             raise ConfigError(
@@ -127,7 +143,9 @@ class Labelling:
         return read_labels(self.file) if filled else None
 
     def progress(self, annotator: str) -> Progress:
-        """Return how far an annotator is."""
+        """Return how far an annotator is: of an adjudicator, with the items that differ."""
+        if self.decides(annotator):
+            return self._decided(annotator)
         rows = self._rows(annotator)
         done = {row.item for row in rows}
         met = self._met(annotator)
@@ -141,22 +159,100 @@ class Labelling:
             narrow = bool(found.ranked.all() and found.outcomes.all())
         with_label = {row.item for row in rows if row.labels}
         return Progress(
-            len(done), len(self.items), len(done - with_label), met,
+            len(done), len(done) + len(self._left(annotator, {})), len(done - with_label), met,
             enough=narrow and len(with_label) >= LEAST,
         )  # fmt: skip
 
-    def next(self, annotator: str, skipped: Collection[str] = ()) -> Next | None:
-        """Return what an annotator labels next, the same until something is labelled or skipped.
+    def decides(self, annotator: str) -> bool:
+        """Whether this is the adjudicator."""
+        return bool(self.adjudicator) and folded(annotator) == folded(self.adjudicator)
 
-        `skipped` are ids of items, which come again after all others. None when all are labelled.
-        """
+    def _left(self, annotator: str, held: Mapping[str, str]) -> list[Item]:
+        """Return the items that an annotator may label: of these, as few people as are wanted have
+        labelled them or are at them."""
         done = {row.item for row in self._rows(annotator)}
         left = [item for item in self.items if item.id not in done]
+        if not self.overlap:
+            return left
+        people = self._people()
+        for name, item in held.items():
+            if name != annotator:
+                people.setdefault(item, set()).add(name)
+        return [item for item in left if len(people.get(item.id, ())) < self.overlap]
+
+    def _people(self) -> dict[str, set[str]]:
+        """Return item → who gave it a label."""
+        found: dict[str, set[str]] = {}
+        for name, rows in self._labelled_by().items():
+            for row in rows:
+                if row.labels and not row.decides:
+                    found.setdefault(row.item, set()).add(name)
+        return found
+
+    def _labelled_by(self) -> dict[str, list[Annotation]]:
+        labels = self.labels()
+        names = {row.annotator for row in labels.rows} if labels else set()
+        return {name: self._rows(name) for name in sorted(names)}
+
+    def others(self, item: Item) -> dict[str, list[Annotation]]:
+        """Return who labelled an item, with their labels, for the adjudicator."""
+        return {
+            name: own
+            for name, rows in self._labelled_by().items()
+            if (own := [row for row in rows if row.item == item.id and not row.decides])
+        }
+
+    def differing(self) -> list[Item]:
+        """Return the items on which people differ in a criterion, once as many labelled them as are
+        wanted, in the order of the items."""
+        given: dict[str, dict[str, dict[str, float]]] = {}
+        for name, rows in self._labelled_by().items():
+            for row in rows:
+                if row.labels and not row.decides and not self.decides(name):
+                    scores = [self.judge.score_of(label_in(text) or text) for text in row.labels]
+                    of_item = given.setdefault(row.item, {}).setdefault(row.criterion, {})
+                    of_item[name] = sum(scores) / len(scores)
+        return [
+            item
+            for item in self.items
+            if any(
+                len(of) >= max(2, self.overlap) and len(set(of.values())) > 1
+                for of in given.get(item.id, {}).values()
+            )
+        ]
+
+    def _decided(self, annotator: str) -> Progress:
+        done = {row.item for row in self._rows(annotator) if row.decides}
+        open_items = {item.id for item in self.differing()} - done
+        none = not_estimable("labels_met", "labels of an adjudicator meet no judge", unit="share")
+        return Progress(len(done), len(done) + len(open_items), 0, none, enough=False)
+
+    def next(
+        self,
+        annotator: str,
+        skipped: Collection[str] = (),
+        held: Mapping[str, str] | None = None,
+    ) -> Next | None:
+        """Return what an annotator labels next, the same until something is labelled or skipped.
+
+        `skipped` are ids of items, which come again after all others. `held` is annotator → the
+        item at which they are, which counts as theirs. None when all are labelled.
+        """
+        held = held or {}
+        done = {row.item for row in self._rows(annotator)}
+        if self.decides(annotator):
+            left = [item for item in self.differing() if item.id not in done]
+        else:
+            left = self._left(annotator, held)
         fresh = [item for item in left if item.id not in skipped]
         if not left:
             return None
         if not fresh:  # the one that was skipped first
             fresh = [next(item for name in skipped for item in left if item.id == name)]
+        if self.decides(annotator):
+            return Next(fresh[0], Draw.ADJUDICATION, 1.0)
+        if self.overlap and (mine := [one for one in fresh if one.id == held.get(annotator)]):
+            return Next(mine[0], Draw.RANDOM, 1 / len(fresh))
         if self.draw is Draw.GAIN:
             if first := [item for item in fresh if item.key in self.sure]:
                 return Next(first[0], Draw.GAIN, 1.0)
@@ -197,12 +293,16 @@ class Labelling:
                 time=now,
                 note=note,
                 item_key=drawn.item.key,
-                draw=f"{drawn.draw}, score shown" if self.shows_score else drawn.draw,
+                draw=self._draw_of(drawn),
                 probability=drawn.probability,
             )
             for criterion, text in labels.items()
         ]
         _append(self.file, [json.dumps(values_of(row), ensure_ascii=False) for row in rows])
+
+    def _draw_of(self, drawn: Next) -> str:
+        shown = self.shows_score and drawn.draw is not Draw.ADJUDICATION
+        return f"{drawn.draw}, score shown" if shown else drawn.draw
 
     def undo(self, annotator: str) -> Item | None:
         """Remove the labels that an annotator gave last; returns their item, None without any."""

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Annotated, Any
 
 from aiohttp import web
@@ -24,10 +25,12 @@ from judge_gym.http_guards import (
     with_headers,
 )
 from judge_gym.judges.label_files import LONGEST_NOTE
-from judge_gym.judges.labelling.drawing import Labelling, Next, Progress
+from judge_gym.judges.labelling.drawing import Draw, Labelling, Next, Progress
 from judge_gym.records.conversations import conversation_in
 
 _BODY = 64 * 1024
+_AWAY_S = 15 * 60.0
+"""Seconds after which an item that was shown and not labelled is offered to others."""
 _REMEDIES = {404: "Open the address that the command printed, with its token."}
 _Name = Annotated[
     str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]*\S[^\x00-\x1f]*$")
@@ -56,7 +59,7 @@ async def serving(
     `page` renders the page; it takes the nonce that its style and script must have. Port 0 takes a
     free one. Raises `OSError` when it cannot listen there.
     """
-    served = _Served(labelling, page, secrets.token_urlsafe(24))
+    served = _Served(labelling, page, secrets.token_urlsafe(24), {})
     app = web.Application(client_max_size=_BODY, middlewares=[served.guarded])
     app.router.add_get("/{token}/", served.page)
     for path, handler in (
@@ -79,6 +82,14 @@ class _Served:
     labelling: Labelling
     render: Callable[[str], str]
     token: str
+    at: dict[str, tuple[str, float]]
+    """Annotator → the item that they were shown last, and when."""
+
+    @property
+    def held(self) -> dict[str, str]:
+        """Annotator → the item at which they are, until they were away for long."""
+        since = monotonic() - _AWAY_S
+        return {name: item for name, (item, shown) in self.at.items() if shown > since}
 
     @web.middleware
     async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
@@ -111,7 +122,7 @@ class _Served:
     async def label(self, request: web.Request) -> web.Response:
         """Store the labels of the item that the annotator was shown."""
         asked = await _read(request)
-        drawn = self.labelling.next(asked.annotator, asked.skipped)
+        drawn = self.labelling.next(asked.annotator, asked.skipped, self.held)
         if drawn is None or drawn.item.key != asked.item:
             raise RequestRefused(
                 409, "Another item is next, since this one was labelled elsewhere.",
@@ -130,7 +141,12 @@ class _Served:
     def _state(self, asked: _Asked, said: str = "") -> web.Response:
         progress = self.labelling.progress(asked.annotator)
         stops = progress.enough and not asked.on
-        drawn = None if stops else self.labelling.next(asked.annotator, asked.skipped)
+        drawn = None
+        if not stops:
+            drawn = self.labelling.next(asked.annotator, asked.skipped, self.held)
+        self.at.pop(asked.annotator, None)
+        if drawn is not None:
+            self.at[asked.annotator] = drawn.item.id, monotonic()
         return web.json_response(
             {
                 "item": None if drawn is None else self._shown(drawn),
@@ -138,10 +154,32 @@ class _Served:
                 "items": progress.items,
                 "abstained": progress.abstained,
                 "enough": stops,
-                "end": "" if drawn else self._end(progress),
+                "end": "" if drawn else self._end(asked.annotator, progress),
                 "said": said,
             }
         )
+
+    def _others(self, drawn: Next) -> list[str]:
+        """Return what each annotator said of an item that is to be decided; nothing otherwise."""
+        if drawn.draw is not Draw.ADJUDICATION:
+            return []
+        return [
+            f"{name}: "
+            + "; ".join(
+                " ".join(
+                    filter(
+                        None,
+                        (
+                            row.criterion and f"{row.criterion}",
+                            ", ".join(row.labels) or "abstain",
+                            row.note and f"({row.note})",
+                        ),
+                    )
+                )
+                for row in rows
+            )
+            for name, rows in self.labelling.others(drawn.item).items()
+        ]
 
     def _shown(self, drawn: Next) -> dict[str, Any]:
         item, score = drawn.item, self.labelling.judged.get(drawn.item.key)
@@ -151,12 +189,17 @@ class _Served:
             "text": _readable(item.text),
             "second": item.second and _readable(item.second),
             "context": _readable(item.context),
+            "others": self._others(drawn),
             "judged": f"{score:g}" if self.labelling.shows_score and score is not None else None,
         }
 
-    def _end(self, progress: Progress) -> str:
+    def _end(self, annotator: str, progress: Progress) -> str:
+        if self.labelling.decides(annotator):
+            return "Every item on which people differ is decided, so far."
         all_done = progress.done == progress.items
         why = "All items are labelled." if all_done else "There are enough labels."
+        if all_done and self.labelling.overlap:
+            why = "No item is left for you: the others have as many labels as are wanted."
         if progress.met.estimate is None:
             return why
         return (

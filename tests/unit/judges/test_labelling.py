@@ -2,12 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, CallableJudge, Item, Scale, VerdictName, read_labels
-from judge_gym.judges.labelling import Draw, Labelling, choices_of
+from judge_gym.judges.labelling import Draw, Labelling, Next, choices_of
+from judge_gym.judges.people import bind
 
 GATE = BinaryJudge(
     name="gate", model="sim/good-1", task="Pass or fail?",
@@ -177,3 +179,98 @@ def test_keys_are_the_values_where_each_has_one_digit() -> None:
         ("1", "-2"), ("2", "-1"), ("3", "0"), ("4", "1"), ("5", "2"),
     ]  # fmt: skip
     assert choices_of(GRADES.model_copy(update={"scale": Scale()})) == []
+
+
+def say(given: Labelling, annotator: str, item: str, label: str) -> None:
+    [chosen] = [one for one in given.items if one.id == item]
+    given.add(annotator, Next(chosen, Draw.RANDOM, 1.0), {"": label})
+
+
+def test_two_people_label_each_item_whoever_they_are(tmp_path: Path) -> None:
+    """Three people, an overlap of two, and what another is at counts as theirs."""
+    given = Labelling(GATE, ITEMS[:6], tmp_path / "a.jsonl", {}, overlap=2)
+    held: dict[str, str] = {}
+    given_to: list[tuple[str, str]] = []
+    while True:
+        moved = False
+        for name in ("ann", "bo", "cy"):
+            if (drawn := given.next(name, (), held)) is None:
+                held.pop(name, None)
+                continue
+            if held.get(name) == drawn.item.id:  # labels it when next asked
+                given.add(name, drawn, {"": "Pass"})
+                given_to.append((drawn.item.id, name))
+                held.pop(name)
+            else:
+                held[name] = drawn.item.id
+            moved = True
+        if not moved:
+            break
+    assert Counter(item for item, _ in given_to) == {item.id: 2 for item in ITEMS[:6]}
+    assert len(set(given_to)) == 12
+    assert {name for _, name in given_to} == {"ann", "bo", "cy"}
+    assert given.progress("ann").done == given.progress("ann").items
+
+
+def test_an_abstention_leaves_the_item_to_another(tmp_path: Path) -> None:
+    given = Labelling(GATE, ITEMS[:1], tmp_path / "a.jsonl", {}, overlap=1)
+    say(given, "ann", "t0", "abstain")
+    assert given.next("ann") is None
+    assert given.next("bo") is not None
+    say(given, "bo", "t0", "Pass")
+    assert given.next("cy") is None
+
+
+def test_an_adjudicator_decides_what_people_differ_on_and_nothing_else(tmp_path: Path) -> None:
+    given = Labelling(GATE, ITEMS[:4], tmp_path / "a.jsonl", {}, overlap=2, adjudicator="Dee")
+    labels = {"ann": ("Pass", "Pass", "Fail", "Pass"), "bo": ("Pass", "Fail", "Pass", "abstain")}
+    for name, of in labels.items():
+        for number, label in enumerate(of):
+            say(given, name, f"t{number}", label)
+    assert [item.id for item in given.differing()] == ["t1", "t2"]
+    assert given.progress("dee").items == 2
+    for item, label in (("t1", "Fail"), ("t2", "Fail")):
+        drawn = given.next("dee")
+        assert drawn is not None
+        assert (drawn.item.id, drawn.draw) == (item, Draw.ADJUDICATION)
+        assert sorted(given.others(drawn.item)) == ["ann", "bo"]
+        given.add("dee", drawn, {"": label})
+    assert given.next("dee") is None
+    people = bind(GATE, ITEMS[:4], given.labels())
+    # t0 agreed, t1 and t2 decided, t3 of one person; no third annotator.
+    assert people.reference == {
+        item.key: score for item, score in zip(ITEMS[:4], (1.0, 0.0, 0.0, 1.0), strict=True)
+    }
+    assert people.annotators() == ("ann", "bo")
+    assert people.undecided == 0
+    assert "2 texts of these decided by an adjudicator" in people.said()
+    undone = given.undo("dee")
+    assert undone is not None
+    assert undone.id == "t2"
+    assert bind(GATE, ITEMS[:4], given.labels()).undecided == 1
+
+
+def test_the_mean_of_marks_gives_way_to_a_decision(tmp_path: Path) -> None:
+    given = Labelling(GRADES, ITEMS[:2], tmp_path / "a.jsonl", {}, adjudicator="dee")
+    for name, marks in (("ann", "14"), ("bo", "54")):
+        for number, mark in enumerate(marks):
+            say(given, name, f"t{number}", mark)
+    drawn = given.next("dee")
+    assert drawn is not None
+    given.add("dee", drawn, {"": "2"})
+    people = bind(GRADES, ITEMS[:2], given.labels())
+    assert people.reference == {ITEMS[0].key: 2.0, ITEMS[1].key: 4.0}
+    # Agreement is among the two people, and another's reference is without the decision.
+    assert people.reference_points(without=0).tolist() == [100.0, 75.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"overlap": 1, "adjudicator": "dee"}, "overlap of 1"), ({"draw": Draw.GAIN}, "overlap is")],
+)
+def test_overlaps_that_make_no_sense_are_refused(
+    tmp_path: Path, options: dict[str, Any], said: str
+) -> None:
+    scores = {item.key: 1.0 for item in ITEMS}
+    with pytest.raises(ConfigError, match=said):
+        Labelling(GATE, ITEMS, tmp_path / "a.jsonl", scores, **{"overlap": 2, **options})
