@@ -170,6 +170,8 @@ class Unread:
     not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
     """Why a label of a person does not count, such as "status is discarded" → its item and
     column."""
+    differing: dict[str, None] = field(default_factory=dict)
+    """Items with labels of one person that differ, and the person."""
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why a file's records are no judgements → which they are."""
     apart: list[Apart] = field(default_factory=list)

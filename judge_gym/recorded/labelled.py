@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from judge_gym.errors import did_you_mean
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
@@ -55,6 +56,9 @@ def add_labels(
                     earlier = given.setdefault((window, item, person), {})
                     if stage in earlier or (earlier and not columns.person):
                         raise _again(record, key, person, column, next(iter(earlier.values())))
+                    if earlier:
+                        of = filter(None, (windows[window].items[item].system, person))
+                        unread.differing[f"{key} ({', '.join(of)})"] = None
                     earlier[stage] = record
                     windows[window].add_label(item, person, stage, number)
     refusals.fail()
@@ -110,6 +114,7 @@ def _chosen(
     if not chosen:
         raise record.refused(
             f"{recorded.item.system} is {system!r}, and no judgement of this item is of it",
-            f"It has {', '.join(map(repr, sorted(systems)))}.",
+            f"{did_you_mean(system, systems)}It has {', '.join(map(repr, sorted(systems)))}. Write "
+            "it alike in both files.",
         )
     return chosen

@@ -170,7 +170,8 @@ def _with_people(rows: Iterable[ResultRow]) -> bool:
 def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
     pairs = is_of_pairs(data)
     if not any(data.truth.label):
-        yield "whether judges are right (no known answers)"
+        who = "judges or people" if _people_named(data) else "judges"
+        yield f"whether {who} are right (no known answers)"
     if not _with_people(rows):
         if _people_named(data) == 1:
             yield (

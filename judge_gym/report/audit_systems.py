@@ -59,7 +59,7 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     for row in averaged(rows):
         if "judge" not in row.scope or "rival" in row.scope:
             continue
-        name = " · ".join(filter(None, (judge_of(row), str(row.scope.get("wording", "")))))
+        name = _called(row)
         if "system" in row.scope:
             systems[name][str(row.scope["system"])][row.metric] = row
         elif "category" not in row.scope:
@@ -133,8 +133,10 @@ def _said(
             f"{counted(round(tied), 'item')} with as many people for one verdict as for the other "
             f"{are} left out."
         )
-    yield from _favours(ranked)
     name, of = next(iter(ranked.items()))
+    if of[_DECIDED].n <= _MOST_PAIRS:
+        yield from _which_is_better(rows, name, of, systems[name])
+    yield from _favours(ranked)
     forecast, decided = of.get("pairs_decided_next"), of[_DECIDED]
     if forecast and forecast.estimate is not None and forecast.estimate > _pairs(decided):
         counts = {
@@ -143,11 +145,54 @@ def _said(
             if (row := metrics.get("system_labels_next"))
         }
         chosen = [f"{count} of {system}" for system, count in counts.items() if count]
+        planned, evenly = forecast.estimate, forecast.floor or 0.0
+        if decided.n == 1:
+            said = f"decided with a chance of {planned:.0%}, {evenly:.0%}"
+        else:
+            said = f"{planned:.1f} pairs decided, {evenly:.1f}"
         yield (
-            f"Label next, by {name}: {', '.join(chosen)}. Forecast: "
-            f"{forecast.estimate:.1f} pairs decided, {forecast.floor or 0.0:.1f} if as many "
-            "labels are spread evenly; today's differences taken as true."
+            f"Label next, by {name}: {', '.join(chosen)}. Forecast: {said} if as many labels are "
+            "spread evenly; today's differences taken as true."
         )
+
+
+_MOST_PAIRS = 3
+"""Pairs of systems whose difference is told in a sentence."""
+
+
+def _which_is_better(
+    rows: Sequence[ResultRow], name: str, of: Ranked, systems: BySystem
+) -> Iterator[str]:
+    """Yield which of two systems is better by people, or that labels cannot tell, and by the judge
+    alone, and whether that may be relied on."""
+    for row in averaged(rows):
+        if row.metric != "system_difference" or row.lower is None or _called(row) != name:
+            continue
+        better, other = str(row.scope["system"]), str(row.scope["rival"])
+        apart = f"{better} less {other} is {figure(row, 2)}"
+        shown = f"{better} is better" if row.lower > 0 else "labels cannot tell which is better"
+        yield f"People: {apart}: {shown}.{_alone(better, other, of, systems)}"
+
+
+def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
+    """Return what the judge alone says of two systems, and whether to rely on it."""
+    judged = [systems.get(one, {}).get("system_judged") for one in (better, other)]
+    means = [row.estimate for row in judged if row is not None and row.estimate is not None]
+    test = of.get("one_correction")
+    if len(means) < 2 or test is None or test.p is None or test.estimate is None:
+        return ""
+    found = OneCorrection(test.p, test.estimate)
+    if found.serves:
+        errs = "errs alike on all systems"
+    elif test.p < 1 - LEVEL:
+        errs = "errs more on some systems, so do not rely on it alone"
+    else:
+        errs = "may err more on some, so do not rely on it alone"
+    return f" The judge alone: {means[0] - means[1]:.2f}; it {errs}."
+
+
+def _called(row: ResultRow) -> str:
+    return " · ".join(filter(None, (judge_of(row), str(row.scope.get("wording", "")))))
 
 
 _FAVOURS = {

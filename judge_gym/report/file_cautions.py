@@ -33,7 +33,7 @@ _LEFT = {
     Left.NO_SCORE: ("score", "missing"),
     Left.NOT_READ: ("score", "neither text nor a number, so not read"),
     Left.OTHER_FILE: ("file", "of the folder not read"),
-    Left.NO_PARTNER: ("row", "left out, since another of the joined files has no such item"),
+    Left.NO_PARTNER: ("row", "left out, since another of the files has no such item"),
     Left.COPY: ("judgement", "left out as copies of those in another file"),
     Left.SUPERSEDED: (
         "judgement",
@@ -62,6 +62,7 @@ def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator
             "`swapped_column`."
         )
     yield from _entries_left_out(unread)
+    yield from _labels_that_differ(unread)
     yield from _answers_read_otherwise(unread)
     yield from _unread_answers(repeats, unread)
     yield from _rows_in_doubt(unread)
@@ -109,6 +110,16 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
                 if why.startswith(UNLISTED)
                 else "`item: {only: ...}` of the mapping says which count."
             )
+        )
+
+
+def _labels_that_differ(unread: Unread) -> Iterator[str]:
+    if items := list(unread.differing):
+        one = len(items) == 1
+        yield (
+            f"{counted(len(items), 'item')} {'has' if one else 'have'} labels of one person that "
+            f"differ: {first_of(items, _FEW_PLACES)}. They count as a set, each as a part of the "
+            "person's vote; remove the wrong ones."
         )
 
 

@@ -138,7 +138,7 @@ def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandL
     assert "near 0.12" in shown
     assert "One person from the others: 0.25." in shown
     assert "no labels of people" not in shown
-    assert "whether judges are right (no known answers)" in shown
+    assert "whether judges or people are right (no known answers)" in shown
     refused = command("audit", "grades.csv", "--mapping", "mapping.yaml", "--picture", "x.svg")
     assert refused.code == 2
     assert "There is no picture" in refused.errors
@@ -522,6 +522,10 @@ def test_systems_with_known_answers_are_ranked_before_anything_else(
     assert line
     assert "-1.00 [" in ranking
     assert re.search(r"(?m)^j .* 48 ", ranking), "the items behind agreement"
+    said = " ".join(ranking.split())
+    assert re.search(r"People: x less y is 0\.50 \[0\.\d+, 0\.\d+\]: x is better\. ", said)
+    # 0.75 less 1, where people say the opposite: all its errors on passes are of x.
+    assert "The judge alone: -0.25; it errs more on some systems" in said
     assert re.search(r"j +x +1\.00 \[[^]]*\] +0\.75 +0\.75 +– ", by_system)
     assert re.search(r"j +y +0\.50 \[[^]]*\] +1\.00 +1\.00 +0\.00 +0\.00 \[", by_system)
     assert "by guessing" not in shown
@@ -949,3 +953,34 @@ def test_a_mapping_is_proposed_of_scores_with_a_decimal_comma(command: CommandLi
     shown = command("audit", "a.csv", "--yes").fine().output
     assert "2 judges, 20 items" in shown
     assert "2.00" in shown, "the mean of 1, 1.5, 2, 2.5 and 3"
+
+
+def test_labels_of_systems_that_files_name_otherwise_and_double_labels_are_told(
+    command: CommandLine,
+) -> None:
+    """SIMULATED. A team's files: prompts of two names, a label too many and one of nothing."""
+    judged = [f"q{n},{prompt},j,{(n + one) % 2}" for n in range(60)
+              for one, prompt in enumerate(("calm", "warm"))]  # fmt: skip
+    (command.folder / "judged.csv").write_text("\n".join(["q,prompt,judge,score", *judged]))
+    labels = [f"q{n},{prompt},{who},{(n + one) % 2}" for n in range(12)
+              for one, prompt in enumerate(("calm", "warm")) for who in ("ann", "bo")]  # fmt: skip
+    more = ["q999,calm,ann,1", "q3,calm,ann,0"]
+    header = "q,prompt,person,label"
+    (command.folder / "mapping.yaml").write_text(
+        "name: s\nconcept: good\nsource: s\njudge_column: judge\nstages: ['0', '1']\n"
+        "item: {key: q, system: prompt}\nverdicts: [score]\n"
+        "labels: {file: labels.csv, item: q, person: person, label: label}\n"
+    )
+    typed = ("audit", "judged.csv", "--mapping", "mapping.yaml")
+    file = command.folder / "labels.csv"
+    file.write_text("\n".join([header, *labels, *more]).replace("warm", "Warm"))
+    refused = command(*typed)
+    assert refused.code == 2
+    assert "prompt is 'Warm'" in refused.errors
+    assert "Did you mean warm?" in refused.errors
+    file.write_text("\n".join([header, *labels, *more]))
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "labels of one person that differ: q3 (calm, ann)." in shown
+    assert "no such item: labels.csv (1)" in shown
+    assert "labels cannot tell which is better" in shown
+    assert "Forecast: decided with a chance of" in shown
