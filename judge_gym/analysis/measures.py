@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from judge_gym.analysis.data import Arms, SweepData
 from judge_gym.metrics.cells import CellMeans, IntArray, mean_scores
-from judge_gym.metrics.shape import COMPARED, Share, share_of
+from judge_gym.metrics.shape import ADJACENT_SHARE, COMPARED, Share, jitter_cells, share_of
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,16 @@ def _shape(share: Share) -> Measure:
     return Measure(f"_{share.name}", share.unit, cells, share.of_sets)
 
 
+def _jitter(data: SweepData, arms: Arms, items: IntArray, n_stages: int) -> CellMeans:
+    cells = jitter_cells(data.verdicts(arms, items, n_stages))
+    return CellMeans(cells.value / (n_stages - 1), cells.n)
+
+
 SCORE = Measure("", "0-1 scale", _scores)
 CONFIDENCE = Measure("_confidence", "probability", _confidences)
 SHAPE = tuple(map(_shape, COMPARED))
+SPREAD = (_shape(ADJACENT_SHARE), Measure("_jitter", "0-1 scale", _jitter))
+"""Of some items alone: those with sets of several stages, and with several verdicts."""
 HEADINGS = {
     "abstain_share": "abstains",
     "middle_mass": "middle",

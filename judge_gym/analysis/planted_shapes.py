@@ -27,7 +27,14 @@ from judge_gym.analysis.recoveries import (
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.polarization import entropy
 from judge_gym.metrics.regimes import UsePerItem, regime_of
-from judge_gym.metrics.shape import ABSTAIN_SHARE, COMPARED, EXPECTED_STAGE, SHARES, Share
+from judge_gym.metrics.shape import (
+    ABSTAIN_SHARE,
+    ADJACENT_SHARE,
+    COMPARED,
+    EXPECTED_STAGE,
+    SHARES,
+    Share,
+)
 from judge_gym.planted.expected import stated_probability
 from judge_gym.store.results import ResultRow
 
@@ -87,7 +94,7 @@ _OF_JUDGE: Mapping[str, Of] = {
     "stage_entropy": _entropy,
 }
 _OF_CONTRAST: Mapping[str, Of] = {
-    **{f"contrast_{one.name}": _share(one) for one in COMPARED},
+    **{f"contrast_{one.name}": _share(one) for one in (*COMPARED, ADJACENT_SHARE)},
     "contrast_confidence": _stated,
 }
 

@@ -136,11 +136,13 @@ ContrastFigureName = Literal[
     "middle_mass",
     "singleton_share",
     "set_width",
+    "adjacent_share",
+    "jitter",
     "set_size",
 ]
 IN_STAGES = {"expected_stage": "score", "set_size": "set_width"}
 """Figures in stages → the same on 0 to 1, which scales of another length have too."""
-OF_SETS = ("singleton_share", "set_width", "set_size")
+OF_SETS = ("singleton_share", "set_width", "adjacent_share", "set_size")
 """Figures of verdicts that may name several stages."""
 Level = StrictBool | StrictInt | StrictFloat | StrictStr
 
@@ -155,8 +157,8 @@ class PlannedContrast(Frozen):
     ]
     """The level before and the level after, as the sweep file writes them."""
     figure: ContrastFigureName
-    """The figure that changes: `score` and `set_width` are on 0 to 1, `expected_stage` and
-    `set_size` in stages, the others shares or probabilities."""
+    """The figure that changes: `score`, `set_width` and `jitter` are on 0 to 1, `expected_stage`
+    and `set_size` in stages, the others shares or probabilities."""
     direction: Literal["above", "below", "within"]
     """The side of the margin on which the change is expected; within: no change beyond it."""
     margin: float = Field(ge=-20, le=20)

@@ -229,6 +229,10 @@ CONTRAST_FIGURES = {
     "set_width": ContrastFigure(
         "width of sets, as a share of the scale", "contrast_set_width", "share", _NO_SETS
     ),
+    "adjacent_share": ContrastFigure(
+        "share of larger sets without a gap", "contrast_adjacent_share", "share", _NO_SETS
+    ),
+    "jitter": ContrastFigure("distance between replicates", "contrast_jitter", "0-1 scale"),
     "set_size": ContrastFigure("size of sets", "contrast_set_width", "stages", _NO_SETS),
 }
 """Name in a plan → the figure."""

@@ -119,6 +119,13 @@ SET_WIDTH = Share(
     of_sets=True,
 )
 """The size of a set as a share of the scale, which scales of another length have too."""
+ADJACENT_SHARE = Share(
+    "adjacent_share",
+    "share",
+    lambda stages, _: is_adjacent(stages),
+    lambda stages: set_sizes(stages) > 1,
+    of_sets=True,
+)
 SHARES = (
     ABSTAIN_SHARE,
     SINGLETON_SHARE,
@@ -130,13 +137,7 @@ SHARES = (
         _of_the_scale,
         of_sets=True,
     ),
-    Share(
-        "adjacent_share",
-        "share",
-        lambda stages, _: is_adjacent(stages),
-        lambda stages: set_sizes(stages) > 1,
-        of_sets=True,
-    ),
+    ADJACENT_SHARE,
     EXPECTED_STAGE,
     MIDDLE_MASS,
 )
@@ -217,6 +218,23 @@ def jitter(verdicts: Verdicts) -> Estimate:
     The mean over pairs of |difference of the mean stage of their sets|, then over items; t interval
     over items. Needs a cell with two verdicts.
     """
+    cells = jitter_cells(verdicts)
+    per_item, items = item_means(cells.value, cells.present)
+    if not len(per_item):
+        because = "no item has two scored replicates"
+        return not_estimable("jitter", because, n=len(verdicts), unit="stages")
+    return mean_over_items(
+        "jitter",
+        per_item,
+        n=cells.n.sum(axis=0)[items],
+        unit="stages",
+        bounds=(0.0, float(verdicts.n_stages - 1)),
+        items=items,
+    )
+
+
+def jitter_cells(verdicts: Verdicts) -> CellMeans:
+    """Return the mean distance of two replicates of each cell with two verdicts, in stages."""
     value = scores(verdicts) * (verdicts.n_stages - 1)
     order = np.lexsort((value, verdicts.cell))
     cell, ordered = verdicts.cell[order], value[order]
@@ -227,17 +245,6 @@ def jitter(verdicts: Verdicts) -> Estimate:
     sums = np.bincount(cell, (2 * rank + 1 - sizes[cell]) * ordered, len(sizes))
     pairs = sizes * (sizes - 1) / 2
     shape = (verdicts.n_judges, verdicts.n_items)
-    per_item, items = item_means(
-        (sums / np.maximum(pairs, 1)).reshape(shape), (pairs > 0).reshape(shape)
-    )
-    if not len(per_item):
-        because = "no item has two scored replicates"
-        return not_estimable("jitter", because, n=len(verdicts), unit="stages")
-    return mean_over_items(
-        "jitter",
-        per_item,
-        n=sizes.reshape(shape).sum(axis=0)[items],
-        unit="stages",
-        bounds=(0.0, float(verdicts.n_stages - 1)),
-        items=items,
+    return CellMeans(
+        (sums / np.maximum(pairs, 1)).reshape(shape), np.where(pairs > 0, sizes, 0).reshape(shape)
     )

@@ -230,3 +230,20 @@ def test_a_judge_without_an_answer_is_no_judge_that_never_abstains(database: str
     lost = of(findings(lab, plan, EARLY), "C1.abstain_share")
     assert (lost.conclusion, lost.confirmatory) == ("not testable here", True)
     assert lost.reason == "its side false has no readable answer"
+
+
+def test_jitter_and_broken_sets_are_contrasted_item_by_item(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    lab.own(ALPHA, [[1, 4], [2, 3], [1, 1]], abstain=False, **MAY)
+    lab.own(ALPHA, [[(1, 2), (1, 2)], [(2, 4), 3], [(1, 4), 4]], abstain=True, **MAY)
+    plan = contrasts(
+        {"figure": "jitter", "direction": "below", "margin": 0.0},
+        {"figure": "adjacent_share", "direction": "above", "margin": 0.0},
+    )
+    found = findings(lab, plan, EARLY)
+    # Replicates are 3, 1 and 0 stages apart, then 0, 0 and 1.5, of three steps.
+    apart = of(found, "C1.jitter")
+    assert apart.estimate == pytest.approx((-3 - 1 + 1.5) / 3 / 3)
+    # No set of several stages at the first level.
+    assert of(found, "C2.adjacent_share").conclusion == "not testable here"

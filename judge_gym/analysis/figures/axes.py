@@ -17,7 +17,7 @@ from judge_gym.analysis.groups import (
     scopes_of,
     without,
 )
-from judge_gym.analysis.measures import CONFIDENCE, HEADINGS, SCORE, SHAPE, Measure
+from judge_gym.analysis.measures import CONFIDENCE, HEADINGS, SCORE, SHAPE, SPREAD, Measure
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
 from judge_gym.design.axis_pairs import (
     REGROUPED,
@@ -152,6 +152,29 @@ TABLES = (
         needs=(NEEDS_SHARED_ITEM,),
     ),
     FigureTable(
+        "Contrasts: how verdicts spread",
+        (
+            "The same judge on the same items with one axis changed: change of the share of larger "
+            "sets whose stages are next to each other, and of how far two answers to the same "
+            "question are apart on the 0-1 scale. p is corrected over both and the contrasts of "
+            "an axis (Benjamini-Hochberg)."
+        ),
+        question="design",
+        rank=18,
+        figures=(
+            Figure("contrast_adjacent_share", "share", _TWO_LEVELS),
+            Figure("contrast_jitter", "0-1 scale", _TWO_LEVELS),
+        ),
+        columns=(
+            Column("adjacent", "contrast_adjacent_share"),
+            Column("jitter", "contrast_jitter"),
+            Column("items", "contrast_jitter", "items"),
+        ),
+        in_terminal=False,
+        formulas=("mean over items of (figure at the second level − at the first)",),
+        needs=("Needs an item with sets of several stages, or two replicates, at both levels.",),
+    ),
+    FigureTable(
         "Which level gives the higher verdicts",
         "Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither.",
         question="design",
@@ -276,10 +299,10 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield the contrasts of every pair of experiments: scores, confidence, shape of verdicts.
 
     p values are adjusted by Benjamini-Hochberg over the contrasts of an axis, those of the shape
-    over all its figures: they explore.
+    over all its figures, and so those of how sets and replicates spread: they explore.
     """
     for _, pairs in axis_pairs(data, groups):
-        for measures in ((SCORE,), (CONFIDENCE,), SHAPE):
+        for measures in ((SCORE,), (CONFIDENCE,), SHAPE, SPREAD):
             tested = [
                 (pair, _contrast(data, pair, measure))
                 for measure in measures

@@ -27,7 +27,7 @@ REPLICATE_SD = 0.1 * pi / 3**0.5
 """Assumed spread of replicates on 0 to 1: that of logistic noise of scale 0.1, as `sweep power`."""
 CHANGE_SD = 0.1
 """Assumed standard deviation between items of a judge's true change."""
-_MEANS = ("score", "expected_stage", "confidence", "set_width", "set_size")
+_MEANS = ("score", "expected_stage", "confidence", "set_width", "set_size", "jitter")
 """Figures whose replicates are values on 0 to 1; those of the others are yes or no."""
 _OTHER_ITEMS = "its two levels have other items, so their spread is not assumed: give item_sd"
 

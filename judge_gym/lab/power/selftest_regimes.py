@@ -13,7 +13,7 @@ from judge_gym.metrics.cells import CellMeans, mean_scores
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.regimes import UsePerItem, regime_chances
-from judge_gym.metrics.shape import COMPARED, Readable, share_of
+from judge_gym.metrics.shape import COMPARED, Readable, jitter_cells, share_of
 from judge_gym.planted.regimes import ABSTAINED, STAGES, IntArray, PlantedChange, RegimeJudge
 from judge_gym.seeds import derive_seed
 
@@ -65,11 +65,17 @@ def _measured(before: IntArray, after: IntArray) -> Mapping[str, list[CellMeans]
     sides = [_readable(answers) for answers in (before, after)]
     return {
         "contrast": [mean_scores(side.verdicts) for side in sides],
+        "contrast_jitter": [_jitter(side) for side in sides],
         **{
             f"contrast_{share.name}": [share_of(share, side) for side in sides]
             for share in COMPARED
         },
     }
+
+
+def _jitter(side: Readable) -> CellMeans:
+    cells = jitter_cells(side.verdicts)
+    return CellMeans(cells.value / (STAGES - 1), cells.n)
 
 
 def _readable(answers: IntArray) -> Readable:
@@ -91,6 +97,7 @@ def _planted(change: PlantedChange) -> Mapping[str, float]:
         found[metric] = float((after.value - before.value)[both].mean())
     unmoved = {
         "contrast": not change.shift,
+        "contrast_jitter": not change.shift and len(set(change.wide)) == 1,
         "contrast_middle_mass": not change.shift and len(set(change.wide)) == 1,
         "contrast_abstain_share": len(set(change.abstains)) == 1,
         "contrast_singleton_share": len(set(change.wide)) == 1,

@@ -24,7 +24,7 @@ from judge_gym.metrics.hypotheses import (
     VALIDITY_CHECKS,
     contrast_figure,
 )
-from judge_gym.metrics.shape import COMPARED
+from judge_gym.metrics.shape import ADJACENT_SHARE, COMPARED
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "deployments" / "sweeps" / "plans" / "demo.yaml"
 PLAN = """\
@@ -115,14 +115,15 @@ def test_faults_of_contrasts_name_line_key_value_and_what_is_legal(write, old, n
 
 def test_figures_of_contrasts_are_those_of_the_metrics():
     assert get_args(ContrastFigureName) == tuple(CONTRAST_FIGURES)
-    compared = {f"contrast_{share.name}" for share in COMPARED}
-    others = {"contrast", "contrast_confidence"}
+    shares = (*COMPARED, ADJACENT_SHARE)
+    compared = {f"contrast_{share.name}" for share in shares}
+    others = {"contrast", "contrast_confidence", "contrast_jitter"}
     assert {one.metric for one in CONTRAST_FIGURES.values()} == compared | others
     stages = {name for name, one in CONTRAST_FIGURES.items() if one.unit == "stages"}
     assert stages == IN_STAGES.keys()
     for name, other in IN_STAGES.items():
         assert CONTRAST_FIGURES[name].metric == CONTRAST_FIGURES[other].metric
-    of_sets = {f"contrast_{share.name}" for share in COMPARED if share.of_sets}
+    of_sets = {f"contrast_{share.name}" for share in shares if share.of_sets}
     assert {CONTRAST_FIGURES[name].metric for name in OF_SETS} == of_sets
     found = contrast_figure("C12.set_size")
     assert found == CONTRAST_FIGURES["set_size"]
