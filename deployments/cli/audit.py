@@ -1,5 +1,7 @@
 """`judge-gym audit`: recorded judgements of others in, one page out, without a database."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +98,10 @@ def audit(
         )
     for note in () if as_json else found.notes:
         console.print(note, markup=False)
-    too_few = [_audit(one, picture, everything, as_json) for one in found.read]
+    shown = Shown(
+        picture, everything=everything, as_json=as_json, notes=(*found.notes, *found.columns)
+    )
+    too_few = [_audit(one, shown) for one in found.read]
     if (message := " ".join(filter(None, too_few))) and not allow_unreadable:
         raise TooFewReadableError(
             f"The page is written. {message}",
@@ -104,7 +109,18 @@ def audit(
         )
 
 
-def _audit(reading: "MappedFiles", picture: Path | None, everything: bool, as_json: bool) -> str:
+@dataclass(frozen=True)
+class Shown:
+    """How an audit is shown."""
+
+    picture: Path | None
+    everything: bool
+    as_json: bool
+    notes: Sequence[str]
+    """How the files were read."""
+
+
+def _audit(reading: "MappedFiles", shown: Shown) -> str:
     """Audit one reading; returns which judges have too few readable answers, "" without any."""
     from deployments.cli.results import print_json, show_everything, show_headlines
     from judge_gym.analysis.recorded import audited
@@ -117,7 +133,7 @@ def _audit(reading: "MappedFiles", picture: Path | None, everything: bool, as_js
     found = audited(reading.files, recorded, reading.rubric)
     report = audit_report(found, recorded, mapped=reading.mapped)
     places = []
-    if picture:
+    if picture := shown.picture:
         if report.audit is None or report.audit.plot is None:
             raise ConfigError(
                 "There is no picture: no judge of pairs has a known answer and a readable one.",
@@ -131,9 +147,9 @@ def _audit(reading: "MappedFiles", picture: Path | None, everything: bool, as_js
     file = save_report(report, settings().reports_dir, kind)
     stored = f"{command()} data import-verdicts, with the same files and options"
     places += [("Report", str(file.resolve())), ("Store it", stored)]
-    if as_json:
-        print_json(report, file, everything=True)
-    elif everything:
+    if shown.as_json:
+        print_json(report, file, everything=True, notes=shown.notes)
+    elif shown.everything:
         show_everything(report, places)
     else:
         show_headlines(report, places)

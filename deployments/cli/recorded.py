@@ -43,6 +43,8 @@ class Readings:
     read: tuple[MappedFiles, ...]
     notes: tuple[str, ...] = ()
     """How the format was read, and what of it is not read."""
+    columns: tuple[str, ...] = ()
+    """What columns were taken for and why, where that was proposed and is shown as a table."""
 
 
 def readings(
@@ -148,7 +150,8 @@ def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Read
     files = proposal.files
     if recorded.format == "rows" and not recorded.join:
         files = streamed(files)
-    return Readings((MappedFiles(files, recorded, stages_rubric(recorded)),), (f"{said}.",))
+    taken = tuple(f"{', '.join(of)}: {role}, {why}." for (role, why), of in alike.items())
+    return Readings((MappedFiles(files, recorded, stages_rubric(recorded)),), (f"{said}.",), taken)
 
 
 def _write_proposal(file: Path, proposal: "Proposal", *, yes: bool) -> str:

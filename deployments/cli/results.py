@@ -114,8 +114,13 @@ def _fitted(tables: "Sequence[Table]", room: int, report: "Report") -> Group:
     return drawn()
 
 
-def print_json(report: "Report", file: Path, *, everything: bool = False) -> None:
-    """Print the claims of a report, what to be careful about and where it is; or all figures."""
+def print_json(
+    report: "Report", file: Path, *, everything: bool = False, notes: Sequence[str] = ()
+) -> None:
+    """Print the claims of a report, what to be careful about and where it is; or all figures.
+
+    `notes` say how a file was read.
+    """
     run, summary = report.facts.run, report.summary
     values = {
         "sweep": run.sweep,
@@ -130,6 +135,7 @@ def print_json(report: "Report", file: Path, *, everything: bool = False) -> Non
             for row in summary.headlines
             for finding in row.findings
         ],
+        **({"notes": list(notes)} if notes else {}),
         "careful": list(summary.cautions),
         "report": str(file.resolve()),
         **({"figures": [asdict(row) for row in report.figures]} if everything else {}),

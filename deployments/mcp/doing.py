@@ -45,6 +45,46 @@ def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[
 
 
 @as_tool
+def audit(
+    files: list[str] | None = None,
+    rows: list[dict[str, Any]] | None = None,
+    mapping: str | dict[str, Any] | None = None,
+    judges: str = "",
+    people: str = "",
+    truth: str = "",
+) -> dict[str, Any]:
+    """Audit judgements recorded elsewhere: by path below the server's folder, or `rows` as JSON.
+
+    Files are logs of Inspect, results of promptfoo, annotations of AlpacaEval, CSV, Excel, JSONL or
+    JSON. `mapping` says what columns mean, as a path or as JSON with the keys of a mapping file;
+    without one the format does, or the names of columns: `notes` has what each was taken for. Of a
+    table with a column for each judge, `judges`, `people` and `truth` name columns ("a,b"). Makes
+    no calls; writes a report, and rows and mappings given as JSON as files.
+    """
+    from judge_gym.seeds import canonical_json, digest
+
+    if bool(files) == bool(rows):
+        raise ConfigError("Give either files or rows.", "files is a list of paths.")
+    paths = [below_here(file) for file in files or ()]
+    if rows:
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        paths = [below_here(f"rows-{digest(*lines)[:8]}.jsonl")]
+        paths[0].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["audit", "--json"]
+    if isinstance(mapping, dict):
+        file = below_here(f"mapping-{digest(canonical_json(mapping))[:8]}.yaml")
+        file.write_text(json.dumps(mapping, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        words += ["--mapping", str(file)]
+    elif mapping:
+        words += ["--mapping", str(below_here(mapping))]
+    else:
+        words += ["--yes"]
+    for option, value in (("--judges", judges), ("--people", people), ("--truth", truth)):
+        words += [option, value] if value else []
+    return _result_of(*words, "--", *map(str, paths))
+
+
+@as_tool
 def create_windows(file: str) -> dict[str, Any]:
     """Store the windows of a sweep file without collecting them."""
     return _result_of("evidence", "create", "--json", "--", str(below_here(file)))
@@ -122,7 +162,7 @@ def list_runs() -> list[dict[str, Any]]:
     return [run.described() for run in _runs]
 
 
-ADDING = (define, create_windows, create_experiments, analyse, export)
+ADDING = (define, audit, create_windows, create_experiments, analyse, export)
 SPENDING = (run_sweep, run_judge)
 CHANGING = (retry, cancel)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from mcp import Client, StdioServerParameters
+from openpyxl import Workbook
 from prometheus_client.parser import text_string_to_metric_families
 from ruamel.yaml import YAML
 
@@ -96,6 +97,59 @@ def test_the_recipes_do_what_they_say(place: Place) -> None:
     assert "no failed calls" in place.said("sweep", "retry")
     assert (place.command.folder / "quick-bundle" / "manifest.json").exists()
     assert (place.command.folder / "quick.dump").stat().st_size > 10_000
+
+
+def test_recorded_judgements_are_audited_by_path_and_as_json(place: Place) -> None:
+    """A wide table, rows with a mapping, and a sheet; what is wrong is an error with its remedy."""
+    folder = place.command.folder
+    wide = [
+        {"id": f"t{n}", "gpt-4": "yes" if n % 3 else "no", "Maria": "no", "human": "yes"}
+        for n in range(12)
+    ]
+    lines = [",".join(wide[0]), *(",".join(row.values()) for row in wide)]
+    (folder / "wide.csv").write_text("\n".join(lines))
+    scores = [
+        {"item": f"q{n}", "judge": judge, "score": 1 + n % 5, "known": 1 + n % 4}
+        for n in range(12) for judge in "ab"
+    ]  # fmt: skip
+    book = Workbook()
+    for row in (list(scores[0]), *(list(one.values()) for one in scores)):
+        book.active.append(row)
+    book.save(folder / "scores.xlsx")
+    mapping = {
+        "name": "mine", "concept": "quality", "source": "made up", "judge_column": "judge",
+        "scale": {"lowest": 1, "highest": 5}, "item": {"key": "item", "truth": "known"},
+        "verdicts": ["score"],
+    }  # fmt: skip
+    answers = place.ask(
+        ("audit", {"files": ["wide.csv"]}),
+        ("audit", {"rows": wide, "judges": "gpt-4,Maria", "truth": "human"}),
+        ("audit", {"rows": scores, "mapping": mapping}),
+        ("audit", {"files": ["scores.xlsx"], "truth": "known"}),
+        ("audit", {"files": ["wide.csv"], "judges": "gpt-5"}),
+        ("audit", {"files": ["/etc/passwd"]}),
+        ("audit", {}),
+    )
+    assert [answer.is_error for answer in answers] == [False] * 4 + [True] * 3
+    found = [answer.structured_content for answer in answers[:4]]
+    shown = [one.get("result", one) for one in found]
+    assert [one["ran"] for one in shown] == [
+        "1 judge, 12 items", "2 judges, 12 items", "2 judges, 12 items", "2 judges, 12 items",
+    ]  # fmt: skip
+    assert any("Maria: left out" in note for note in shown[0]["notes"])
+    accuracy = [
+        {row["scope"]["judge"]: row["estimate"] for row in one["figures"]
+         if row["metric"] == "accuracy" and "category" not in row["scope"]}
+        for one in shown
+    ]  # fmt: skip
+    assert accuracy[0] == pytest.approx({"gpt-4": 8 / 12})
+    assert accuracy[1] == pytest.approx({"gpt-4": 8 / 12, "Maria": 0.0})
+    # n mod 5 is n mod 4 for 0 to 3 alone, of 12.
+    assert accuracy[2] == accuracy[3] == pytest.approx({"a": 4 / 12, "b": 4 / 12})
+    said = [answer.content[0].text for answer in answers[4:]]
+    assert "--judges is 'gpt-5'" in said[0]
+    assert "outside" in said[1]
+    assert "either files or rows" in said[2]
 
 
 def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
