@@ -1,5 +1,6 @@
 """Certificate: what people's labels show of a judge, for which use and until when."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -13,10 +14,13 @@ from flows.running import Run
 from judge_gym.judges import load_judge
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.certifying.loading import load_certification
-from judge_gym.judges.certifying.making import places, seal
+from judge_gym.judges.certifying.making import certification, places, seal, write
 from judge_gym.judges.certifying.signing import private_key
+from judge_gym.report.certificate import save_certificate
+from judge_gym.report.files import WrittenReport
+from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
-from tasks.judges import write_certificate
+from tasks.judges import write_report
 
 
 @flow(name="certificate", flow_run_name=file_run_name("certify"), on_failure=[emit_failure])
@@ -45,10 +49,14 @@ async def certificate(
     """
     judge = load_judge(file)
     loaded = load_certification(judge)
-    places(file, out, data)
-    if sign is not None:
-        private_key(sign)
+    target, folder = places(file, out, data)
+    key = private_key(sign) if sign else None
     asked = [Asked(judge, loaded.labelled, loaded.rule.repeats)]
+
+    def written(runtime: Runtime) -> WrittenReport:
+        made = write(certification(runtime, loaded), target, folder, key)
+        page = save_certificate(made, target, runtime.settings.reports_dir)
+        return replace(page, path=target.resolve())
 
     async def sealed(run: Run) -> None:
         seal(run.runtime, loaded)
@@ -58,7 +66,7 @@ async def certificate(
         names=[judge.key],
         spending=spending_on(f"Certificate of {judge.name}", asked),
         steps=[sealed, judging(asked, retry_failed=retry_failed)],
-        report=lambda: write_certificate(file, out, data, sign),
+        report=lambda: write_report("certificate", written),
         reported=(),
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

@@ -38,7 +38,7 @@ async def compare(
     retry_failed: bool = False,
     approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
-    """Judge what is still missing with both, then write the comparison as JSON, the state's data.
+    """Judge what is still missing with both; write the page, the state's data, and JSON beside it.
 
     A run that is stopped, as by a judge's budget, compares nothing.
 

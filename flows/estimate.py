@@ -33,7 +33,7 @@ async def estimate(
     retry_failed: bool = False,
     approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
-    """Judge what is still missing, then write the estimates as JSON, the state's data.
+    """Judge what is still missing, then write the page, the state's data, and JSON beside it.
 
     A run that is stopped, as by the judge's budget, estimates nothing.
 

@@ -40,7 +40,7 @@ async def gate(
     retry_failed: bool = False,
     approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
-    """Judge what is still missing, then decide; writes JSON, the state's data, and JUnit XML.
+    """Judge what is still missing, then decide; the state's data is the page, with JSON beside it.
 
     The run fails if a judge does not reach a threshold, and where the data cannot tell. Stored
     judgements are reused: an unchanged judge makes no calls.

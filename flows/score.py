@@ -32,7 +32,7 @@ async def score(
     retry_failed: bool = False,
     approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
-    """Judge what is still missing, then write scores as CSV and JSON; the state's data is the JSON.
+    """Judge what is still missing, then write a page, CSV and JSON; the state's data is the page.
 
     The judge's budget stops new work once it is used up; the files then have what was judged, and
     the flow fails.

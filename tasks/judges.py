@@ -12,16 +12,13 @@ from prefect.artifacts import acreate_markdown_artifact
 
 from judge_gym.calibration.design import CalibrationDesign, Perturber, load_calibration
 from judge_gym.gyms.evaluating import ask, read_gym
-from judge_gym.judges import Item, Judge, load_judge
+from judge_gym.judges import Item, Judge
 from judge_gym.judges.aligning.loading import load
 from judge_gym.judges.aligning.running import AlignmentReport, align
 from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
-from judge_gym.judges.certifying import making
-from judge_gym.judges.certifying.loading import load_certification
-from judge_gym.judges.certifying.signing import private_key
 from judge_gym.judges.files import JudgeSource
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
@@ -32,12 +29,10 @@ from judge_gym.panel.evaluating.reviewing import PanelReviews, review_all
 from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
-from judge_gym.report.certificate import sentences
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.gym import write_gym
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
-from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import RECONSIDER, ReviewRow, reviews_of
 from tasks.artifacts import Bar, artifact_key
@@ -106,25 +101,6 @@ def _write(
     with runtime.session() as session:
         report = read_report(session, chosen, load_judges(judges, chosen))
     return save_benchmark(report, runtime.settings.reports_dir)
-
-
-@task(name="write-certificate", task_run_name="certificate of {file.name}", **WRITING)
-async def write_certificate(
-    file: Path, out: Path | None, data: Path | None, sign: Path | None
-) -> Path:
-    """Write the certificate of what is judged, and show what it says; returns its path."""
-    target, folder = making.places(file, out, data)
-    async with runtime() as current:
-        loaded = load_certification(load_judge(file))
-        made = await asyncio.to_thread(making.certification, current, loaded)
-    certificate = making.write(made, target, folder, private_key(sign) if sign else None)
-    mark = "**SIMULATED.** " if certificate.judge.simulated else ""
-    await acreate_markdown_artifact(
-        f"{mark}{escaped(' '.join(sentences(certificate)))}\n\n`{target.resolve()}`",
-        artifact_key("certificate", certificate.judge.name),
-        f"Certificate of {certificate.judge.name}: use {certificate.findings.use}",
-    )
-    return target.resolve()
 
 
 @task(name="align-judge", task_run_name="align {file.name}", **WRITING)

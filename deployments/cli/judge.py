@@ -130,7 +130,8 @@ def score(
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.scored_items import scored_items
     from judge_gym.judges.sessions import score_rows
-    from judge_gym.report.scores import scores_json
+    from judge_gym.report.scores import save_scores, scores_json
+    from judge_gym.settings import settings
 
     if export is not None and export.suffix not in _EXPORTS:
         raise ConfigError(
@@ -151,10 +152,12 @@ def score(
         scored = scored_items(session, judge, read, results)
     if export is not None:
         _export(export, score_rows(judge, results, read.conversations))
+    page = save_scores(scored, settings().reports_dir).path
     if as_json:
         json_output.give(scores_json(scored))
     else:
         _show(scored)
+        console.print(f"Page: {page}", markup=False, soft_wrap=True)
     show_note(scored.by)
     if stopped:
         raise stopped

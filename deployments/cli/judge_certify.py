@@ -64,6 +64,8 @@ def certify(
     """
     from judge_gym.judges.certifying.making import places, write
     from judge_gym.judges.certifying.signing import private_key
+    from judge_gym.report.certificate import save_certificate
+    from judge_gym.settings import settings
 
     named: dict[str, object] = {}
     columns = options.fields_of(items, fields)
@@ -80,11 +82,13 @@ def certify(
         return
     made = _made(file, loaded, retry_failed=retry_failed)
     certificate = write(made, target, folder, key)
+    page = save_certificate(certificate, target, settings().reports_dir).path
     if as_json:
         _give(made, certificate, target, folder)
     else:
         console.print(loaded.said(), markup=False, soft_wrap=True)
         _show(certificate)
+        console.print(f"Page: {page}", markup=False, soft_wrap=True)
         console.print(f"Certificate: {target}. Evidence: {folder}.", markup=False, soft_wrap=True)
     exit_by([made.result])
 
@@ -201,17 +205,12 @@ def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "
 
 
 def _show(certificate: "Certificate") -> None:
-    from judge_gym.report.certificate import COLUMNS, sentences, slice_rows
+    from judge_gym.report.certificate import sentences, tables
 
-    found, judge = certificate.findings, certificate.judge
-    by = certificate.required.by
-    tables = [(by or "texts", found.slices), ("system", found.systems)]
-    if by:
-        tables.insert(1, ("texts", (found.overall,)))
-    for first, slices in tables:
-        if slices:
-            title = marked(f"{judge.name}, by {first}", simulated=judge.simulated)
-            show_table(title, (first, *COLUMNS[1:]), slice_rows(slices))
+    judge = certificate.judge
+    for table in tables(certificate):
+        title = marked(table.title, simulated=judge.simulated)
+        show_table(title, table.columns, [row.cells for row in table.rows])
     for sentence in sentences(certificate):
         console.print(sentence, markup=False, soft_wrap=True)
     if judge.simulated:

@@ -127,6 +127,8 @@ def _compare(
     from judge_gym.calibration.checks import Margins
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
+    from judge_gym.report.comparison import save_comparison
+    from judge_gym.settings import settings
     from judge_gym.store.judges import answered
 
     judges, read = loaded
@@ -150,8 +152,12 @@ def _compare(
             console.print(f"{judge.name}: {of_judge}", markup=False, soft_wrap=True)
     for by in by_judge:
         show_note(by)
-    if any(result.simulated for own_results in results for result in own_results):
+    simulated = any(result.simulated for own_results in results for result in own_results)
+    if simulated:
         say_simulated()
+    names, folder = (judges[0].name, judges[1].name), settings().reports_dir
+    written = save_comparison(names, titles, comparison, agreed, folder, simulated=simulated)
+    console.print(f"Page: {written.path}", markup=False, soft_wrap=True)
     return comparison, agreed
 
 

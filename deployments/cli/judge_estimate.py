@@ -54,7 +54,8 @@ def estimate(
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.correcting import correct
-    from judge_gym.report.correction import correction_json
+    from judge_gym.report.correction import correction_json, save_correction
+    from judge_gym.settings import settings
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
@@ -69,10 +70,12 @@ def estimate(
     if next_to:
         _write_next(next_to, found)
     simulated = any(one.simulated for one in results)
+    page = save_correction(judge, read, found, settings().reports_dir, simulated=simulated).path
     if as_json:
         json_output.give(correction_json(judge, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
+    console.print(f"Page: {page}", markup=False, soft_wrap=True)
     if next_to:
         console.print(f"Texts to label next: {next_to}", markup=False, soft_wrap=True)
     if simulated:

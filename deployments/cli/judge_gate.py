@@ -155,7 +155,14 @@ class _Written:
 
     def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
         """Write and print the gates that ended, and why the others were stopped."""
-        from judge_gym.report.gate import gate_json, gate_junit, gate_markdown, stopped_json
+        from judge_gym.report.gate import (
+            gate_json,
+            gate_junit,
+            gate_markdown,
+            save_gates,
+            stopped_json,
+        )
+        from judge_gym.settings import settings
 
         if self.junit:
             self.junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
@@ -167,6 +174,9 @@ class _Written:
             json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
         else:
             _show(reports)
+        if reports:
+            page = save_gates(reports, settings().reports_dir).path
+            console.print(f"Page: {page}", markup=False, soft_wrap=True)
 
 
 def _check_writable(option: str, file: Path | None) -> None:

@@ -1,6 +1,7 @@
 """A certificate in words: its table, what it shows, and which labels are missing."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from judge_gym.counting import counted, first_of
 from judge_gym.judges.certifying.certificate import (
@@ -10,15 +11,46 @@ from judge_gym.judges.certifying.certificate import (
     Use,
 )
 from judge_gym.metrics.system_ranking import OneCorrection
+from judge_gym.report.files import WrittenReport
+from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.table import Table, plain_table
 
-COLUMNS = (
+_COLUMNS = (
     "texts", "shown", "use", "sensitivity", "specificity", "κ", "readable",
     "passes + fails", "more needed",
 )  # fmt: skip
 _ALL = "all"
 
 
-def slice_rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
+def save_certificate(certificate: Certificate, path: Path, folder: Path) -> WrittenReport:
+    """Write the page of a certificate that is at `path`."""
+    first, *others = sentences(certificate)
+    judge = certificate.judge
+    page = StudyPage(
+        stem=stem_of("certificate", judge.name),
+        title=f"Certificate of {judge.name}: use {certificate.findings.use}",
+        found=first,
+        tables=[*tables(certificate)],
+        sentences=others,
+        simulated=judge.simulated,
+        files=(),
+        where=str(path.resolve()),
+    )
+    return save_study(page, folder)
+
+
+def tables(certificate: Certificate) -> Iterator[Table]:
+    """Yield what is shown by slice, over all texts where there are slices, and by system."""
+    found, name, by = certificate.findings, certificate.judge.name, certificate.required.by
+    shown_by = [(by or "texts", found.slices), ("system", found.systems)]
+    if by:
+        shown_by.insert(1, ("texts", (found.overall,)))
+    for first, slices in shown_by:
+        if slices:
+            yield plain_table(f"{name}, by {first}", (first, *_COLUMNS[1:]), _rows(slices))
+
+
+def _rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
     """Return a row for each slice or system: shares with the lower bound in brackets."""
     return [
         (

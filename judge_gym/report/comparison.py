@@ -9,12 +9,17 @@ from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
 from judge_gym.judges.calibrating.comparing import Agreement, Comparison
-from judge_gym.report.files import WrittenReport, figures_of, file_of, json_report
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.files import WrittenReport, figures_of
+from judge_gym.report.gate import checks_table
+from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.scores import agreement_json
-from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+from judge_gym.report.table import Table, plain_table
 from judge_gym.store.judges import check_values
 
 _LONGEST_CELL = 90
+_FURTHEST = 20
+"""Items that the page shows."""
 
 
 def comparison_json(
@@ -44,33 +49,24 @@ def save_comparison(
     *,
     simulated: bool,
 ) -> WrittenReport:
-    """Write a comparison as JSON; `names` are of the old and the new judge, `titles` with their
-    models."""
-    path = file_of(folder, "comparison", *names)
-    title = f"{names[1]} in place of {names[0]}"
-    text = _markdown(titles, comparison, agreed, simulated=simulated)
-    return json_report(path, comparison_json(comparison, agreed, ()), title, text)
+    """Write the page of a comparison, and all of it as JSON.
 
-
-def _markdown(
-    titles: Sequence[str], comparison: Comparison, agreed: Sequence[Agreement], *, simulated: bool
-) -> str:
-    old, new = titles
-    checks = [
-        (check.question, check.result.words, check.reason, check.action)
-        for check in comparison.replacement.checks
-    ]
-    named = plain_table("", ("check", "result", "figure", "what to do"), checks)
-    labels = [f"{title}: {one}" for title, one in zip(titles, agreed, strict=True) if one.labels]
-    parts = ["**SIMULATED.**"] if simulated else []
-    parts += [
-        escaped(comparison.replacement.sentence),
-        escaped(f"{new}, in place of {old}"),
-        markdown_table(named),
-        *map(markdown_table, comparison_tables(comparison)),
-        *map(escaped, labels),
-    ]
-    return "\n\n".join(parts)
+    `names` are of the old and the new judge, `titles` the same with their models.
+    """
+    stem, furthest = stem_of("comparison", *names), furthest_table(comparison, _FURTHEST)
+    checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
+    page = StudyPage(
+        stem=stem,
+        title=f"{names[1]} in place of {names[0]}",
+        found=comparison.replacement.sentence,
+        tables=[checks, *comparison_tables(comparison), *([furthest] if furthest else [])],
+        sentences=[
+            f"{title}: {one}" for title, one in zip(titles, agreed, strict=True) if one.labels
+        ],
+        simulated=simulated,
+        files=(f"{stem}.json",),
+    )
+    return save_study(page, folder, comparison_json(comparison, agreed, ()))
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
@@ -79,16 +75,20 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
         "Agreement",
         ("figure", "value"),
         [
-            (
-                FIGURE_NAMES[figure.metric],
-                span(figure)
-                + ("" if figure.p is None else f"; McNemar's exact p {p_value(figure.p)}"),
-            )
+            (FIGURE_NAMES[figure.metric], f"{span(figure)}{_p_of(figure)}")
             for figure in comparison.replacement.figures
         ],
     )
     if any(comparison.verdicts):
         yield from _verdict_tables(comparison)
+
+
+def _p_of(figure: Estimate) -> str:
+    """Return the p of a figure with its test; the tests differ by figure."""
+    if figure.p is None:
+        return ""
+    named = "McNemar's exact p" if figure.metric == "right_difference" else "p"
+    return f"; {named} {p_value(figure.p)}"
 
 
 def _verdict_tables(comparison: Comparison) -> Iterator[Table]:

@@ -11,8 +11,9 @@ from judge_gym.judges import Judge
 from judge_gym.judges.correcting import Corrected, Correction
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.files import WrittenReport, file_of, json_report
-from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+from judge_gym.report.files import WrittenReport
+from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.table import Table, plain_table
 
 _WAYS = ("judge", "labels", "corrected")
 
@@ -117,26 +118,18 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
 def save_correction(
     judge: Judge, file: ItemFile, found: Correction, folder: Path, *, simulated: bool
 ) -> WrittenReport:
-    """Write the figures and the labels to buy next as JSON."""
-    path = file_of(folder, "estimate", judge.name, file.path.stem)
-    value = correction_json(judge, found, simulated=simulated)
-    title = f"People's mean by {judge.name}, {file.path.name}"
-    return json_report(path, value, title, correction_markdown(judge, found, simulated=simulated))
-
-
-def correction_markdown(judge: Judge, found: Correction, *, simulated: bool) -> str:
-    """Return the figures for a page that shows Markdown."""
-    table, labels = correction_table(judge, found), next_table(found)
-    return "\n\n".join(
-        [
-            *(["**SIMULATED.**"] if simulated else []),
-            escaped(table.title),
-            markdown_table(table),
-            escaped(" ".join(sentences(found))),
-            *([escaped(labels.title), markdown_table(labels)] if labels else []),
-            escaped(" ".join(expectations(found))),
-        ]
-    ).strip()
+    """Write the page of the figures and of the labels to buy next, and both as JSON."""
+    stem, labels = stem_of("estimate", judge.name, file.path.stem), next_table(found)
+    page = StudyPage(
+        stem=stem,
+        title=f"People's mean by {judge.name}, {file.path.name}",
+        found="",
+        tables=[correction_table(judge, found), *([labels] if labels else [])],
+        sentences=[*sentences(found), *expectations(found)],
+        simulated=simulated,
+        files=(f"{stem}.json",),
+    )
+    return save_study(page, folder, correction_json(judge, found, simulated=simulated))
 
 
 def _figure(estimate: Estimate) -> str:

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -114,9 +113,6 @@ def put_in_place(files: Mapping[Path, str]) -> None:
             raise unwritable(f"The report in {path.parent}", path.parent, error) from error
 
 
-_LONGEST_NAME = 120
-
-
 @dataclass(frozen=True)
 class WrittenReport:
     """What a study wrote, and what it says of that where Markdown is shown."""
@@ -124,18 +120,6 @@ class WrittenReport:
     path: Path
     title: str
     markdown: str
-
-
-def file_of(folder: Path, *parts: str) -> Path:
-    """Return the JSON file of a study by its kind and the names of what it is of."""
-    name = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-.") or "unnamed" for part in parts)
-    return folder / f"{name[:_LONGEST_NAME]}.json"
-
-
-def json_report(path: Path, value: Any, title: str, markdown: str) -> WrittenReport:
-    """Write a study's JSON, and return it with what it says; raises as `put_in_place`."""
-    put_in_place({path: json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n"})
-    return WrittenReport(path.resolve(), title, f"{markdown}\n\n`{path.resolve()}`")
 
 
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """The gate of judges for other programs: JSON, JUnit XML, and Markdown for a pull request."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.judges import Judge
 from judge_gym.judges.gate import GateReport
-from judge_gym.report.files import WrittenReport, file_of, json_report, put_in_place
-from judge_gym.report.table import markdown_table, plain_table
+from judge_gym.report.files import WrittenReport
+from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.table import Table, markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
 _KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.INCONCLUSIVE: "error"}
@@ -69,32 +70,48 @@ def stopped_json(stopped: Stopped) -> dict[str, Any]:
 
 
 def save_gates(reports: Sequence[GateReport], folder: Path) -> WrittenReport:
-    """Write gates as JSON, and as JUnit XML beside it."""
+    """Write the page of gates, all of them as JSON, and as JUnit XML."""
     names = [report.judge.name for report in reports]
-    path = file_of(folder, "gate", *names)
-    put_in_place({path.with_suffix(".xml"): gate_junit(reports)})
-    value = [*map(gate_json, reports)]
-    return json_report(path, value, f"Gate of {', '.join(names)}", gate_markdown(reports))
+    stem = stem_of("gate", *names)
+    page = StudyPage(
+        stem=stem,
+        title=f"Gate of {', '.join(names)}",
+        found=" ".join(report.sentence for report in reports),
+        tables=[
+            checks_table(f"{report.judge.name}, {report.answered}", report.checks)
+            for report in reports
+        ],
+        sentences=[line for report in reports for line in _lines(report)],
+        simulated=any(report.simulated for report in reports),
+        files=(f"{stem}.json", f"{stem}.xml"),
+    )
+    return save_study(page, folder, [*map(gate_json, reports)], {".xml": gate_junit(reports)})
+
+
+def checks_table(title: str, checks: Sequence[Check]) -> Table:
+    """Return what each check found and what follows from it."""
+    rows = [(check.question, check.result.words, check.reason, check.action) for check in checks]
+    return plain_table(title, ("check", "result", "figure", "what to do"), rows)
+
+
+def _lines(report: GateReport) -> Iterator[str]:
+    """Yield what there is to say besides the checks."""
+    yield (
+        f"{report.texts} texts, {report.new_judgements} new judgements. "
+        f"{report.answers} {report.labels}".replace("  ", " ")
+    )
+    if note := report.answered.note():
+        yield f"Note: {note}."
+    if report.caution:
+        yield f"Caution: {report.caution}"
 
 
 def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:
     """Return a summary for a pull request: a sentence and a table for each judge."""
     parts = []
     for report in reports:
-        rows = [
-            (check.question, check.result.words, check.reason, check.action)
-            for check in report.checks
-        ]
-        table = plain_table("", ("check", "result", "figure", "what to do"), rows)
-        parts += [f"### Gate: {report.sentence}", markdown_table(table)]
-        parts.append(
-            f"{report.texts} texts, {report.new_judgements} new judgements. "
-            f"{report.answers} {report.labels}".replace("  ", " ")
-        )
-        if note := report.answered.note():
-            parts.append(f"Note: {note}.")
-        if report.caution:
-            parts.append(f"Caution: {report.caution}")
+        table = checks_table("", report.checks)
+        parts += [f"### Gate: {report.sentence}", markdown_table(table), *_lines(report)]
         if report.simulated:
             parts.append(_SIMULATED)
     parts += [

@@ -11,15 +11,9 @@ from judge_gym.counting import counted
 from judge_gym.judges.calibrating.comparing import Agreement
 from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.judges.sessions import STATED, score_rows
-from judge_gym.report.files import (
-    WrittenReport,
-    csv_of,
-    figures_of,
-    file_of,
-    json_report,
-    put_in_place,
-)
-from judge_gym.report.table import Table, escaped, markdown_table, plain_table
+from judge_gym.report.files import WrittenReport, csv_of, figures_of
+from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.table import Table, plain_table
 
 _LONGEST_CELL = 90
 _MOST_NAMED = 5
@@ -89,21 +83,21 @@ def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
 
 
 def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
-    """Write every result as CSV, and what there is to say of them as JSON."""
-    path = file_of(folder, "scores", scored.judge.name, scored.file.path.stem)
+    """Write the page of scored items, every result as CSV, and all as JSON."""
+    stem = stem_of("scores", scored.judge.name, scored.file.path.stem)
     rows = score_rows(scored.judge, scored.results, scored.file.conversations)
-    put_in_place({path.with_suffix(".csv"): csv_of(rows)})
-    title = f"Scores of {scored.judge.name}, {scored.file.path.name}"
-    return json_report(path, scores_json(scored), title, scores_markdown(scored))
-
-
-def scores_markdown(scored: ScoredItems) -> str:
-    """Return the figures of scored items, without the items, for a page that shows Markdown."""
-    tables = (sessions_table(scored), systems_table(scored))
-    parts = ["**SIMULATED.**"] if scored.simulated else []
-    parts += [escaped(" ".join(sentences(scored)))]
-    parts += [markdown_table(table) for table in tables if table is not None]
-    return "\n\n".join(parts)
+    counts, *others = sentences(scored)
+    tables = (systems_table(scored), sessions_table(scored), results_table(scored))
+    page = StudyPage(
+        stem=stem,
+        title=f"Scores of {scored.judge.name}, {scored.file.path.name}",
+        found=str(scored.labelled) or counts,
+        tables=[table for table in tables if table is not None],
+        sentences=[counts, *others],
+        simulated=scored.simulated,
+        files=(f"{stem}.csv", f"{stem}.json"),
+    )
+    return save_study(page, folder, scores_json(scored), {".csv": csv_of(rows)})
 
 
 def results_table(scored: ScoredItems) -> Table:

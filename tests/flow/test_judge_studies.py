@@ -236,7 +236,7 @@ def test_a_study_asks_once_whichever_way_it_is_run(
     assert typed.exit_code in (0, 3), typed.output
     assert simulator.answered() == asked
     if name in SAME_JSON and state.is_completed():
-        written = json.loads(asyncio.run(state.aresult()).read_text())
+        written = json.loads(asyncio.run(state.aresult()).with_suffix(".json").read_text())
         printed = value_of(typed.stdout)
         for one in (*written, *printed) if name == "gate" else ():
             # It says of the run, and not of the judge.
@@ -282,7 +282,7 @@ def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
     passing = run_flow(gate, [folder / "one.yaml"])
     assert passing.is_completed()
     assert flow_run(passing).name == "gate one.yaml"
-    [report] = json.loads(asyncio.run(passing.aresult()).read_text())
+    [report] = json.loads(asyncio.run(passing.aresult()).with_suffix(".json").read_text())
     [agreement] = [check for check in report["checks"] if check["name"] == "agreement"]
     # A bound inside the interval is neither reached nor missed.
     inside = {"agreement": agreement["estimate"]}

@@ -22,8 +22,10 @@ from judge_gym.model_names import Answered
 from judge_gym.report.alignment import save_alignment
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.judge_review import save_judge_review
+from judge_gym.report.judge_study import StudyPage, save_study
 from judge_gym.report.page import read_report, save_report
 from judge_gym.report.scopes import evidence_link
+from judge_gym.report.table import plain_table
 from judge_gym.store import tables as t
 from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import latest_run
@@ -223,6 +225,18 @@ def alignment(tmp_path: Path) -> Path:
     return save_alignment(report, tmp_path, "judge-aligned.yaml")
 
 
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """The page of a study of judges, of 30 items with long words."""
+    rows = [(f"{HOSTILE}-{n}", "word" * 60, n) for n in range(30)]
+    table = plain_table(HOSTILE, ("item", "text", "score"), rows)
+    page = StudyPage(
+        "scores-one", "Scores of one", f"It was right. {HOSTILE}", [table], [HOSTILE], True,
+        ("scores-one.json",), "/tmp/" + "folder" * 60,
+    )  # fmt: skip
+    return save_study(page, tmp_path, {"name": HOSTILE}).path
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1300, 390])
 @pytest.mark.parametrize(
@@ -232,6 +246,7 @@ def alignment(tmp_path: Path) -> Path:
         ("benchmark", "May these judges be used?"),
         ("review", "May these judges be used?"),
         ("alignment", "Whether the gain survives"),
+        ("study", "Scores of one"),
     ],
 )
 def test_axe_finds_nothing_serious(

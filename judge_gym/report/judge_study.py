@@ -1,0 +1,70 @@
+"""The page of a study of judges that is its tables and sentences, as HTML, Markdown and JSON."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, put_in_place
+from judge_gym.report.table import Table, escaped, markdown_table
+
+_LONGEST_NAME = 120
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """What a study found, as a person reads it; every word of it is escaped where it is shown."""
+
+    stem: str
+    """The name of its files, as `stem_of` makes it."""
+    title: str
+    found: str
+    """What was found, in a sentence or two; it comes first."""
+    tables: Sequence[Table]
+    sentences: Sequence[str]
+    """What else there is to say, such as counts and costs."""
+    simulated: bool
+    files: Sequence[str]
+    """Names of the files beside the page."""
+    where: str = ""
+    """The path of what the study made elsewhere, such as a certificate."""
+
+    @property
+    def markdown(self) -> str:
+        """The same for a page that shows Markdown."""
+        parts = ["**SIMULATED.**"] if self.simulated else []
+        parts += [escaped(self.found)] if self.found else []
+        for table in self.tables:
+            parts += (
+                [escaped(table.title), markdown_table(table)]
+                if table.title
+                else [markdown_table(table)]
+            )
+        parts += [escaped(" ".join(self.sentences)), f"`{self.where}`" if self.where else ""]
+        return "\n\n".join(filter(None, parts))
+
+
+def stem_of(kind: str, *names: str) -> str:
+    """Return the name of a study's files, by its kind and the names of what it is of."""
+    parts = (re.sub(r"[^\w.]+", "-", name).strip("-.") or "unnamed" for name in (kind, *names))
+    return "-".join(parts)[:_LONGEST_NAME]
+
+
+def save_study(
+    page: StudyPage, folder: Path, value: Any = None, others: Mapping[str, str] | None = None
+) -> WrittenReport:
+    """Write a study's page, its `value` as JSON, and others by their suffix; returns the page.
+
+    Raises `ReportError` when the folder cannot be written to.
+    """
+    path = folder / f"{page.stem}.html"
+    files = {path.with_suffix(suffix): text for suffix, text in (others or {}).items()}
+    if value is not None:
+        text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+        files[path.with_suffix(".json")] = f"{text}\n"
+    template = ENVIRONMENT.get_template("judge_study.html.j2")
+    put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
+    return WrittenReport(path.resolve(), page.title, f"{page.markdown}\n\n`{path.resolve()}`")
