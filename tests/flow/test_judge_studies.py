@@ -210,10 +210,10 @@ def ended(kind: Kind, folder: Path, **more: Any) -> Any:
 
 
 def value_of(output: str) -> Any:
-    """Return the JSON value at the end of what a command has printed."""
+    """Return the first JSON value among what a command has printed."""
     lines = output.splitlines()
     start = next(n for n, line in enumerate(lines) if line in ("{", "["))
-    return json.loads("\n".join(lines[start:]))
+    return json.JSONDecoder().raw_decode("\n".join(lines[start:]))[0]
 
 
 @pytest.mark.parametrize("name", KINDS)
