@@ -100,10 +100,15 @@ def _write_next(path: Path, found: "Correction") -> None:
     """Write rows of a file of labels in which only who labelled and the label are missing."""
     from judge_gym.formats import cell
 
+    draw = "random" if found.plan is None else "gain"
     with path.open("x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(("item", "annotator", "label", "item_key", "draw", "probability", "text"))
+        texts = ("text", *(("second",) if any(item.second for item, _ in found.chosen) else ()))
+        writer.writerow(("item", "annotator", "label", "item_key", "draw", "probability", *texts))
         writer.writerows(
-            (cell(item.id), "", "", item.key, "gain", f"{probability:.4g}", cell(item.text))
+            (
+                *(cell(item.id), "", "", item.key, draw, f"{probability:.4g}"),
+                *(cell(getattr(item, name) or "") for name in texts),
+            )
             for item, probability in found.chosen
         )

@@ -66,6 +66,22 @@ class Corrected:
     """The mean of people's labels, of the labelled texts alone."""
     corrected: Estimate
     """People's mean over all texts, from both."""
+    is_difference: bool = False
+    """Whether it is the difference of two systems, not a mean."""
+
+
+@dataclass(frozen=True)
+class ExpectedDifference:
+    """The half-width of the interval of a difference of systems, now and with `more` labels.
+
+    With labels at random it falls as 1/√n; the judge's scores, which are known already, make it
+    fall a little less.
+    """
+
+    about: str
+    more: int
+    now: float
+    then: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +94,12 @@ class Correction:
     by_gain: bool
     """Whether labels are random only within groups of the judge's scores."""
     plan: NextLabels | None
-    """How many of the next labels go to each group of the judge's scores; None with none left."""
+    """How many of the next labels go to each group of the judge's scores; None with none left, and
+    of pairs of systems, whose labels are drawn at random."""
     chosen: tuple[tuple[Item, float], ...]
     """The texts to label next, each with the probability of its draw."""
+    expected: tuple["ExpectedDifference", ...]
+    """How narrow the interval of each difference of systems becomes with as many labels."""
     groups: Mapping[float, int]
     """Middle of each group of scores → texts in it without a label."""
     draw: str
@@ -138,17 +157,38 @@ def correct(
     firsts = np.unique(text, return_index=True)[1]
     tied = np.isin(text[firsts], text[labelled]) & ~figures.sure[firsts]
     middles, left = figures.groups[firsts], ~has[firsts] & ~tied
-    plan = next_labels(figures.to_label(firsts, left), more)
+    texts, draw = [of_rows[place] for place in firsts], draw_to_compare(of_rows)
+    at_random = draw == "random" and not by_gain
+    plan = None if at_random else next_labels(figures.to_label(firsts, left), more)
+    chosen = (
+        _at_random(judge, texts, left, more)
+        if at_random
+        else _drawn(judge, texts, figures, firsts, left, plan)
+    )
     return Correction(
         tuple(found),
         int(np.isnan(judged).sum()),
         by_gain,
         plan,
-        _drawn(judge, [of_rows[place] for place in firsts], figures, firsts, left, plan),
+        chosen,
+        tuple(_expected(found, len(chosen), int(left.sum()))),
         {float(one): int(((middles == one) & left).sum()) for one in np.unique(middles)},
-        draw_to_compare(of_rows),
+        draw,
         DecidedByOrder.of(one for some in results.values() for one in some),
     )
+
+
+def _expected(rows: Sequence[Corrected], more: int, left: int) -> Iterator[ExpectedDifference]:
+    """Yield the half-widths of differences with `more` of the labels that are `left` at random."""
+    for row in rows:
+        one = row.corrected
+        if not row.is_difference or one.lower is None or one.upper is None or not more:
+            continue
+        # Of its texts as large a share as of all that are left.
+        own = round(more * min(1.0, (row.rows - row.labelled) / max(1, left)))
+        half = (one.upper - one.lower) / 2
+        then = half * (row.labelled / (row.labelled + own)) ** 0.5
+        yield ExpectedDifference(row.about, own, half, float(then))
 
 
 def labelled_for_sure(items: Sequence[Item]) -> frozenset[str]:
@@ -304,7 +344,8 @@ class _Figures:
         labelled = of.labelled(systems)
         if self.by_gain:
             labels = corrected = not_estimable(labels.metric, _BY_GAIN, n_items=labelled)
-        return Corrected(about, of.rows(systems), labelled, judge, labels, corrected)
+        rows, apart = of.rows(systems), len(systems) == 2
+        return Corrected(about, rows, labelled, judge, labels, corrected, apart)
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen)
@@ -343,7 +384,7 @@ class _Figures:
                 labels = replace(labels, method="difference of means of labels; t interval, Welch")
             corrected = prediction_powered_difference(*parts, scale=self.bounds)
         alone = self._own_difference(first, second, bounds)
-        return Corrected(about, n, labelled, alone, labels, corrected)
+        return Corrected(about, n, labelled, alone, labels, corrected, is_difference=True)
 
     def _own_difference(
         self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]
@@ -361,6 +402,17 @@ class _Figures:
 
     def _scored(self, chosen: BoolArray) -> FloatArray:
         return self.judged[chosen & ~np.isnan(self.judged)]
+
+
+def _at_random(
+    judge: Judge, texts: Sequence[Item], left: BoolArray, more: int
+) -> tuple[tuple[Item, float], ...]:
+    """Draw texts at random among those `left`."""
+    keys = sorted(item.key for item in texts)
+    rng = np.random.default_rng(derive_seed("next labels", judge.key, keys))
+    places = np.flatnonzero(left)
+    chosen = rng.permutation(places)[:more]
+    return tuple((texts[place], len(chosen) / len(places)) for place in chosen)
 
 
 def _drawn(

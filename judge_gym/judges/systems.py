@@ -94,8 +94,16 @@ class ComparedSystems:
     @cached_property
     def _ways(self) -> tuple[Ranking, Ranking, Ranking]:
         said = self.scores
-        alone = replace(said, people=said.judge), replace(said, judge=np.full(len(said.judge), 0.5))
-        judge, labels, both = (ranking(one, self.rng) for one in (*alone, said))
+        nothing = np.full(len(said.judge), 0.5)
+        judge, labels, both = (
+            ranking(one, self.rng)
+            # By itself the judge's scores are what is said, where there are some.
+            for one in (
+                replace(said, people=said.judge, judge=nothing),
+                replace(said, judge=nothing),
+                said,
+            )
+        )
         return judge, labels, both
 
     def mean(self, system: int) -> Ways:

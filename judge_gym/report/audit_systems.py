@@ -178,8 +178,12 @@ def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
     """Return what the judge alone says of two systems, and whether to rely on it."""
     judged = [systems.get(one, {}).get("system_judged") for one in (better, other)]
     means = [row.estimate for row in judged if row is not None and row.estimate is not None]
-    test = of.get("one_correction")
-    if len(means) < 2 or test is None or test.p is None or test.estimate is None:
+    if len(means) < 2:
+        return ""
+    said, test = f" The judge alone: {means[0] - means[1]:.2f}; it", of.get("one_correction")
+    if test is None:  # of pairs
+        return f"{said} {_favours_one(better, systems)}."
+    if test.p is None or test.estimate is None:
         return ""
     found = OneCorrection(test.p, test.estimate)
     if found.serves:
@@ -188,7 +192,18 @@ def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
         errs = "errs more on some systems, so do not rely on it alone"
     else:
         errs = "may err more on some, so do not rely on it alone"
-    return f" The judge alone: {means[0] - means[1]:.2f}; it {errs}."
+    return f"{said} {errs}."
+
+
+def _favours_one(better: str, systems: BySystem) -> str:
+    """Return whether the judge of pairs favours a system, beside people on the same pairs."""
+    bias = systems[better].get("system_bias")
+    if bias is None or bias.estimate is None or bias.lower is None or bias.upper is None:
+        return "has no labels to be compared with"
+    if bias.lower <= 0 <= bias.upper:
+        return f"favours neither as far as labels show ({better}: {figure(bias, 2)})"
+    verb = "favours" if bias.estimate > 0 else "disfavours"
+    return f"{verb} {better} by {figure(bias, 2)}, so do not rely on it alone"
 
 
 def _called(row: ResultRow) -> str:

@@ -66,6 +66,7 @@ def sentences(found: Correction) -> Iterator[str]:
 
 def expectations(found: Correction) -> Iterator[str]:
     """Yield what more labels are expected to bring."""
+    yield from _of_differences(found)
     if found.plan is None:
         return
     total = int(found.plan.counts.sum())
@@ -81,6 +82,15 @@ def expectations(found: Correction) -> Iterator[str]:
         )
     if found.draw:
         yield draw_note(found.draw)
+
+
+def _of_differences(found: Correction) -> Iterator[str]:
+    if found.expected:
+        narrower = ", ".join(
+            f"{one.about} {one.now:.2g} now, {one.then:.2g} with {one.more} more"
+            for one in found.expected
+        )
+        yield f"Expected half-width of a difference, with labels at random: {narrower}."
 
 
 def draw_note(draw: str) -> str:
@@ -109,6 +119,7 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
         "next": [
             {"item": item.id, "probability": probability} for item, probability in found.chosen
         ],
+        "differences_next": [asdict(one) for one in found.expected],
         "half_width": None
         if plan is None
         else {"now": plan.now, "at_random": plan.at_random, "as_planned": plan.allocated},

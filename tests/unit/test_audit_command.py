@@ -560,6 +560,9 @@ def test_systems_in_pairs_are_ranked_by_how_often_they_win(command: CommandLine)
     shown = " ".join(command(*typed).fine().output.split())
     assert "j ranks 2 systems: 1 of 1 pair decided" in shown
     assert "Means are win rates" in shown
+    assert "People: x less y is 0.50 [" in shown
+    # The judge has both at 0.5, people at 0.75 and 0.25.
+    assert "The judge alone: 0.00; it disfavours x by -0.25 [" in shown
     assert "Audit of recorded pairs" in shown, "accuracy by order stands beside"
     figures = json.loads(command(*typed, "--json").fine().output)["figures"]
     of = {(row["metric"], row["scope"].get("system")): row["estimate"] for row in figures}

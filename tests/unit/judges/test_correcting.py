@@ -1,5 +1,6 @@
 """People's mean over all texts from labels of a part, against planted truth."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -351,7 +352,9 @@ def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
 PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?", ties=True)
 
 
-def pairs(wins: list[tuple[str, str]], labelled: int, drawn: str = "") -> Correction:
+def pairs(
+    wins: list[tuple[str, str]], labelled: int, drawn: str = "", unscored: Sequence[int] = ()
+) -> Correction:
     """Correct pairs whose first text is of the old system in every second one.
 
     `wins` are the system that the judge, and that people find better.
@@ -364,7 +367,7 @@ def pairs(wins: list[tuple[str, str]], labelled: int, drawn: str = "") -> Correc
             context=f"Question {place}", system=first, second_system=second,
         )  # fmt: skip
         items.append(item)
-        given = result(item, float(judged == first))
+        given = result(item, None if place in unscored else float(judged == first))
         orders = {"as_given": float(judged == first), "swapped": float(judged == first)}
         results[item.key] = [given.model_copy(update={"subscores": orders})]
         if place < labelled:
@@ -394,10 +397,26 @@ def test_systems_in_pairs_have_win_rates_whichever_text_is_first() -> None:
     assert (apart.labels.upper - apart.labels.lower) / 2 == pytest.approx(half, rel=0.02)
     assert (found.by_order.pairs, found.by_order.first, found.by_order.second) == (120, 0, 0)
     assert found.draw == "random"
+    # Labels of pairs are drawn at random: 50 of the 60 that are left.
+    assert found.plan is None
+    assert len(found.chosen) == 50
+    assert {probability for _, probability in found.chosen} == {50 / 60}
+    [expected] = found.expected
+    corrected_half = (apart.corrected.upper - apart.corrected.lower) / 2
+    assert (expected.about, expected.more) == ("old less new", 50)
+    assert expected.now == pytest.approx(corrected_half)
+    assert expected.then == pytest.approx(corrected_half * (60 / 110) ** 0.5)
     few = pairs(wins, 19).rows[1]
     assert few.judge.estimate == pytest.approx(3 / 4)
     assert "20 labelled items of each system" in few.corrected.reason
     assert "expected gain" in pairs(wins, 60, "gain").rows[1].corrected.reason
+
+
+def test_a_judge_alone_is_heard_where_it_has_a_score() -> None:
+    wins = [("new", "new" if place % 3 else "old") for place in range(60)]
+    found = pairs(wins, 30, unscored=range(20, 60))
+    assert row(found, "new wins").judge.estimate == pytest.approx(1.0)
+    assert found.without_score == 40
 
 
 def test_pairs_that_the_order_decides_are_counted_by_place() -> None:
