@@ -9,10 +9,12 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
 from judge_gym.recorded.deriving_rows import COLUMNS
+from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import Table, words_of
 
 _PEOPLE = {
@@ -26,9 +28,13 @@ _FAMILIES = (
     *("nemotron", "nova", "glm", "kimi", "sonnet", "opus", "haiku", "flan", "palm", "cohere"),
 )
 """How words begin in names of judges and of models."""
+_NO_MODELS = {"film", "realm", "helm", "calm", "elm", "balm", "qualm"}
+"""Words that end as names of language models do, such as JudgeLM and PandaLM."""
 _SIZE = re.compile(r"\d\s?[bm]\b|\bj(?:udge)?\s?\d+\b", re.IGNORECASE)
 """A number of parameters such as 70B, and the number of a judge such as J1."""
 _KNOWN = {*COLUMNS["truth"], "correct", "reference"}
+_GRADES = {"qrel", "qrels"}
+"""Words in the names of files with grades, which TREC has of people."""
 _NOT_VERDICTS = {
     *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "epoch", "seed", "fold"),
     *("split", "round", "page", "rank", "position", "line", "row", "length", "tokens"),
@@ -39,6 +45,9 @@ _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 """Where scales of scores end that people write without their end."""
 _FEWEST = 10
 """Fewest scores that tell the end of their scale by the highest."""
+Everyone = Literal["", "files", "rest"]
+"""Why columns are of judges, whatever their names: each is of a file of its own, or the user says
+so of all that are of nobody else."""
 REST = "rest"
 """What stands for all columns of verdicts that are of nobody else."""
 
@@ -72,7 +81,10 @@ def names_a_person(column: str) -> bool:
 def names_a_judge(column: str) -> bool:
     """Whether a column's name says that a model or a judge gave its verdicts."""
     words = words_of(column)
-    named = bool(words & _MODELS) or any(word.startswith(_FAMILIES) for word in words)
+    named = bool(words & _MODELS) or any(
+        word.startswith(_FAMILIES) or (word.endswith("lm") and word not in _NO_MODELS)
+        for word in words
+    )
     return (named or _SIZE.search(column) is not None) and not names_a_person(column)
 
 
@@ -86,6 +98,8 @@ def columns_of(table: Table, options: Options, *, of_judges: bool) -> Columns:
     _check_named(table, {"--judges": named, "--people": options.people, "--truth": [options.truth]})
     given = {*named, *options.people, options.truth} - {""}
     without = {one for one in table.values if words_of(one) & _NOT_VERDICTS} - given
+    if of_judges:
+        without = set()
     every, values = table.verdicts(without)
     if named and not set(named) <= set(every):
         values = table.verdicts_of(named)
@@ -98,7 +112,8 @@ def columns_of(table: Table, options: Options, *, of_judges: bool) -> Columns:
     found = Columns(named, people, options.truth, values, every)
     free = [one for one in every if one not in found.read]
     if not named:
-        everyone = of_judges or REST in options.judge_columns
+        rest = REST in options.judge_columns
+        everyone: Everyone = "rest" if rest else "files" if of_judges else ""
         found.left = {
             one: why for one in free if (why := _not_a_judges(table, one, everyone=everyone))
         }
@@ -128,8 +143,10 @@ def _check_named(table: Table, named: Mapping[str, Collection[str]]) -> None:
             of[column] = option
 
 
-def _not_a_judges(table: Table, column: str, *, everyone: bool) -> str:
+def _not_a_judges(table: Table, column: str, *, everyone: Everyone) -> str:
     """Return why a column of verdicts is not read as a judge's; "" where it is."""
+    if everyone == "files" and words_of(column) & {*_KNOWN, *_GRADES}:
+        return "may be grades of people: --people (item.people) if they are, --judges if not"
     if everyone:
         return ""
     if names_a_person(column):
@@ -192,8 +209,9 @@ def _end(table: Table, column: str) -> float | None:
     """Return where the scale of a column ends; None where its scores do not tell."""
     if (end := written_end(table, column)) is not None:
         return end
-    numbers = table.numbers(column)
-    if not numbers or len(numbers) < len(table.distinct(column)):
+    verdicts = table.verdicts_of([column])  # a rare one is a slip, and no end
+    numbers = [number for value in verdicts if (number := as_score(value)) is not None]
+    if not numbers or len(numbers) < len(verdicts):
         return None
     enough = sum(table.distinct(column).values()) >= _FEWEST
     return max(numbers) if enough and max(numbers) in _USUAL_ENDS else None

@@ -88,7 +88,9 @@ def test_names_of_people(tmp_path: Path, name: str) -> None:
     assert taken(proposal(tmp_path, f"id,some-model,{name}", *lines))[name] == "person"
 
 
-@pytest.mark.parametrize("name", ["humanoid-7b", "goldfish-8x7b", "expertise-1b", "gold_model"])
+@pytest.mark.parametrize(
+    "name", ["humanoid-7b", "PandaLM", "goldfish-8x7b", "expertise-1b", "gold_model"]
+)
 def test_names_of_models_that_begin_like_people(tmp_path: Path, name: str) -> None:
     lines = (f"{n},{a},{a}" for n, a in enumerate(ANSWERS))
     assert taken(proposal(tmp_path, f"id,{name},other-70b", *lines))[name] == "judge"
@@ -313,6 +315,36 @@ def test_a_column_of_another_scale_is_left_out_and_both_are_named(
     recorded = mapped(found)
     assert recorded.scale is not None
     assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+
+
+def test_a_slip_far_above_a_scale_is_no_other_scale(tmp_path: Path) -> None:
+    """One 10 in 60 grades of 0 to 3 is a value that cannot be read, and its column a judge's."""
+    grades = ("0", "1", "2", "3")
+    lines = graded(grades, grades[1:], grades)
+    lines[7] = "7,10,2,3"
+    lines[9] = "9,1,5,1"
+    found = proposal(tmp_path, "id,gpt,claude,human", *lines)
+    assert [one.column for one in mapped(found).verdicts] == ["gpt", "claude"]
+    strays = [one.why for one in found.taken if one.role == "unreadable in part"]
+    assert ["'10' (1)" in strays[0], "'5' (1)" in strays[1]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "human"), [({}, "left out"), ({"people": "test_qrels_idx"}, "person")]
+)
+def test_a_file_of_qrels_may_be_of_people(
+    tmp_path: Path, options: dict[str, str], human: str
+) -> None:
+    for number, name in enumerate(("one", "two", "test_qrels_idx")):
+        lines = (f"q{n % 6} 0 p{n} {(n + number * (n % 3)) % 4}" for n in range(24))
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    kind, files = load_files(
+        [tmp_path / f"{name}.txt" for name in ("one", "two", "test_qrels_idx")]
+    )
+    said = options_of("", None, "", None, people=options.get("people", ""))
+    found = propose(files, kind, said)
+    assert taken(found)["one"] == taken(found)["two"] == "judge"
+    assert taken(found)["test_qrels_idx"] == human
 
 
 def test_labels_of_another_scale_are_not_compared_with_judges(tmp_path: Path) -> None:
