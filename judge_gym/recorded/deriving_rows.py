@@ -1,6 +1,6 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from judge_gym.counting import counted
@@ -52,7 +52,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "
             f"The columns are {', '.join(map(repr, there[:12]))}.",
             f"{_rows_below(rows)}Name them so ({wanted}), or say what they mean in a mapping file "
-            f"(--mapping). {READ}",
+            f"(--mapping){_beginning(columns)}. {READ}",
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
     for file, content in files.contents.items():
@@ -82,6 +82,16 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
               "text": columns["text"], "system": system if several else ""},
         verdicts=[{"column": verdict}], default_truth=columns["truth"],
     )  # fmt: skip
+
+
+def _beginning(columns: Mapping[str, str]) -> str:
+    """Return how the mapping of rows begins whose judge and verdict have a name that is known."""
+    if not columns["judge"] or not columns["verdict"]:
+        return ""
+    return (
+        f", which begins with judge_column: {columns['judge']}, verdicts: [{columns['verdict']}] "
+        "and item: {key: what tells items apart, system: what is compared}"
+    )
 
 
 def _rows_below(rows: Rows) -> str:

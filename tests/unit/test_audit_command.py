@@ -987,3 +987,11 @@ def test_labels_of_systems_that_files_name_otherwise_and_double_labels_are_told(
     assert "no such item: labels.csv (1)" in shown
     assert "labels cannot tell which is better" in shown
     assert "Forecast: decided with a chance of" in shown
+
+
+def test_a_table_without_an_item_says_how_its_mapping_begins(command: CommandLine) -> None:
+    rows = [f"q{n},{prompt},j,pass" for n in range(5) for prompt in ("calm", "warm")]
+    (command.folder / "rows.csv").write_text("\n".join(["question,prompt,judge,verdict", *rows]))
+    refused = command("audit", "rows.csv")
+    assert refused.code == 2
+    assert "judge_column: judge, verdicts: [verdict] and item: {key:" in refused.errors
