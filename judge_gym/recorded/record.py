@@ -36,7 +36,7 @@ class Record:
 
     def text(self, column: str) -> str:
         """Return a value as text; "" for a column that the mapping does not name."""
-        value = self.row.values.get(column)
+        value = self.row.values.get(column) if column else ""
         if isinstance(value, str) and "{" not in column:  # as most cells of a table are
             return value.strip()
         try:

@@ -57,6 +57,21 @@ def of_rows(folder: Path, content: str) -> list[Recorded]:
     return derived(loaded, kind, Options()).readings
 
 
+def test_a_column_without_a_name_is_none_that_a_mapping_leaves_out(tmp_path: Path) -> None:
+    """Pandas writes its index so; without `system` no item has one."""
+    file = tmp_path / "a.csv"
+    file.write_text(",item,judge,score\n" + "".join(f"{n},q{n},a,{1 + n % 5}\n" for n in range(12)))
+    recorded = Recorded.model_validate(
+        {
+            "name": "a", "concept": "c", "source": "made up", "judge_column": "judge",
+            "scale": {"lowest": 1, "highest": 5}, "item": {"key": "item"}, "verdicts": ["score"],
+        }
+    )  # fmt: skip
+    [window] = read_recorded(recorded_files([file], recorded), recorded, 5).windows.values()
+    for item in window.items.values():
+        assert (item.title, item.text, item.category, item.system) == ("", "", "", "")
+
+
 @pytest.mark.parametrize(
     ("more", "written", "stages"),
     [
