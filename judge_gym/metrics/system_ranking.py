@@ -636,24 +636,14 @@ def labels_to_buy(found: Ranking, more: int) -> LabelPlan:
     variance as 1/n. From an even spread, portions move from one system to
     another while the forecast grows, so it never lies below the even one.
     """
-    from scipy.special import ndtr
-
     first, second = found.pairs
-    n, base, apart = np.maximum(found.labels, 1), found.errors**2, np.abs(found.differences)
-    spread = max(float((apart**2 - base).mean()), 0.0) if len(base) else 0.0
-    shrunk = spread / np.maximum(spread + base, EPSILON)
-
+    n, base = np.maximum(found.labels, 1), found.errors**2
     # Of few labels the shrunk variance may be more than all that the mean's error has.
     of_labels = np.minimum(found.residual / n, np.diag(found.covariance))
 
     def forecast(counts: IntArray) -> float:
         less = of_labels * counts / (n + counts)
-        gone = np.minimum(less[first] + less[second], base * (1 - EPSILON))
-        share = gone / np.maximum(base, EPSILON)  # the weight of new labels
-        middle = apart * (1 - share * (1 - shrunk))
-        error = np.sqrt(np.maximum(share * (share * shrunk * base + base - gone), EPSILON**2))
-        bound = found.critical * np.sqrt(base - gone)
-        return float((ndtr((middle - bound) / error) + ndtr((-middle - bound) / error)).sum())
+        return _decided(found, np.minimum(less[first] + less[second], base * (1 - EPSILON)))
 
     room = np.where(found.ranked, found.left, 0)
     even = counts = spread_evenly(room, more)
@@ -671,6 +661,32 @@ def labels_to_buy(found: Ranking, more: int) -> LabelPlan:
             break
         best, counts = max(values), moves[int(np.argmax(values))]
     return LabelPlan(counts, float(np.count_nonzero(found.outcomes)), forecast(even), best)
+
+
+def decided_at_random(found: Ranking, more: int) -> float:
+    """Return how many pairs of systems `more` labels of pairs of answers at random decide.
+
+    The forecast of `labels_to_buy`. A label is of both systems of its pair, and an error of a
+    difference falls as 1/√n of their labels.
+    """
+    first, second = found.pairs
+    each = more * found.left / max(1.0, found.left.sum() / 2)
+    share = np.minimum(each, found.left) / np.maximum(found.labels + each, 1)
+    return _decided(found, found.errors**2 * (share[first] + share[second]) / 2)
+
+
+def _decided(found: Ranking, gone: FloatArray) -> float:
+    """Return the expected number of pairs decided once so much of each variance is gone."""
+    from scipy.special import ndtr
+
+    base, apart = found.errors**2, np.abs(found.differences)
+    spread = max(float((apart**2 - base).mean()), 0.0) if len(base) else 0.0
+    shrunk = spread / np.maximum(spread + base, EPSILON)
+    share = gone / np.maximum(base, EPSILON)  # the weight of new labels
+    middle = apart * (1 - share * (1 - shrunk))
+    error = np.sqrt(np.maximum(share * (share * shrunk * base + base - gone), EPSILON**2))
+    bound = found.critical * np.sqrt(base - gone)
+    return float((ndtr((middle - bound) / error) + ndtr((-middle - bound) / error)).sum())
 
 
 def spread_evenly(room: IntArray, total: int) -> IntArray:

@@ -145,14 +145,21 @@ def _said(
             if (row := metrics.get("system_labels_next"))
         }
         chosen = [f"{count} of {system}" for system, count in counts.items() if count]
-        planned, evenly = forecast.estimate, forecast.floor or 0.0
-        if decided.n == 1:
-            said = f"decided with a chance of {planned:.0%}, {evenly:.0%}"
+        if forecast.floor is None:  # pairs of answers, each evidence on both its systems
+            chosen, evenly = [f"{counted(forecast.n, 'pair')} at random"], ""
+        elif decided.n == 1:
+            evenly = f", {forecast.floor:.0%} if as many labels are spread evenly"
         else:
-            said = f"{planned:.1f} pairs decided, {evenly:.1f}"
+            evenly = f", {forecast.floor:.1f} if as many labels are spread evenly"
+        planned = forecast.estimate
+        said = (
+            f"decided with a chance of {planned:.0%}"
+            if decided.n == 1
+            else f"{planned:.1f} pairs decided"
+        )
         yield (
-            f"Label next, by {name}: {', '.join(chosen)}. Forecast: {said} if as many labels are "
-            "spread evenly; today's differences taken as true."
+            f"Label next, by {name}: {', '.join(chosen)}. Forecast: {said}{evenly}; today's "
+            "differences taken as true."
         )
 
 

@@ -23,6 +23,7 @@ from judge_gym.metrics.system_ranking import (
     OneCorrection,
     Ranking,
     SystemScores,
+    decided_at_random,
     figures_of_all,
     figures_of_system,
     first_shown_bias,
@@ -196,7 +197,8 @@ def systems_ranked(group: Group) -> Iterator[ResultRow]:
         for estimate in _of_judge(found):
             yield group.row(estimate, [arms], judge=judge.model)
         if scores.of_pairs:
-            yield group.row(scores.first_shown_bias(number), [arms], judge=judge.model)
+            for estimate in (scores.first_shown_bias(number), *_next_pairs(found)):
+                yield group.row(estimate, [arms], p_adjusted=None, judge=judge.model)
         else:
             test = one_correction(judged, group.rng("one_correction", judge=judge.model))
             for estimate in (*_of_errors(judged, found, test), *figures_of_all(judged)):
@@ -373,6 +375,16 @@ def _next_labels(found: Ranking, names: list[str]) -> Iterator[tuple[Estimate, d
             Estimate("system_labels_next", count, None, None, n, n, unit="labels"),
             {"system": name},
         )
+
+
+def _next_pairs(found: Ranking) -> Iterator[Estimate]:
+    """Yield what the next labels of pairs, drawn at random, are forecast to decide."""
+    more = min(NEXT_LABELS, int(found.left.sum()) // 2)
+    if more and not found.outcomes.all():
+        yield Estimate(
+            "pairs_decided_next", decided_at_random(found, more), None, None, more,
+            int(found.ranked.sum()), unit="pairs", method="forecast; labels at random",
+        )  # fmt: skip
 
 
 def _corrected(found: Ranking, system: int) -> Estimate:

@@ -9,6 +9,7 @@ import pytest
 
 from judge_gym.metrics.system_ranking import (
     SystemScores,
+    decided_at_random,
     figures_of_all,
     figures_of_system,
     first_shown_bias,
@@ -453,6 +454,27 @@ def _mean_of_weakest():
 
 
 MEAN_OF_WEAKEST = _mean_of_weakest()
+
+
+def test_labels_of_pairs_at_random_decide_about_as_many_as_forecast():
+    """SIMULATED. Four systems, 400 pairs, 100 labels and 100 more."""
+    rng, forecast, came = np.random.default_rng(6), [], []
+    for _ in range(120):
+        strength = rng.normal(0, 0.5, 4)
+        first, second = np.array([rng.choice(4, 2, replace=False) for _ in range(400)]).T
+        by = rng.random(400) < 1 / (1 + np.exp(strength[second] - strength[first]))
+        judge = np.where(rng.random(400) < 0.8, by, ~by)
+
+        def ranked(labelled, of=(first, second, judge, by)):
+            one, other, said, truth = of
+            people = np.where(np.arange(400) < labelled, truth.astype(float), np.nan)
+            return ranking(pairs([*zip(one, other, range(400), said, people, strict=True)], 4), rng)
+
+        found = ranked(100)
+        forecast.append(decided_at_random(found, 100))
+        assert np.count_nonzero(found.outcomes) <= 6
+        came.append(np.count_nonzero(ranked(200).outcomes))
+    assert abs(np.mean(forecast) - np.mean(came)) < 0.5
 
 
 def test_what_is_shown_first_is_preferred_beyond_people():
