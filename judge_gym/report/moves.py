@@ -81,7 +81,9 @@ class MovedSettings:
 
     @property
     def _moved_judges(self) -> str:
-        """The change that moved most judges one by one, where their mean is not shown to move."""
+        """The change that moved most judges one by one, where no mean is shown to move."""
+        if any(_moved(row) == MOVED for row in self.effects):
+            return ""
         moved = [row.cells for row in self.within if str(row.cells[2]).startswith(MOVED)]
         if not moved:
             return ""

@@ -88,5 +88,8 @@ def test_one_line_names_what_moved_judges_though_their_mean_is_open(make_row) ->
     assert "no move shown; the largest: abstain: off → on 0.00" in line.heading
     moved = "abstain: off → on, share between the ends moved in 1 of 1 judge, and 1 other change"
     assert line.heading.endswith(moved)
+    shown = make_row("axis_effect_confidence", 0.3, (0.2, 0.4), scope=ABSTAIN)
+    [line] = largest_settings([*rows, shown]).rows(None)
+    assert line.heading.endswith("confidence 0.30 [0.20, 0.40]")
     [line] = largest_settings(rows[:1]).rows(None)
     assert line.heading.endswith("0.00 [-0.02, 0.02]")
