@@ -15,6 +15,7 @@ from judge_gym.evidence.headers import (
     check_names,
     check_no_data,
     check_no_title,
+    check_one_header,
     no_header,
 )
 from judge_gym.evidence.numbers import WITHOUT, Lines, decimal_commas
@@ -74,6 +75,7 @@ def delimited_rows(file: Path, content: BinaryIO, layout: Layout, *, spaced: boo
             if not columns:
                 if not layout.header:
                     check_no_title(file, names, head, f"line {at}")
+                    check_one_header(file, names, head, f"line {at}")
                 check_no_data(file, names, head, f"line {at}")
             for line, cells in chain(head, table):
                 yield named_row(line, names, cells, numbers)

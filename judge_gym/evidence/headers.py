@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from judge_gym.alike import folded
+from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import AS_UTF_8, not_utf_8
@@ -58,6 +59,35 @@ def check_no_title(
         f"in line {below[0]}: it may be a title.",
         f"If line {below[0]} has the names of the columns, say so: {how_to_skip(below[0])} "
         "Otherwise give each column a name, and quote values with a comma.",
+    )
+
+
+def check_one_header(
+    file: Path, names: Sequence[str], table: Sequence[tuple[int, Sequence[str]]], where: str
+) -> None:
+    """Raise `DataFileError` where the names stand in two lines: the second has those that the first
+    lacks and lacks others, and the lines below have values of both. `table` as in
+    `check_no_title`.
+    """
+    if len(table) < _FEWEST:
+        return
+    (line, second), *below = table
+    cells = [*second, *[""] * (len(names) - len(second))]
+    places = range(len(names))
+    added = [place for place in places if not names[place].strip() and cells[place].strip()]
+    lacking = [place for place in places if names[place].strip() and not cells[place].strip()]
+    if not added or not lacking:
+        return
+    for place in (*added, *lacking):
+        if not all(place < len(row) and row[place].strip() for _, row in below):
+            return
+    both = [cells[place].strip() or names[place].strip() for place in places]
+    raise DataFileError(
+        f"{file} {where}: {counted(len(added), 'column')} without a name, and line {line} has "
+        f"{', '.join(repr(cells[place]) for place in added[:_MOST_SHOWN])} there: the names may "
+        "stand in two lines.",
+        f"Name all columns: --columns {shlex.quote(','.join(both))} --header {line} of audit, or "
+        f"`columns` and `header: {line}` in a mapping. Or leave one line of names.",
     )
 
 

@@ -35,6 +35,10 @@ from judge_gym.evidence.row import (
 )
 
 NOT_JSON = "not JSON"
+_COMMA = (
+    f"{NOT_JSON}: a comma after the object: remove it from each line, or write [ before the first "
+    "line and ] after the last, and name the file .json"
+)
 _NO_ROWS = "neither an array of objects nor an object a line"
 _NO_ARRAY = f"{NOT_JSON}: {_NO_ROWS}"
 _DEEPEST = 3
@@ -198,10 +202,24 @@ def _json_rows(handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
             yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS:,} bytes")
         elif line.strip():
             row = _json_row(number, line, columns)
+            if row.fault.startswith(NOT_JSON) and _ends_in_comma(line):
+                yield replace(row, fault=_COMMA)
+                continue
             if row.fault.startswith(NOT_JSON) and _goes_on(line, handle):
                 yield Row(number, {}, CUT)
                 return
             yield row
+
+
+def _ends_in_comma(line: bytes) -> bool:
+    """Whether a line is an object with a comma after it, as entries of an array have one."""
+    text = line.rstrip()
+    if not text.endswith(b","):
+        return False
+    try:
+        return isinstance(json.loads(text[:-1].decode("utf-8-sig")), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _goes_on(line: bytes, handle: BinaryIO) -> bool:

@@ -15,6 +15,7 @@ from judge_gym.evidence.headers import (
     check_names,
     check_no_data,
     check_no_title,
+    check_one_header,
     how_to_skip,
     no_header,
 )
@@ -151,6 +152,7 @@ def _rows(file: Path, sheet: Any, layout: Layout) -> Iterator[Row]:
         texts = [(line, list(map(_text, cells))) for line, cells in head]
         if not layout.header:
             check_no_title(file, names, texts, where)
+            check_one_header(file, names, texts, where)
         check_no_data(file, names, texts, where)
     elif not replaced and head and are_names(list(map(_text, head[0][1])), names):
         del head[0]

@@ -20,6 +20,7 @@ from judge_gym.recorded.tables import Table, words_of
 _PEOPLE = {
     *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
     *("crowd", "worker", "workers", "coder", "coders", "rater", "raters", "reviewer", "reviewers"),
+    *("mensch", "menschen", "humain", "humaine", "humano", "humana", "umano", "annotateur"),
 }
 _MODELS = {"model", "models", "llm", "llms", "gpt", "bot", "ai", "lm"}
 _FAMILIES = (

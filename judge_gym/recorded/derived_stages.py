@@ -12,6 +12,10 @@ NO_ANSWER = "N"
 OPPOSITES = (
     ("false", "true"), ("fail", "pass"), ("no", "yes"), ("incorrect", "correct"),
     ("wrong", "right"), ("bad", "good"), ("0", "1"),
+    ("nein", "ja"), ("non", "oui"), ("no", "sí"), ("no", "si"), ("no", "sì"), ("não", "sim"),
+    ("nee", "ja"), ("nej", "ja"), ("nie", "tak"), ("нет", "да"), ("否", "是"), ("いいえ", "はい"),
+    ("falsch", "richtig"), ("faux", "vrai"), ("falso", "verdadero"),
+    ("✗", "✓"), ("✘", "✔"), ("❌", "✅"), ("👎", "👍"),
 )  # fmt: skip
 """Pairs of verdicts, the lower one first."""
 _LOW = {low for low, _ in OPPOSITES} | {"i"}

@@ -7,7 +7,7 @@ answer is never told by a name, and an order of words never guessed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judge_gym.alike import folded
@@ -83,9 +83,22 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     if not key:
         doubled = table.doubled(_KEYS)
         raise unproposed(f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}")
+    if summary := table.summary(key):
+        raise unproposed(
+            f"the row {summary!r} may sum up the others",
+            "Take it out of the file; or, if it is an item, write a mapping file.",
+        )
+    texts = [one for one in (table.named(_TEXTS, found.every, repeated=False),) if one]
+    repeated = table.repeated(key, [*found.people, *filter(None, [found.truth]), *texts])
+    if repeated:
+        key = repeated[:1]
     scale = _scale_of(table, found.read, found.values)
     stages = Stages((), {}, scale) if scale else _stages(found.values)
     item, described = _item(table, key, found.every)
+    if repeated:
+        why = f"differ in every row together with {repeated[1]}, whose rows are repeats"
+        described = [replace(one, why=why) if one.role == "item" else one for one in described]
+        described.append(ColumnRole(repeated[1], "repeat", "by its name; the same items in each"))
     strays = {
         one: sorted(set(table.distinct(one)) - found.values)
         for one in (*found.judges, *found.people)
@@ -101,6 +114,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         "judge": "{column}",
         "item": {**item, **{name: of for name, of in labels.items() if of}},
         "verdicts": found.judges,
+        **({"repeats": True} if repeated else {}),
         **(_written(stages, labelled=bool(found.people or found.truth)) if stages else {}),
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }

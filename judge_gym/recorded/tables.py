@@ -23,6 +23,14 @@ _REPEATED = 4
 _RARE = 0.02
 """A value that fewer cells than this share have is none of the verdicts that columns share."""
 _MOST_SCORES = 101
+_RUNS = {"run", "runs", "repeat", "repeats", "repetition", "replicate", "trial", "epoch", "seed"}
+"""Words in the name of a column that tells repeated judgements apart."""
+_SUMMARIES = frozenset(
+    {"average", "avg", "avg.", "mean", "median", "total", "sum", "std", "mittelwert", "summe",
+     "gesamt", "moyenne", "media", "promedio"}
+)  # fmt: skip
+_LAST = 3
+"""Rows at the end of a table among which one may sum up the others."""
 _LONGEST = 40
 """Characters of a verdict."""
 
@@ -61,7 +69,11 @@ class Table:
         given = (value for value in self.values[column] if value)
         if column in self.ends:  # 80%, 80 % and 80 are one, and so are 4/5, Score: 4 and 4
             return Counter(_plain(self._spelling.get(folded(value), value)) for value in given)
-        return Counter(self._spelling.get(folded(value), value) for value in given)
+        # 4.0 is 4, too, where a spreadsheet wrote both
+        return Counter(
+            _plain(value) if "." in value else self._spelling.get(folded(value), value)
+            for value in given
+        )
 
     def verdicts(self, without: Collection[str]) -> tuple[list[str], set[str]]:
         """Return the largest set of columns with the same verdicts, and these.
@@ -148,6 +160,25 @@ class Table:
                 if len(set(rows)) == self.n and all(map(all, rows)):
                     return chosen
         return ()
+
+    def repeated(self, key: Sequence[str], same: Collection[str]) -> tuple[str, str] | None:
+        """Return the item and the run of two columns that tell rows apart, where one is a run by
+        its name and every item has the same values in the columns `same`; None for others."""
+        runs = [column for column in key if words_of(column) & _RUNS]
+        if len(key) != 2 or len(runs) != 1:
+            return None
+        [item] = [column for column in key if column not in runs]
+        described: dict[str, tuple[str, ...]] = {}
+        columns = [self.values[column] for column in same]
+        for name, *given in zip(self.values[item], *columns, strict=True):
+            if described.setdefault(name, tuple(given)) != tuple(given):
+                return None
+        return (item, runs[0]) if len(described) < self.n else None
+
+    def summary(self, key: Sequence[str]) -> str:
+        """Return the name of a row that sums up the others, such as Average; "" without one."""
+        named = (value for column in key for value in self.values[column][-_LAST:])
+        return next((value for value in named if folded(value) in _SUMMARIES), "")
 
     def doubled(self, usual: Collection[str]) -> str:
         """Return what is there twice: a value of a `usual` key column, or whole rows; else ""."""

@@ -12,6 +12,7 @@ from openpyxl import Workbook
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.evidence import workbooks
+from judge_gym.evidence.row import Layout
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded import formats
 from judge_gym.recorded.formats import load_files
@@ -186,3 +187,36 @@ def test_fifty_thousand_rows_of_sixty_columns_fit_a_gigabyte(tmp_path: Path) -> 
     )
     assert ended.returncode == 0, ended.stderr
     assert "3 judges, 50,000 items" in ended.stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_names_in_two_lines_are_told_with_what_to_type(tmp_path: Path, suffix: str) -> None:
+    table = [["id", "text", "judges", "", "people"], ["", "", "gpt-4", "claude", "ann"]]
+    table += [[f"a{n}", f"text {n}", "yes", "no", "yes"] for n in range(4)]
+    file = tmp_path / f"a.{suffix}"
+    if suffix == "csv":
+        file.write_text("\n".join(map(",".join, table)))
+    else:
+        book = Workbook()
+        for line in table:
+            book.active.append(line)
+        book.save(file)
+    with pytest.raises(JudgeGymError) as error:
+        list(read_rows(file))
+    assert "the names may stand in two lines" in error.value.message
+    assert "--columns id,text,gpt-4,claude,ann --header 2" in error.value.remedy
+    typed = Layout(columns=("id", "text", "gpt-4", "claude", "ann"), header=2)
+    assert [row.values["claude"] for row in read_rows(file, typed)] == ["no"] * 4
+
+
+@pytest.mark.parametrize("second", ["1,a,,4,", ",x,5,4,1"])
+def test_a_row_with_gaps_is_no_second_line_of_names(tmp_path: Path, second: str) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(f",id,gpt,claude,human\n{second}\n2,b,4,,3\n3,c,2,3,\n")
+    assert len(list(read_rows(file))) == 3
+
+
+def test_a_comma_after_each_object_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"item": "a", "judge": "x", "score": 1},\n' * 3)
+    assert "a comma after the object: remove it" in refused(file)

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.analysis.recorded import audited
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.derived import Options, options_of
+from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
-from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.mapping import Recorded, stages_rubric
 from judge_gym.recorded.proposing import UNSAID, Proposal, propose
 
 ANSWERS = ("yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no")
@@ -315,6 +317,63 @@ def test_a_column_of_another_scale_is_left_out_and_both_are_named(
     recorded = mapped(found)
     assert recorded.scale is not None
     assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+
+
+@pytest.mark.parametrize("run", ["run", "Epoch", "seed_nr"])
+def test_runs_of_one_item_are_repeats_and_no_items(tmp_path: Path, run: str) -> None:
+    """20 items in three runs: intervals are over 20."""
+    human = [("yes", "no")[n % 3 > 0] for n in range(20)]
+    lines = [
+        f"t{n},{number},{ANSWERS[(n + number) % 10]},{ANSWERS[n % 10]},{human[n]}"
+        for number in range(3) for n in range(20)
+    ]  # fmt: skip
+    found = proposal(tmp_path, f"id,{run},gpt-4,claude,human", *lines)
+    assert taken(found)[run] == "repeat"
+    recorded = mapped(found)
+    assert (recorded.item.key, recorded.repeats) == ("id", True)
+    audit = audited(recorded_files([tmp_path / "Sheet 1.csv"], recorded), recorded,
+                    stages_rubric(recorded))  # fmt: skip
+    [row] = [
+        row for row in audit.rows
+        if row.metric == "accuracy" and row.scope["judge"] == "recorded/claude"
+        and "category" not in row.scope
+    ]  # fmt: skip
+    right = sum(ANSWERS[n % 10] == human[n] for n in range(20))
+    assert (row.n_items, row.estimate) == (20, pytest.approx(right / 20))
+
+
+def test_runs_of_other_labels_are_other_items(tmp_path: Path) -> None:
+    lines = [f"t{n % 20},{n // 20},{ANSWERS[n % 10]},no,{ANSWERS[n % 7]}" for n in range(60)]
+    found = proposal(tmp_path, "id,run,gpt-4,claude,human", *lines)
+    assert mapped(found).item.key == "{id}-{run}"
+    assert not mapped(found).repeats
+
+
+@pytest.mark.parametrize("name", ["Average", "TOTAL", "Mittelwert"])
+def test_a_row_that_sums_up_the_others_is_no_item(tmp_path: Path, name: str) -> None:
+    lines = graded(("1", "2", "3", "4"), ("2", "3", "1"), ("1", "2"))
+    with pytest.raises(ConfigError, match=f"the row '{name}' may sum up the others"):
+        proposal(tmp_path, "id,gpt,claude,human", *lines, f"{name},2.5,2,1.5")
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [("non", "oui"), ("Nein", "Ja"), ("no", "sí"), ("нет", "да"), ("✗", "✓")]
+)
+def test_yes_and_no_of_other_languages_have_an_order(tmp_path: Path, low: str, high: str) -> None:
+    recorded = mapped(
+        proposal(
+            tmp_path, "id,gpt,claude,Mensch", *graded((low, high, high), (low, high), (high, low))
+        )
+    )
+    assert (recorded.decision(low), recorded.decision(high)) == (1, 2)
+    assert recorded.item.people == ("Mensch",)
+
+
+def test_a_whole_number_with_a_point_is_that_number(tmp_path: Path) -> None:
+    scores = tuple(f"{n / 2:.1f}" if n % 4 else f"{n // 2}" for n in range(2, 11))
+    mixed = ("1", "1.0", *scores, "4.0", "4", "5.0", "5")
+    found = proposal(tmp_path, "id,gpt,claude", *graded(mixed, scores))
+    assert "1 < 1.5 < 2 < 2.5 < 3 < 3.5 < 4 < 4.5 < 5" in why(found, "gpt")
 
 
 def test_a_slip_far_above_a_scale_is_no_other_scale(tmp_path: Path) -> None:
