@@ -9,11 +9,14 @@ from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, file_run_name
 from flows.judge_study import JudgeStudy, judging, run_study, spending_on
-from judge_gym.judges.benchmarking import load_judges, load_set
+from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.files import JudgeSource
+from judge_gym.report.benchmark import benchmark_report
+from judge_gym.report.files import WrittenReport
+from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
-from tasks.judges import report_benchmark
+from tasks.judges import write_report
 
 
 @flow(
@@ -50,11 +53,17 @@ async def benchmark(
     loaded = load_judges(sources, chosen)
     asked = [Asked(judge, chosen.items) for judge in loaded]
     name = chosen.benchmark.name
+
+    def written(runtime: Runtime) -> WrittenReport:
+        with runtime.session() as session:
+            report = read_report(session, chosen, loaded)
+        return benchmark_report(report, runtime.settings.reports_dir)
+
     study = JudgeStudy(
         kind="benchmarks",
         names=[name],
         spending=spending_on(f"Benchmark {name}", asked),
         steps=[judging(asked, retry_failed=retry_failed)],
-        report=lambda: report_benchmark(sources, items, mapping, limit),
+        report=lambda: write_report("benchmark", written),
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

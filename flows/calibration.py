@@ -14,6 +14,7 @@ from flows.judged_items import judge_requests, perturb_missing
 from flows.running import Run
 from judge_gym.calibration.design import load_calibration
 from judge_gym.judges.approving import plan_calibration
+from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.judging import (
     Asked,
     load_judges,
@@ -21,9 +22,11 @@ from judge_gym.judges.calibrating.judging import (
     load_texts,
 )
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.report.calibration import calibration_report
+from judge_gym.report.files import WrittenReport
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
-from tasks.judges import report_calibration
+from tasks.judges import write_report
 
 
 @flow(name="calibration", flow_run_name=file_run_name("calibrate"), on_failure=[emit_failure])
@@ -66,11 +69,16 @@ async def calibration(
         items = run.query(load_texts, design, originals).items
         await criticising(loaded, items, design.repeats, retry_failed=retry_failed)(run)
 
+    def written(runtime: Runtime) -> WrittenReport:
+        findings = read_findings(runtime, design, judges)
+        store_checks(runtime, findings)
+        return calibration_report(findings, runtime.settings.reports_dir)
+
     study = JudgeStudy(
         kind="calibrations",
         names=[design.name],
         spending=spending,
         steps=[perturbed, judged, criticised],
-        report=lambda: report_calibration(file, judges),
+        report=lambda: write_report("calibration", written),
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

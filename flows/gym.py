@@ -17,9 +17,10 @@ from judge_gym.gyms.approving import plan_gym
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.lab.approving import SpendingPlan
+from judge_gym.report.gym import gym_report
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
-from tasks.judges import make_candidates, report_gym
+from tasks.judges import make_candidates, write_report
 
 
 @flow(name="gym", flow_run_name=file_run_name("gym"), on_failure=[emit_failure])
@@ -58,7 +59,7 @@ async def gym(
         names=[loaded.gym.name],
         spending=spending,
         steps=[made_missing, judged],
-        report=lambda: report_gym(file),
+        report=lambda: write_report("gym", lambda runtime: gym_report(runtime, loaded)),
     )
     return await run_study(study, approve_over_usd=approve_over_usd)
 

@@ -5,21 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 
-from judge_gym.calibration.design import CalibrationDesign, Perturber, load_calibration
+from judge_gym.calibration.design import Perturber
 from judge_gym.gyms.evaluating import ask, read_gym
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.aligning.loading import load
 from judge_gym.judges.aligning.running import AlignmentReport, align
-from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
-from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
-from judge_gym.judges.files import JudgeSource
 from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import store_findings
@@ -27,10 +23,7 @@ from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.evaluating.labelled import read_labelled
 from judge_gym.panel.evaluating.reviewing import PanelReviews, review_all
 from judge_gym.panel.running import run_panel
-from judge_gym.report.benchmark import save_benchmark
-from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.gym import write_gym
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
@@ -67,42 +60,6 @@ async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[st
         return dict(await perturbing.perturb(current, perturber, units, workers=workers))
 
 
-@task(name="write-calibration", task_run_name="report on {file.name}", **WRITING)
-async def report_calibration(file: Path, judges: list[dict[str, Any]] | None = None) -> Path:
-    """Write the page, the tables and the logbook entry of what is judged; returns the page."""
-    async with runtime() as current:
-        return await asyncio.to_thread(_write_calibration, current, load_calibration(file), judges)
-
-
-def _write_calibration(
-    runtime: Runtime, design: CalibrationDesign, judges: list[dict[str, Any]] | None
-) -> Path:
-    findings = read_findings(runtime, design, judges)
-    store_checks(runtime, findings)
-    folder = runtime.settings.reports_dir
-    page = save_calibration(findings, folder)
-    append_entry(findings, folder / LOGBOOK)
-    return page
-
-
-@task(name="write-benchmark", task_run_name="report on {items.name}", **WRITING)
-async def report_benchmark(
-    judges: list[JudgeSource], items: Path, mapping: Path, limit: int | None
-) -> Path:
-    """Write the page and the tables of what is judged; returns the page."""
-    async with runtime() as current:
-        return await asyncio.to_thread(_write, current, judges, items, mapping, limit)
-
-
-def _write(
-    runtime: Runtime, judges: list[JudgeSource], items: Path, mapping: Path, limit: int | None
-) -> Path:
-    chosen = load_set(items, mapping, limit)
-    with runtime.session() as session:
-        report = read_report(session, chosen, load_judges(judges, chosen))
-    return save_benchmark(report, runtime.settings.reports_dir)
-
-
 @task(name="align-judge", task_run_name="align {file.name}", **WRITING)
 async def align_judge(file: Path, *, retry_failed: bool, look_again: bool) -> AlignmentReport:
     """Make candidates, choose one and test it; what was done before is not repeated."""
@@ -128,13 +85,6 @@ async def make_candidates(
     """Have models do what a candidate needs for these cases; returns counts by status."""
     async with runtime() as current:
         return await ask(current, read_gym(file), candidate, units, retry_failed=retry_failed)
-
-
-@task(name="write-gym", task_run_name="report on {file.name}", **WRITING)
-async def report_gym(file: Path) -> Path:
-    """Write the page and the tables of what is made and judged; returns the page."""
-    async with runtime() as current:
-        return await asyncio.to_thread(write_gym, current, read_gym(file))
 
 
 @task(name="write-judge-review", task_run_name="judge review of {day}", **WRITING)

@@ -14,9 +14,9 @@ from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.calibration import check_table
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.table import Row, Table, markdown_table, marks_of, plain_table
 from judge_gym.report.trust import MOST_TILES, Tile
 
 JUDGE, PUBLISHED, APART = "judge", "published", "apart"
@@ -62,6 +62,18 @@ def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
         }
     )
     return page
+
+
+def benchmark_report(report: BenchmarkReport, folder: Path) -> WrittenReport:
+    """Write the page and the tables; return the page with each judge's verdict."""
+    page = save_benchmark(report, folder).resolve()
+    rows = [
+        (judge.name, decision.verdict.words, decision.why)
+        for judge, decision in zip(report.judges, report.decisions, strict=True)
+    ]
+    parts = ["**SIMULATED.**"] if any(report.simulated) else []
+    parts += [markdown_table(plain_table("", ("judge", "verdict", "why"), rows)), f"`{page}`"]
+    return WrittenReport(page, f"Benchmark {report.chosen.benchmark.name}", "\n\n".join(parts))
 
 
 def benchmark_page(report: BenchmarkReport) -> str:

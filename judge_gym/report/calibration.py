@@ -15,10 +15,17 @@ from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, SurprisingScore
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place, unwritable
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    WrittenReport,
+    csv_of,
+    figures_of,
+    put_in_place,
+    unwritable,
+)
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.seeds import digest
 
@@ -131,6 +138,17 @@ def save_calibration(findings: CalibrationFindings, folder: Path) -> Path:
         }
     )
     return page
+
+
+def calibration_report(findings: CalibrationFindings, folder: Path) -> WrittenReport:
+    """Write page, tables and the logbook's entry; return the page with which judge to use."""
+    page = save_calibration(findings, folder).resolve()
+    append_entry(findings, folder / LOGBOOK)
+    parts = ["**SIMULATED.**"] if findings.simulated else []
+    parts += [escaped(findings.why), markdown_table(judge_table(findings))]
+    parts += [escaped(gap(findings))] if findings.missing else []
+    title = f"Calibration {findings.design.name}"
+    return WrittenReport(page, title, "\n\n".join([*parts, f"`{page}`"]))
 
 
 def page_path(design: CalibrationDesign, folder: Path) -> Path:

@@ -10,9 +10,9 @@ from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table
+from judge_gym.report.table import Row, Table, escaped, markdown_table
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.runtime import Runtime
 
@@ -20,9 +20,16 @@ LONGEST_SHOWN = 6000
 """Characters of a text that are shown of a case."""
 
 
-def write_gym(runtime: Runtime, loaded: LoadedGym) -> Path:
-    """Write the page and the tables of what is made and judged so far; returns the page's path."""
-    return save_gym(read_report(runtime, loaded), runtime.settings.reports_dir)
+def gym_report(runtime: Runtime, loaded: LoadedGym) -> WrittenReport:
+    """Write the page and the tables of what is made and judged so far; return the page with which
+    candidate is better."""
+    report = read_report(runtime, loaded)
+    page = save_gym(report, runtime.settings.reports_dir).resolve()
+    simulated = any(entry.simulated for row in report.entries for entry in row)
+    parts = ["**SIMULATED.**"] if simulated else []
+    parts += [escaped(conclusion(report.names, report.comparisons))]
+    parts += [markdown_table(candidate_table(report)), f"`{page}`"]
+    return WrittenReport(page, f"Gym {loaded.gym.name}", "\n\n".join(parts))
 
 
 def save_gym(report: GymReport, folder: Path) -> Path:

@@ -38,7 +38,7 @@ def test_every_gym_runs_and_asks_nothing_twice(
         assert state.is_completed(), state.message
         if kind == "abstract":
             names = {run.name for run in task_runs(state, 4)}
-            assert {"cases by lesson 1-8 of 8", "report on abstract.yaml"} <= names
+            assert {"cases by lesson 1-8 of 8", "report of the gym"} <= names
             assert "16 written" in str(state.message)
         page = asyncio.run(state.aresult())
         assert "SIMULATED" in page.read_text()

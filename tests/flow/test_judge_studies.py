@@ -227,8 +227,7 @@ def test_a_study_asks_once_whichever_way_it_is_run(
     assert state.is_final()
     assert state.name in ("Completed", "Cannot tell"), state.message
     shown = "".join(str(one.data) for one in artifacts(state))
-    if name not in ("calibrate", "benchmark"):  # pages alone
-        assert "SIMULATED" in shown
+    assert "SIMULATED" in shown
     assert ended(kind, folder).name == state.name
     assert simulator.answered() == asked
 
