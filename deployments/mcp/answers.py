@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from mcp.server.mcpserver.exceptions import ToolError
 
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.seeds import digest
 
 LONGEST_TEXT = 4_000
 """Maximum number of characters of a text; answers and documents can be long."""
@@ -57,6 +58,25 @@ def json_text(value: object) -> str:
 def slug(name: str) -> str:
     """Return a name as a part of a file's name: letters, digits and hyphens, 60 at most."""
     return re.sub("[^A-Za-z0-9]+", "-", name).strip("-")[:60] or "unnamed"
+
+
+def file_of(
+    kind: str, given: str | Sequence[Mapping[str, Any]], folder: Path | None = None
+) -> Path:
+    """Return the file that a path names, or one that rows are written to: an object a line.
+
+    It is in `folder`, or the server's. Equal rows are the same file. Raises `ConfigError` for a
+    path that is not below the server's folder, and for no row.
+    """
+    if isinstance(given, str):
+        return below_here(given)
+    if not given:
+        raise ConfigError(f"{kind} has no row.", "Give a path, or a list of objects.")
+    lines = [json.dumps(row, ensure_ascii=False) for row in given]
+    name = f"{kind}-{digest(*lines)[:8]}.jsonl"
+    file = below_here(name) if folder is None else folder / name
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
 
 
 def below_here(path: str) -> Path:

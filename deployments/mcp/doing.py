@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from deployments.mcp.answers import as_tool, below_here, bounded, slug
+from deployments.mcp.answers import as_tool, below_here, bounded, file_of, slug
 from judge_gym.design.names import Part, Workflow
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError
@@ -65,11 +65,7 @@ def audit(
 
     if bool(files) == bool(rows):
         raise ConfigError("Give either files or rows.", "files is a list of paths.")
-    paths = [below_here(file) for file in files or ()]
-    if rows:
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-        paths = [below_here(f"rows-{digest(*lines)[:8]}.jsonl")]
-        paths[0].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    paths = [below_here(file) for file in files] if files else [file_of("rows", rows or [])]
     words = ["audit", "--json"]
     if isinstance(mapping, dict):
         file = below_here(f"mapping-{digest(canonical_json(mapping))[:8]}.yaml")
@@ -146,9 +142,13 @@ def run_sweep(
 
 
 def run_judge(
-    judge: str, items: str, repeats: int = 1, confirm_calls: int | None = None
+    judge: str,
+    items: str | list[dict[str, Any]],
+    repeats: int = 1,
+    confirm_calls: int | None = None,
 ) -> dict[str, Any]:
-    """Judge a file of items (JSONL or CSV) and return at once; follow it with `list_runs`.
+    """Judge items and return at once; follow it with `list_runs`. Items are a file (JSONL, CSV,
+    Excel) or rows as JSON, which are written beside it.
 
     What is stored is not judged again; the view `judge_results` has the results. Models cost money
     as with `run_sweep`: each needs a budget in its judge file, or `confirm_calls` the calls that a
@@ -200,9 +200,9 @@ def _started_sweep(file: str, only: list[Part] | None, confirm_calls: int | None
 
 @as_tool
 def _started_judge(
-    judge: str, items: str, repeats: int, confirm_calls: int | None
+    judge: str, items: str | list[dict[str, Any]], repeats: int, confirm_calls: int | None
 ) -> dict[str, Any]:
-    path, judged = below_here(judge), below_here(items)
+    path, judged = below_here(judge), file_of("items", items)
     _check_judge(path, judged, repeats, confirm_calls)
     given = ("--items", str(judged), "--repeats", str(repeats))
     return _started(path, "judge", "score", *given, "--", str(path))

@@ -1,10 +1,12 @@
 """Tools that only read: progress, plans, evidence, figures, and SQL on the analysis views."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from deployments.mcp.answers import MOST_ENTRIES, as_tool, below_here, bounded
+from deployments.mcp.answers import MOST_ENTRIES, as_tool, below_here, bounded, file_of
 
 
 @as_tool
@@ -69,8 +71,9 @@ def plan_sweep(file: str) -> dict[str, Any]:
 
 
 @as_tool
-def plan_judge(judge: str, items: str, repeats: int = 1) -> dict[str, Any]:
-    """Estimate the calls, tokens and cost of judging a file of items. Makes no calls.
+def plan_judge(judge: str, items: str | list[dict[str, Any]], repeats: int = 1) -> dict[str, Any]:
+    """Estimate the calls, tokens and cost of judging items: a file, or rows as JSON. Makes no
+    calls, and keeps no file.
 
     `define` returns a judge file for a judge as JSON. Of a judge made of others, `lines` has each
     that answers. A cost of null is unknown; stored judgements cost nothing.
@@ -82,7 +85,9 @@ def plan_judge(judge: str, items: str, repeats: int = 1) -> dict[str, Any]:
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
-    loaded, read = load_judge(below_here(judge)), read_item_file(below_here(items))
+    with TemporaryDirectory() as folder:
+        file = file_of("items", items, Path(folder))
+        loaded, read = load_judge(below_here(judge)), read_item_file(file)
     read.check([loaded])
     providers = load_providers(settings().providers_file)
     with database() as session:

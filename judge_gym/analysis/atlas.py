@@ -30,6 +30,7 @@ from judge_gym.recorded.claims import (
 )
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import Recorded, load_recorded
+from judge_gym.recorded.rest import with_rest
 from judge_gym.store.results import ResultRow
 
 AS_MAPPED = ""
@@ -222,7 +223,9 @@ def study_rows(
         return list(_of_annotations(study, data)), None
     change = given.readings[reading] if reading else None
     recorded, rubric = load_recorded(study.folder / given.mapping, change)
-    found = audited(recorded_files([data], recorded), recorded, rubric)
+    files = recorded_files([data], recorded)
+    recorded = with_rest(files, recorded)
+    found = audited(files, recorded, rubric)
     return [_named(row) for row in found.rows], (found, recorded)
 
 

@@ -1,6 +1,7 @@
 """AGENTS.md as it stands, typed from top to bottom; then the same database through MCP."""
 
 import asyncio
+import csv
 import json
 import shutil
 from collections.abc import Awaitable, Callable, Iterator
@@ -303,8 +304,21 @@ def test_a_judge_defined_as_json_is_planned_run_and_read(place: Place) -> None:
                 await asyncio.sleep(0.5)
         assert runs[-1]["state"] == "ended with code 0", runs
         assert (await call("plan_judge", judge=file, items="items.csv"))["to_do"] == 0
+        rows = list(csv.DictReader((place.command.folder / "items.csv").read_text().splitlines()))
+        before = sorted(place.command.folder.iterdir())
+        planned = await call("plan_judge", judge=file, items=rows)
+        assert (planned["items"], planned["to_do"]) == (len(rows), 0), "the same texts"
+        assert sorted(place.command.folder.iterdir()) == before
+        more = [*rows, {"id": "c", "text": "Fish stayed as it was."}]
+        assert (await call("plan_judge", judge=file, items=more))["to_do"] == 1
+        await call("run_judge", judge=file, items=more)
+        async with asyncio.timeout(LONGEST_S):
+            while (runs := await call("list_runs"))[-1]["state"] == "running":
+                await asyncio.sleep(0.5)
+        assert runs[-1]["state"] == "ended with code 0", runs
+        assert (await call("plan_judge", judge=file, items=more))["to_do"] == 0
         stored = await call("query", sql="SELECT count(*) FROM judge_results WHERE judge = 'agent'")
-        assert stored["rows"] == [[2]]
+        assert stored["rows"] == [[3]]
         real = judge | {"name": "real", "model": "openai/gpt-4o-mini"} | {"budget": None}
         real_file = (await call("define", kind="judge", definition=real))["file"]
         for given in ({}, {"confirm_calls": 1}):
