@@ -56,7 +56,7 @@ async def certificate(
     def written(runtime: Runtime) -> WrittenReport:
         made = write(certification(runtime, loaded), target, folder, key)
         page = save_certificate(made, target, runtime.settings.reports_dir)
-        return replace(page, path=target.resolve())
+        return replace(page, path=target.resolve(), page=page.path)
 
     async def sealed(run: Run) -> None:
         seal(run.runtime, loaded)

@@ -28,6 +28,7 @@ from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import RECONSIDER, ReviewRow, reviews_of
+from tasks.analysis import where_the_report_is
 from tasks.artifacts import Bar, artifact_key
 from tasks.events import emit_reviewed
 from tasks.policy import WRITING
@@ -72,8 +73,9 @@ async def write_report(kind: str, write: Callable[[Runtime], WrittenReport]) -> 
     """Write the report of what is judged, and show what it says; returns its path."""
     async with runtime() as current:
         written = await asyncio.to_thread(write, current)
+        where = where_the_report_is(written.page or written.path, current.settings.reports_url)
     await acreate_markdown_artifact(
-        written.markdown, artifact_key(kind, written.title), written.title
+        f"{written.markdown}\n\n{where}", artifact_key(kind, written.title), written.title
     )
     return written.path
 

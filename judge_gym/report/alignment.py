@@ -301,8 +301,7 @@ def alignment_report(report: AlignmentReport, folder: Path, written_to: str) -> 
     tested = test_table(report)
     parts = [f"{mark}{escaped(sentence(report))}"]
     parts += [markdown_table(tested)] if tested else []
-    where = f"Judge file: `{written_to}`. " if written_to else ""
-    parts.append(f"{where}Page: `{page}`")
+    parts += [f"Judge file: `{written_to}`"] if written_to else []
     title = f"Alignment {report.loaded.design.name}: {_VERDICTS[report.outcome]}"
     return WrittenReport(page, title, "\n\n".join(parts))
 

@@ -72,7 +72,7 @@ def benchmark_report(report: BenchmarkReport, folder: Path) -> WrittenReport:
         for judge, decision in zip(report.judges, report.decisions, strict=True)
     ]
     parts = ["**SIMULATED.**"] if any(report.simulated) else []
-    parts += [markdown_table(plain_table("", ("judge", "verdict", "why"), rows)), f"`{page}`"]
+    parts.append(markdown_table(plain_table("", ("judge", "verdict", "why"), rows)))
     return WrittenReport(page, f"Benchmark {report.chosen.benchmark.name}", "\n\n".join(parts))
 
 

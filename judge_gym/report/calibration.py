@@ -148,7 +148,7 @@ def calibration_report(findings: CalibrationFindings, folder: Path) -> WrittenRe
     parts += [escaped(findings.why), markdown_table(judge_table(findings))]
     parts += [escaped(gap(findings))] if findings.missing else []
     title = f"Calibration {findings.design.name}"
-    return WrittenReport(page, title, "\n\n".join([*parts, f"`{page}`"]))
+    return WrittenReport(page, title, "\n\n".join(parts))
 
 
 def page_path(design: CalibrationDesign, folder: Path) -> Path:

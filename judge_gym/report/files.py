@@ -118,8 +118,11 @@ class WrittenReport:
     """What a study wrote, and what it says of that where Markdown is shown."""
 
     path: Path
+    """Its page, or what the study made, such as a certificate."""
     title: str
     markdown: str
+    page: Path | None = None
+    """The page, where `path` is another file."""
 
 
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -28,7 +28,7 @@ def gym_report(runtime: Runtime, loaded: LoadedGym) -> WrittenReport:
     simulated = any(entry.simulated for row in report.entries for entry in row)
     parts = ["**SIMULATED.**"] if simulated else []
     parts += [escaped(conclusion(report.names, report.comparisons))]
-    parts += [markdown_table(candidate_table(report)), f"`{page}`"]
+    parts.append(markdown_table(candidate_table(report)))
     return WrittenReport(page, f"Gym {loaded.gym.name}", "\n\n".join(parts))
 
 

@@ -67,4 +67,4 @@ def save_study(
         files[path.with_suffix(".json")] = f"{text}\n"
     template = ENVIRONMENT.get_template("judge_study.html.j2")
     put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
-    return WrittenReport(path.resolve(), page.title, f"{page.markdown}\n\n`{path.resolve()}`")
+    return WrittenReport(path.resolve(), page.title, page.markdown)

@@ -67,7 +67,7 @@ def evaluation_report(evaluation: Evaluation, folder: Path) -> WrittenReport:
     page = save_panel_evaluation(evaluation, folder).resolve()
     tables = [way_table(evaluation, kind, some) for kind, some in kinds(evaluation)]
     parts = ["**SIMULATED.**"] if evaluation.simulated else []
-    parts += [escaped(evaluation.answer), *map(markdown_table, tables), f"`{page}`"]
+    parts += [escaped(evaluation.answer), *map(markdown_table, tables)]
     title = f"Evaluation of panel {evaluation.panel.name}"
     return WrittenReport(page, title, "\n\n".join(parts))
 
