@@ -28,7 +28,7 @@ from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.choosing import Chosen, ColumnNames, HeaderLine, Only
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.normal_text import normal_line
-from judge_gym.evidence.row import Layout, Row
+from judge_gym.evidence.row import DataRow, Layout
 
 Score = Literal["accuracy", "neg_rmse", "similarity"]
 """How well a label agrees with those of people: equal labels, -RMSE of numbers, or the overlap
@@ -238,7 +238,7 @@ def _name(file: Path) -> str:
 def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
     name = _name(file)
     described = mapping.sets.get(name, mapping.default)
-    reading = _Reading(file, mapping, described)
+    reading = _AnnotationReading(file, mapping, described)
     for row in LabelRows(mapping.chosen, vars(mapping.holds).values()).rows(file):
         reading.take(row)
     reading.check_repeated()
@@ -260,19 +260,19 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
 
 
 @dataclass
-class _Reading:
+class _AnnotationReading:
     file: Path
     mapping: AnnotationMapping
     described: AnnotationSet
     found: dict[tuple[str, str, Kind], list[str]] = field(default_factory=dict)
     lines: dict[tuple[str, str, Kind], int] = field(default_factory=dict)
-    first: dict[tuple[str, str, Kind, str], Row] = field(default_factory=dict)
+    first: dict[tuple[str, str, Kind, str], DataRow] = field(default_factory=dict)
     """The row that each label is of."""
     repeated: list[DataFileError] = field(default_factory=list)
     """The rows that repeat a label of an earlier one."""
     count: int = 0
 
-    def take(self, row: Row) -> None:
+    def take(self, row: DataRow) -> None:
         if row.fault:
             raise row.error(self.file, row.fault)
         self.count += 1
@@ -314,7 +314,7 @@ class _Reading:
             messages.append(f"and {more:,} more such rows.")
         raise DataFileError("\n".join(messages), self.repeated[0].remedy)
 
-    def _remedy(self, row: Row, first: Row) -> str:
+    def _remedy(self, row: DataRow, first: DataRow) -> str:
         """Return what to do about a row that repeats a label of another."""
         named = {*vars(self.mapping.holds).values(), *self.mapping.only}
         differing = [
@@ -331,7 +331,7 @@ class _Reading:
             f"{', '.join(differing[:_MOST_NAMED])}."
         )
 
-    def _kind(self, row: Row) -> Kind:
+    def _kind(self, row: DataRow) -> Kind:
         column = self.mapping.holds.kind
         if not column:
             return "person"
@@ -342,7 +342,7 @@ class _Reading:
             raise row.error(self.file, f"{column} is {written!r}", f"Use {', '.join(kinds)}.")
         return kinds[written]
 
-    def _labels(self, row: Row) -> Sequence[str]:
+    def _labels(self, row: DataRow) -> Sequence[str]:
         column = self.mapping.holds.label
         value = row.value(self.file, column)
         parts: Sequence[Any] = value if isinstance(value, list) else [value]
@@ -362,7 +362,7 @@ class _Reading:
         """Label as it is compared → as it is spelt in the mapping, where case alone differs."""
         return by_folded({label: label for label in self.described.allowed})
 
-    def _check(self, row: Row, column: str, label: str) -> None:
+    def _check(self, row: DataRow, column: str, label: str) -> None:
         allowed = self.described.allowed
         if not label:
             raise row.error(self.file, f"{column} is empty")
@@ -379,13 +379,13 @@ class _Reading:
                 "The score neg_rmse needs labels that are numbers.",
             )
 
-    def _text(self, row: Row, column: str) -> str:
+    def _text(self, row: DataRow, column: str) -> str:
         text = self._as_text(row, column, row.value(self.file, column))
         if not text:
             raise row.error(self.file, f"{column} is empty")
         return text
 
-    def _as_text(self, row: Row, column: str, value: Any) -> str:
+    def _as_text(self, row: DataRow, column: str, value: Any) -> str:
         if value is None:
             return ""
         if isinstance(value, bool) or not isinstance(value, str | int | float):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.cleaning import EmptyAnswers, Kept
+    from judge_gym.store.cleaning import EmptyAnswers, StoredFailures
     from judge_gym.store.selecting import ChosenExperiments, LedgerLine, Selection
 
 
@@ -124,7 +124,9 @@ def retry(
     )
 
 
-def _show_failures(title: str, kept: "Sequence[Kept]", empty: "Iterable[EmptyAnswers]") -> None:
+def _show_failures(
+    title: str, kept: "Sequence[StoredFailures]", empty: "Iterable[EmptyAnswers]"
+) -> None:
     show_table(
         f"{title}: failed calls to retry",
         ("workflow", "class", "calls"),

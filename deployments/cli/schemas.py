@@ -26,7 +26,7 @@ _FILLED_IN = {"Window": ("name",), "CorpusSource": ("digest",), "BenchmarkSource
 """Model → fields that are set when a file is read, and are not written in it."""
 
 
-class _Shared(Frozen):
+class _SharedSchema(Frozen):
     shared: str
     """The model that writes the rubric."""
 
@@ -47,7 +47,7 @@ def _axis_type(name: str, annotation: Any) -> Any:
 
     written: Mapping[str, Any] = {
         "window": str,
-        "rubric": Literal["own"] | _Shared | _Provided,
+        "rubric": Literal["own"] | _SharedSchema | _Provided,
         "actors": Literal["as_found"] | _Swapped,
     }
     return written.get(name, annotation)

@@ -15,7 +15,7 @@ from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import TableKeys
 from judge_gym.evidence.normal_text import normal_line, normal_text
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 
 Better = Literal["first", "second"]
 """Which of two answers is known to be better."""
@@ -143,19 +143,19 @@ def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
     without some of its items is another benchmark.
     """
     corpus_files(file)
-    reading = _Reading(file, benchmark)
+    reading = _BenchmarkReading(file, benchmark)
     items = [reading.item(row) for row in benchmark.chosen.rows(file)]
     if not items:
         raise DataFileError(f"{file} has no row.", "Check that it is the benchmark's file.")
     return items
 
 
-class _Reading:
+class _BenchmarkReading:
     def __init__(self, file: Path, benchmark: Benchmark) -> None:
         self._file, self._benchmark = file, benchmark
         self._place_of: dict[str, str] = {}
 
-    def item(self, row: Row) -> Item:
+    def item(self, row: DataRow) -> Item:
         if row.fault:
             raise row.error(self._file, row.fault)
         key = self._key(row)
@@ -165,7 +165,7 @@ class _Reading:
         assert self._benchmark.score is not None
         return self._scored(row, key, category, self._benchmark.score)
 
-    def _key(self, row: Row) -> str:
+    def _key(self, row: DataRow) -> str:
         parts = [self._filled(row, column) for column in self._benchmark.key]
         key = normal_line(" ".join(parts), 200)
         first = self._place_of.setdefault(key, row.where)
@@ -178,7 +178,7 @@ class _Reading:
             raise row.error(self._file, f"more than {MAX_ITEMS} items", "Split the file.")
         return key
 
-    def _pair(self, row: Row, key: str, category: str, columns: PairColumns) -> PairItem:
+    def _pair(self, row: DataRow, key: str, category: str, columns: PairColumns) -> PairItem:
         first, second = self._filled(row, columns.first), self._filled(row, columns.second)
         if first == second:
             raise row.error(
@@ -190,14 +190,14 @@ class _Reading:
             columns.better or self._truth(row, columns), self._text(row, self._benchmark.part),
         )  # fmt: skip
 
-    def _truth(self, row: Row, columns: PairColumns) -> Better:
+    def _truth(self, row: DataRow, columns: PairColumns) -> Better:
         written = self._text(row, columns.truth)
         if written not in columns.truths:
             known = ", ".join(map(repr, columns.truths))
             raise row.error(self._file, f"{columns.truth} is {written!r}", f"`truths` has {known}.")
         return columns.truths[written]
 
-    def _scored(self, row: Row, key: str, category: str, columns: ScoreColumns) -> ScoredItem:
+    def _scored(self, row: DataRow, key: str, category: str, columns: ScoreColumns) -> ScoredItem:
         written = self._text(row, columns.truth)
         try:
             score = float(written)
@@ -211,13 +211,13 @@ class _Reading:
         text = self._filled(row, columns.text)
         return ScoredItem(key, category, self._text(row, columns.question), text, score)
 
-    def _filled(self, row: Row, column: str) -> str:
+    def _filled(self, row: DataRow, column: str) -> str:
         text = self._text(row, column)
         if not text:
             raise row.error(self._file, f"{column} is empty")
         return text
 
-    def _text(self, row: Row, column: str) -> str:
+    def _text(self, row: DataRow, column: str) -> str:
         """Return a value as normal text; "" for a column that the mapping does not name."""
         if not column:
             return ""

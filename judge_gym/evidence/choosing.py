@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError, DataFileError
-from judge_gym.evidence.columns import ColumnError, Source, source_of, text_at
-from judge_gym.evidence.row import PLAIN, Layout, Row
+from judge_gym.evidence.columns import ColumnError, ColumnSource, source_of, text_at
+from judge_gym.evidence.row import PLAIN, DataRow, Layout
 from judge_gym.evidence.rows import read_rows
 
 Only = Annotated[
@@ -63,7 +63,7 @@ class OnlyRows:
         self._missing: dict[str, DataFileError | None] = {}
         self._seen: dict[str, dict[str, None]] = {}
 
-    def chooses(self, file: Path, row: Row, source: Source | None = None) -> bool:
+    def chooses(self, file: Path, row: DataRow, source: ColumnSource | None = None) -> bool:
         """Return whether a row is read; counts it if not. Raises `DataFileError` for its fault."""
         if row.fault:
             raise row.error(file, row.fault)
@@ -77,7 +77,7 @@ class OnlyRows:
         self.left += not chosen
         return chosen
 
-    def value(self, file: Path, row: Row, column: str, source: Source) -> str | None:
+    def value(self, file: Path, row: DataRow, column: str, source: ColumnSource) -> str | None:
         """Return a column's value, None where a row is without it, and note in which it is."""
         try:
             text = text_at(column, source)
@@ -144,7 +144,7 @@ class Chosen:
     layout: Layout = PLAIN
     only: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
-    def rows(self, file: Path) -> Iterator[Row]:
+    def rows(self, file: Path) -> Iterator[DataRow]:
         """Yield the rows that are read; raises as `read_rows` and `OnlyRows` do."""
         only, count = OnlyRows(self.only), 0
         for row in read_rows(file, self.layout):

@@ -25,7 +25,7 @@ class ColumnError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ColumnSource:
     """A record of a file, and the parts of the file's name."""
 
     values: Mapping[str, Any]
@@ -33,19 +33,19 @@ class Source:
     """"" is the name, or the part of it that the mapping's pattern selects; then named groups."""
 
 
-def source_of(file: Path, values: Mapping[str, Any]) -> Source:
+def source_of(file: Path, values: Mapping[str, Any]) -> ColumnSource:
     """Return a record of a file by itself, whose `{file}` is its name without suffixes."""
-    return Source(values, {"": _SUFFIX.sub("", file.name)})
+    return ColumnSource(values, {"": _SUFFIX.sub("", file.name)})
 
 
-def value_at(column: str, source: Source) -> Any:
+def value_at(column: str, source: ColumnSource) -> Any:
     """Return the value at a column, of any kind; otherwise as `text_at`."""
     if column in source.values or "{" not in column:
         return _at(column, source.values)
     return text_at(column, source)
 
 
-def text_at(column: str, source: Source) -> str:
+def text_at(column: str, source: ColumnSource) -> str:
     """Return the text at a column; "" for a column that is not named, and for an empty value.
 
     `column` is a name, a path such as `judgments[0].decision`, or a text with `{...}` around names
@@ -58,7 +58,7 @@ def text_at(column: str, source: Source) -> str:
     return _BRACES.sub(lambda braces: _filled(braces[1], source), column).strip()
 
 
-def _filled(name: str, source: Source) -> str:
+def _filled(name: str, source: ColumnSource) -> str:
     if file := _FILE.fullmatch(name):
         part = file[1] or ""
         if part not in source.file:
@@ -200,7 +200,7 @@ def fault_of(column: str) -> str:
 
 
 def file_parts(file: Path, folder: Path, pattern: str) -> dict[str, str]:
-    """Return the parts of a file's name, as in `Source.file`.
+    """Return the parts of a file's name, as in `ColumnSource.file`.
 
     The name is that below `folder`, without its suffix. Raises `ConfigError` if the pattern is not
     in it.

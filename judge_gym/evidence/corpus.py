@@ -16,7 +16,7 @@ from judge_gym.design.window import Window
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
 from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import read_rows
 
 ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -97,7 +97,7 @@ def _check_file(
         )
 
 
-def _document(origin: str, row: Row, fields: Mapping[str, str]) -> RawDocument:
+def _document(origin: str, row: DataRow, fields: Mapping[str, str]) -> RawDocument:
     if row.fault:
         raise _RowFault(row.fault)
     folded = {name.strip().lower(): value for name, value in row.values.items()}

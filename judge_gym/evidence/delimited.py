@@ -19,7 +19,7 @@ from judge_gym.evidence.headers import (
     no_header,
 )
 from judge_gym.evidence.numbers import WITHOUT, Lines, decimal_commas
-from judge_gym.evidence.row import MAX_ROW_CHARACTERS, Layout, Row, named_row
+from judge_gym.evidence.row import MAX_ROW_CHARACTERS, DataRow, Layout, named_row
 
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
 _QUOTED = re.compile(r'"[^"]*"')
@@ -32,7 +32,9 @@ _ASIDE = ("#", "%")
 """What a remark begins with, in a table that spaces separate."""
 
 
-def delimited_rows(file: Path, content: BinaryIO, layout: Layout, *, spaced: bool) -> Iterator[Row]:
+def delimited_rows(
+    file: Path, content: BinaryIO, layout: Layout, *, spaced: bool
+) -> Iterator[DataRow]:
     """Yield the rows of a table in text; `spaced` where spaces may separate its values.
 
     The first line has the names of the columns, unless `layout` names them or their line. Raises

@@ -21,7 +21,7 @@ from typing import Any
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import Chosen, OnlyRows
 from judge_gym.evidence.columns import as_text, root_of
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import read_rows, whole
 
 Values = Mapping[str, Any]
@@ -53,7 +53,7 @@ class LabelRows:
         self._questions: dict[str, str] = {}
         self.left: dict[str, list[str]] = {}
 
-    def rows(self, file: Path) -> Iterator[Row]:
+    def rows(self, file: Path) -> Iterator[DataRow]:
         """Yield the rows; raises as `read_rows` and `OnlyRows` do, and `DataFileError` for labels
         of several questions."""
         rows = read_rows(file, self._chosen.layout)
@@ -77,7 +77,7 @@ class LabelRows:
                 yield one
         self._check(file, count)
 
-    def _unfolded(self, values: Values) -> Callable[[Row], Iterator[Row]] | None:
+    def _unfolded(self, values: Values) -> Callable[[DataRow], Iterator[DataRow]] | None:
         """Return what makes rows of a record of a tool; None for a plain row."""
         for is_of, unfold, nested in _TOOLS:
             if is_of(values):
@@ -120,7 +120,7 @@ source, too, which says whether a page or a program sent it."""
 _NAMES = ("name", "annotation_name")
 
 
-def _label_studio(row: Row) -> Iterator[Row]:
+def _label_studio(row: DataRow) -> Iterator[DataRow]:
     task = row.values
     given = _object(task.get("data"))
     for number, one in enumerate(_objects(task.get("annotations") or task.get("completions"))):
@@ -150,7 +150,7 @@ def _label_studio_value(value: Any) -> Any:
     return None
 
 
-def _label_studio_min(row: Row) -> Iterator[Row]:
+def _label_studio_min(row: DataRow) -> Iterator[DataRow]:
     """Return a row of JSON-MIN, whose labels stand in columns that the user names."""
     values = {name: _short(value) for name, value in row.values.items()}
     values["annotator"] = _person(row.values.get("annotator"))
@@ -171,7 +171,7 @@ def _short(value: Any) -> Any:
     return value if found is None else found
 
 
-def _argilla(row: Row) -> Iterator[Row]:
+def _argilla(row: DataRow) -> Iterator[DataRow]:
     """Yield the responses of a record of Argilla, in any of its four forms."""
     record = row.values
     given = {**_object(record.get("metadata")), "id": record.get("id")}
@@ -218,7 +218,7 @@ def _are_responses(value: Any) -> bool:
     )
 
 
-def _langfuse(row: Row) -> Iterator[Row]:
+def _langfuse(row: DataRow) -> Iterator[DataRow]:
     score = {_camel(name): value for name, value in row.values.items()}
     kind = as_text(score.get("dataType"))
     label = score.get("stringValue") if kind in ("CATEGORICAL", "BOOLEAN") else None
@@ -236,14 +236,14 @@ def _langfuse(row: Row) -> Iterator[Row]:
     yield _row(row, None, "", shared, as_text(score.get("name")), label)
 
 
-def _langfuse_trace(row: Row) -> Iterator[Row]:
+def _langfuse_trace(row: DataRow) -> Iterator[DataRow]:
     trace = _object(row.values.get("trace")) or row.values
     for number, one in enumerate(_objects(trace.get("scores") or row.values.get("scores"))):
         place = f"{row.where}, score {number + 1}"
         yield from _langfuse(replace(row, values=one, place=place))
 
 
-def _mlflow(row: Row) -> Iterator[Row]:
+def _mlflow(row: DataRow) -> Iterator[DataRow]:
     info = _object(row.values.get("info"))
     trace = info.get("trace_id") or info.get("request_id")
     for number, one in enumerate(_objects(info.get("assessments"))):
@@ -261,7 +261,7 @@ def _mlflow(row: Row) -> Iterator[Row]:
         yield _row(row, number, "assessment", shared, name, value.get("value"))
 
 
-def _langsmith(row: Row) -> Iterator[Row]:
+def _langsmith(row: DataRow) -> Iterator[DataRow]:
     one = row.values
     source = _object(one.get("feedback_source"))
     shared = {
@@ -280,7 +280,7 @@ def _camel(name: str) -> str:
     return first + "".join(part.capitalize() for part in others)
 
 
-def _phoenix(row: Row) -> Iterator[Row]:
+def _phoenix(row: DataRow) -> Iterator[DataRow]:
     one = row.values
     result = _object(one.get("result"))
     found = {
@@ -305,7 +305,7 @@ def _phoenix(row: Row) -> Iterator[Row]:
 
 
 _TOOLS: tuple[
-    tuple[Callable[[Values], bool], Callable[[Row], Iterator[Row]], Collection[str]], ...
+    tuple[Callable[[Values], bool], Callable[[DataRow], Iterator[DataRow]], Collection[str]], ...
 ] = (
     (
         lambda row: "data" in row and bool({"annotations", "completions"} & set(row)),
@@ -346,7 +346,9 @@ _TOOLS: tuple[
 reads by rows of labels, since their paths lead into its list."""
 
 
-def _row(row: Row, number: int | None, kind: str, shared: Values, question: str, label: Any) -> Row:
+def _row(
+    row: DataRow, number: int | None, kind: str, shared: Values, question: str, label: Any
+) -> DataRow:
     place = row.where if number is None else f"{row.where}, {kind} {number + 1}"
     return replace(
         row, values={**row.values, **shared, QUESTION: question, "label": label}, place=place

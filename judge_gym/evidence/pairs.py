@@ -14,7 +14,7 @@ from judge_gym.design.rubric import FIRST, SECOND, TIE
 from judge_gym.design.window import PAIR_FIELDS, Window
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.documents import RawDocument, RawStream
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import read_rows
 from judge_gym.seeds import canonical_json
 
@@ -77,7 +77,7 @@ class PairFiles:
                 yield _document(f"{file.name} line {row.line}", row, self.fields)
 
 
-def _document(origin: str, row: Row, fields: Mapping[str, str]) -> RawDocument:
+def _document(origin: str, row: DataRow, fields: Mapping[str, str]) -> RawDocument:
     if row.fault:
         raise DataFileError(f"{origin}: {row.fault}.", "Mend or remove this pair.")
     given = {ours: _value(row.values, ours, fields) for ours in PAIR_FIELDS}

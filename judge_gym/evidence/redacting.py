@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from judge_gym.counting import counted
-from judge_gym.evidence.columns import ColumnError, Source, as_text, value_at
+from judge_gym.evidence.columns import ColumnError, ColumnSource, as_text, value_at
 
 KINDS = {
     "email": r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,63}",
@@ -83,7 +83,7 @@ class Redaction:
                 yield one, self._patterns[one]
                 continue
             try:
-                given = value_at(named[1], Source(values, {"": ""}))
+                given = value_at(named[1], ColumnSource(values, {"": ""}))
             except ColumnError:
                 continue
             written = as_text(given) if isinstance(given, str | int | float) else ""

@@ -46,7 +46,7 @@ PLAIN = Layout()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataRow:
     """One record of a file, or the reason why it cannot be read."""
 
     line: int
@@ -96,13 +96,13 @@ def named_row(
     cells: Sequence[Any],
     numbers: DecimalCommas = WITHOUT,
     place: str = "",
-) -> Row:
+) -> DataRow:
     """Return the row of cells under the names of columns; with a fault where they do not match."""
     values = {name: _shared(cell) for name, cell in zip(names, cells, strict=False)}
     if len(cells) != len(names):
         fault = f"{len(cells)} values under {len(names)} column names"
-        return Row(line, values, fault, place)
-    return encoded_row(Row(line, values, "", place, numbers))
+        return DataRow(line, values, fault, place)
+    return encoded_row(DataRow(line, values, "", place, numbers))
 
 
 def _shared(cell: Any) -> Any:
@@ -110,7 +110,7 @@ def _shared(cell: Any) -> Any:
     return intern(cell) if type(cell) is str and len(cell) <= _SHORT else cell
 
 
-def encoded_row(row: Row) -> Row:
+def encoded_row(row: DataRow) -> DataRow:
     """Return a row, with a fault where one of its texts is not UTF-8."""
     for name, value in row.values.items():
         if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):

@@ -26,8 +26,8 @@ from judge_gym.evidence.row import (
     MAX_ROW_CHARACTERS,
     PLAIN,
     TOO_DEEP,
+    DataRow,
     Layout,
-    Row,
     encoded_row,
     json_fault,
     named_row,
@@ -52,7 +52,7 @@ _SEPARATED = re.compile(r"\s*(?:,\s*|(?=\]\s*\Z))")
 _JSON = (".json", ".jsonl", ".ndjson")
 
 
-def read_rows(file: Path, layout: Layout = PLAIN) -> Iterator[Row]:
+def read_rows(file: Path, layout: Layout = PLAIN) -> Iterator[DataRow]:
     """Yield the records of `file` one at a time.
 
     A file that ends in .gz is decompressed, and UTF-16 is decoded. `layout` says where the rows
@@ -71,7 +71,7 @@ def read_rows(file: Path, layout: Layout = PLAIN) -> Iterator[Row]:
         raise unopened(file, error) from error
 
 
-def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
+def _rows(suffix: str, file: Path, handle: BinaryIO, layout: Layout) -> Iterator[DataRow]:
     columns = layout.columns
     if layout.header and suffix in _JSON:
         raise DataFileError(
@@ -141,7 +141,7 @@ def _opened(file: Path) -> BinaryIO:
     return file.open("rb")
 
 
-def _rows_under(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
+def _rows_under(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[DataRow]:
     """Yield the records of a list in a JSON object."""
     under = layout.rows
     value = _object_of(file, handle, under)
@@ -196,17 +196,17 @@ def unopened(file: Path, error: OSError) -> EvidenceError:
     return DataFileError(f"{file} cannot be read: {error.strerror or error}.")
 
 
-def _json_rows(handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
+def _json_rows(handle: BinaryIO, columns: Sequence[str]) -> Iterator[DataRow]:
     for number, line in enumerate(_bounded_lines(handle), start=1):
         if len(line) > MAX_ROW_CHARACTERS:
-            yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS:,} bytes")
+            yield DataRow(number, {}, f"longer than {MAX_ROW_CHARACTERS:,} bytes")
         elif line.strip():
             row = _json_row(number, line, columns)
             if row.fault.startswith(NOT_JSON) and _ends_in_comma(line):
                 yield replace(row, fault=_COMMA)
                 continue
             if row.fault.startswith(NOT_JSON) and _goes_on(line, handle):
-                yield Row(number, {}, CUT)
+                yield DataRow(number, {}, CUT)
                 return
             yield row
 
@@ -236,7 +236,7 @@ def _goes_on(line: bytes, handle: BinaryIO) -> bool:
     return True
 
 
-def _json_row(number: int, line: bytes, columns: Sequence[str]) -> Row:
+def _json_row(number: int, line: bytes, columns: Sequence[str]) -> DataRow:
     try:
         values = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -244,27 +244,27 @@ def _json_row(number: int, line: bytes, columns: Sequence[str]) -> Row:
     except (ValueError, RecursionError) as error:
         is_comment = line.lstrip().startswith((b"//", b"#", b"/*"))
         why = "a comment, which JSON does not have: remove it" if is_comment else json_fault(error)
-        return Row(number, {}, f"{NOT_JSON}: {why}")
+        return DataRow(number, {}, f"{NOT_JSON}: {why}")
     return _object_row(number, values, columns)
 
 
-def _object_row(number: int, values: Any, columns: Sequence[str]) -> Row:
+def _object_row(number: int, values: Any, columns: Sequence[str]) -> DataRow:
     if columns and isinstance(values, list):
         return named_row(number, columns, values)
     if isinstance(values, list):
-        return Row(number, {}, "a JSON list, and no `columns` name what is in it")
+        return DataRow(number, {}, "a JSON list, and no `columns` name what is in it")
     if not isinstance(values, dict):
-        return Row(number, {}, "not a JSON object")
-    return encoded_row(Row(number, values))
+        return DataRow(number, {}, "not a JSON object")
+    return encoded_row(DataRow(number, values))
 
 
-def _undecoded(number: int, content: bytes) -> Row:
+def _undecoded(number: int, content: bytes) -> DataRow:
     """Return the row of bytes that are not UTF-8."""
     fault = not_utf_8(content.decode("utf-8", errors="surrogateescape"))
-    return Row(number, {}, fault, remedy=AS_UTF_8)
+    return DataRow(number, {}, fault, remedy=AS_UTF_8)
 
 
-def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
+def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterator[DataRow]:
     content = handle.read(MAX_ARRAY_BYTES + 1)
     if len(content) > MAX_ARRAY_BYTES:
         raise DataFileError(
@@ -281,14 +281,14 @@ def _array_rows(file: Path, handle: BinaryIO, columns: Sequence[str]) -> Iterato
         return
     if (one := _object_over_lines(text)) is not None:
         keys = ", ".join(map(repr, list(one)[:_MOST_KEYS])) or "none"
-        yield Row(1, one, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(one)}")
+        yield DataRow(1, one, f"{ONE_OBJECT} (keys {keys}), {_NO_ROWS}{_rows_hint(one)}")
         return
     for row in _json_rows(BytesIO(content), columns):
         is_none = row.fault.startswith(NOT_JSON) and TOO_DEEP not in row.fault
         yield replace(row, fault=_NO_ARRAY) if is_none else row
 
 
-def whole(row: Row, is_row: Callable[[Mapping[str, Any]], bool]) -> Row:
+def whole(row: DataRow, is_row: Callable[[Mapping[str, Any]], bool]) -> DataRow:
     """Return a row without its fault, where a file that is one JSON object is such a row."""
     if row.fault.startswith(ONE_OBJECT) and is_row(row.values):
         return replace(row, fault="")
@@ -312,7 +312,7 @@ def _object_over_lines(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:
+def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[DataRow]:
     """Yield the entries of an array whose first one starts here; nothing after a fault.
 
     An entry that does not begin a line is told from the others of the line by its number.
@@ -326,12 +326,12 @@ def _entries(text: str, start: int, columns: Sequence[str]) -> Iterator[Row]:
         try:
             values, end = decode(text, start)
         except (ValueError, RecursionError) as error:
-            yield Row(line, {}, f"{NOT_JSON}: {json_fault(error)}")
+            yield DataRow(line, {}, f"{NOT_JSON}: {json_fault(error)}")
             return
         yield replace(_object_row(line, values, columns), place=place)
         separator = _SEPARATED.match(text, end)
         if separator is None:
-            yield Row(line, {}, f"{NOT_JSON}: no comma or bracket after this entry")
+            yield DataRow(line, {}, f"{NOT_JSON}: no comma or bracket after this entry")
             return
         start = separator.end()
 

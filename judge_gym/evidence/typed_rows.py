@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from judge_gym.design.config import corpus_files, shown
 from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT
 
 MAX_ROWS = 100_000
@@ -49,7 +49,7 @@ def read_typed_rows(
     columns: Sequence[str] = (),
     fields: Mapping[str, str] | None = None,
     numbers: Collection[str] = (),
-    unfold: Callable[[Path, Row], Iterable[Row]] | None = None,
+    unfold: Callable[[Path, DataRow], Iterable[DataRow]] | None = None,
     **more: Any,
 ) -> TypedRows[R]:
     """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
@@ -89,7 +89,7 @@ class _Reading(Generic[R]):
         self._used: dict[str, str] = {}
         self._missing: dict[str, EvidenceError | None] = {}
 
-    def add(self, file: Path, row: Row) -> None:
+    def add(self, file: Path, row: DataRow) -> None:
         """Add a row of the file."""
         if row.fault:
             remedy = _MEND
@@ -140,7 +140,7 @@ class _Reading(Generic[R]):
         rows, cells = tuple(self._rows.values()), tuple(self._cells)
         return TypedRows(rows, places, columns, self._used, cells)
 
-    def _values(self, file: Path, row: Row) -> dict[str, Any]:
+    def _values(self, file: Path, row: DataRow) -> dict[str, Any]:
         values = {}
         for name in self._names:
             column = self._column(file, row, name)
@@ -152,7 +152,7 @@ class _Reading(Generic[R]):
             values[name], self._used[name] = value, column
         return values
 
-    def _value(self, file: Path, row: Row, name: str, column: str) -> Any:
+    def _value(self, file: Path, row: DataRow, name: str, column: str) -> Any:
         """Return the value of a field; None where the row is without its column."""
         if name not in self._fields:
             return row.values.get(column)
@@ -164,7 +164,7 @@ class _Reading(Generic[R]):
         self._missing[name] = None
         return value
 
-    def _column(self, file: Path, row: Row, name: str) -> str | None:
+    def _column(self, file: Path, row: DataRow, name: str) -> str | None:
         """Return the column of a field; None without one."""
         if name in self._fields:
             return self._fields[name]
@@ -178,7 +178,7 @@ class _Reading(Generic[R]):
             )
         return alike[0] if alike else None
 
-    def _typed(self, file: Path, row: Row, values: dict[str, Any]) -> R:
+    def _typed(self, file: Path, row: DataRow, values: dict[str, Any]) -> R:
         try:
             return self._form.model_validate(values)
         except ValidationError as error:
@@ -203,5 +203,5 @@ def _listed(columns: Mapping[str, object]) -> str:
     return listed if len(listed) <= _LONGEST_ADVICE else f"{listed[:_LONGEST_ADVICE]}…"
 
 
-def _fault(file: Path, row: Row, what: str, remedy: str = _MEND) -> EvidenceError:
+def _fault(file: Path, row: DataRow, what: str, remedy: str = _MEND) -> EvidenceError:
     return row.error(file, what, remedy)

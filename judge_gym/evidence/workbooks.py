@@ -19,7 +19,7 @@ from judge_gym.evidence.headers import (
     how_to_skip,
     no_header,
 )
-from judge_gym.evidence.row import MAX_ARRAY_BYTES, Layout, Row, named_row
+from judge_gym.evidence.row import MAX_ARRAY_BYTES, DataRow, Layout, named_row
 
 MAX_COLUMNS = 16_384
 """Columns of a sheet, by the format."""
@@ -35,7 +35,7 @@ _FORMULA = re.compile(rb"<f[ />]")
 _AGAIN = "Open it in a spreadsheet and save it again."
 
 
-def workbook_rows(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[Row]:
+def workbook_rows(file: Path, handle: BinaryIO, layout: Layout) -> Iterator[DataRow]:
     """Yield the rows of a sheet; `layout.rows` names it where several hold something.
 
     A formula has the value that was stored with it. Dates are ISO 8601. Raises `DataFileError` for
@@ -137,7 +137,7 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | time) else str(value)
 
 
-def _rows(file: Path, sheet: Any, layout: Layout) -> Iterator[Row]:
+def _rows(file: Path, sheet: Any, layout: Layout) -> Iterator[DataRow]:
     columns = layout.columns
     table = dropwhile(lambda row: row[0] < layout.header, _cells(file, sheet))
     replaced = layout.header or not columns

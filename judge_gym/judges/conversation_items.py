@@ -10,7 +10,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.columns import names_in, root_of
 from judge_gym.evidence.redacting import Redaction, split
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import whole
 from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
 from judge_gym.records.spans import SEPARATOR
@@ -68,7 +68,7 @@ class ConversationItems:
         found.redaction = redaction
         return found, others
 
-    def rows(self, file: Path, row: Row) -> Iterator[Row]:
+    def rows(self, file: Path, row: DataRow) -> Iterator[DataRow]:
         """Yield the items of a row; messages that are none are noted for `check`.
 
         Of an export of traces, each span with messages is a session, named after trace and span.
@@ -111,11 +111,11 @@ class ConversationItems:
     def _turns(
         self,
         file: Path,
-        row: Row,
+        row: DataRow,
         column: str,
         conversation: Conversation,
         messages: Sequence[Mapping[str, Any]],
-    ) -> Iterator[Row]:
+    ) -> Iterator[DataRow]:
         session = self._session(row)
         turns = conversation.turns
         if not turns:
@@ -157,7 +157,7 @@ class ConversationItems:
             [remedy for *_, remedy in self._refused],
         )
 
-    def _messages(self, file: Path, row: Row) -> tuple[str, Any] | None:
+    def _messages(self, file: Path, row: DataRow) -> tuple[str, Any] | None:
         """Return the column of a row's messages and what is in it; None for another row."""
         if self.column:
             return self.column, row.value(file, self.column)
@@ -182,7 +182,7 @@ class ConversationItems:
             )  # fmt: skip
         return None
 
-    def _session(self, row: Row) -> str:
+    def _session(self, row: DataRow) -> str:
         column = self._named.get("id") or next(
             (name for name in row.values if name.strip().lower() == "id"), ""
         )
@@ -192,7 +192,7 @@ class ConversationItems:
             given = None
         return str(self._count) if given in (None, "") else str(given)
 
-    def _kept(self, row: Row) -> set[str]:
+    def _kept(self, row: DataRow) -> set[str]:
         """Return the columns of a row whose values name or label the item."""
         named = {root_of(one) for name in _NAMES if name in self._named
                  for one in names_in(self._named[name])}  # fmt: skip

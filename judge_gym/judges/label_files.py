@@ -23,7 +23,7 @@ from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.label_exports import LabelRows
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.formats import cell, text_of_cell
 from judge_gym.judges.newest_labels import (
     ABSTAIN,
@@ -205,7 +205,7 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
             f"{path} is not a file of labels.", "Name a CSV, JSON, JSONL or Excel file."
         )
     chosen, fields = beside_fields(fields or {})
-    reading = _Reading(path, fields)
+    reading = _LabelReading(path, fields)
     given = LabelRows(chosen, fields.values())
     rows = [found for row in given.rows(path) if (found := reading.take(row)) is not None]
     reading.check_fields()
@@ -213,7 +213,7 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
     return replace(labels, left={why: len(places) for why, places in given.left.items()})
 
 
-class _Reading:
+class _LabelReading:
     def __init__(self, path: Path, fields: dict[str, str]) -> None:
         for name in fields:
             if name not in COLUMNS:
@@ -227,7 +227,7 @@ class _Reading:
         self.empty = 0
         self._missing: dict[str, EvidenceError | None] = {}
 
-    def take(self, row: Row) -> Annotation | None:
+    def take(self, row: DataRow) -> Annotation | None:
         if row.fault:
             raise row.error(self._path, row.fault, "Mend or remove this row.")
         self._columns.update(dict.fromkeys(row.values))
@@ -261,7 +261,7 @@ class _Reading:
                     error.remedy,
                 )
 
-    def _column(self, row: Row, name: str) -> str | None:
+    def _column(self, row: DataRow, name: str) -> str | None:
         if name in self._fields:
             return self._fields[name]
         alike = [column for column in row.values if column.strip().lower() == name]
@@ -270,7 +270,7 @@ class _Reading:
             raise row.error(self._path, f"columns {both} are both {name}", "Rename one of them.")
         return name if name in row.values else next(iter(alike), None)
 
-    def _value(self, row: Row, name: str) -> Any:
+    def _value(self, row: DataRow, name: str) -> Any:
         column = self._column(row, name)
         if column is None and name in _NEEDED:
             there = ", ".join(map(repr, row.values))
@@ -292,7 +292,7 @@ class _Reading:
         self._missing[name] = None
         return value
 
-    def _text(self, row: Row, name: str, longest: int = _LONGEST) -> str:
+    def _text(self, row: DataRow, name: str, longest: int = _LONGEST) -> str:
         value = self._value(row, name)
         if value is None:
             return ""
@@ -304,14 +304,14 @@ class _Reading:
             raise self._fault(row, name, value, f"Use at most {longest} characters, without NUL.")
         return text
 
-    def _needed(self, row: Row, name: str) -> str:
+    def _needed(self, row: DataRow, name: str) -> str:
         if text := self._text(row, name):
             return text
         if error := self._missing.get(name):
             raise error
         raise row.error(self._path, f"{self.used[name]} is empty", "Fill it in or remove the row.")
 
-    def _labels(self, row: Row) -> tuple[str, ...] | None:
+    def _labels(self, row: DataRow) -> tuple[str, ...] | None:
         value = self._value(row, "label")
         if isinstance(value, list):
             if not value or not all(isinstance(one, str | int | float) for one in value):
@@ -328,7 +328,7 @@ class _Reading:
             raise self._fault(row, "label", value, "Use one label, several, or abstain alone.")
         return _without_abstention(texts)
 
-    def _time(self, row: Row) -> datetime | None:
+    def _time(self, row: DataRow) -> datetime | None:
         text = self._text(row, "time")
         if not text:
             return None
@@ -340,7 +340,7 @@ class _Reading:
             ) from None
         return time if time.tzinfo else time.replace(tzinfo=UTC)
 
-    def _probability(self, row: Row) -> float | None:
+    def _probability(self, row: DataRow) -> float | None:
         text = self._text(row, "probability")
         if not text:
             return None
@@ -352,7 +352,7 @@ class _Reading:
             raise self._fault(row, "probability", text, "Use a number above 0 and at most 1.")
         return probability
 
-    def _fault(self, row: Row, name: str, value: object, remedy: str) -> DataFileError:
+    def _fault(self, row: DataRow, name: str, value: object, remedy: str) -> DataFileError:
         return row.error(self._path, f"{self.used[name]} is {shown(value)}", remedy)
 
 

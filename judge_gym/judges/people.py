@@ -411,7 +411,7 @@ def bind(
     value where all are of other items, for an unknown criterion, and for a label that is none of
     the judge's.
     """
-    binding = _Binding(judge, distinct(items), scale, labels)
+    binding = _LabelBinding(judge, distinct(items), scale, labels)
     for item in distinct(items):
         if item.truth is not None:
             own = Annotation(item.id, f"column {truth!r}", "person", (str(item.truth),), 0)
@@ -457,7 +457,7 @@ def labelled_by_day(
     }
 
 
-class _Binding:
+class _LabelBinding:
     def __init__(
         self,
         judge: Judge,

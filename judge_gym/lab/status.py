@@ -17,7 +17,7 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 from judge_gym.store.batches import waiting
 from judge_gym.store.calls import TruncatedPrompts, unread_prompts
-from judge_gym.store.cleaning import EmptyAnswers, Kept, empty_answers, kept_failures
+from judge_gym.store.cleaning import EmptyAnswers, StoredFailures, empty_answers, kept_failures
 from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.locks import is_in_progress, is_locked
 from judge_gym.store.progress import (
@@ -115,7 +115,7 @@ class Status:
     providers: Sequence[Activity]
     lowered_limits: Sequence[LoweredLimit]
     spent: Spent
-    failures: Sequence[Kept]
+    failures: Sequence[StoredFailures]
     """Kept as failed, to be asked again by `judge-gym sweep retry`."""
     empty: Sequence[EmptyAnswers]
     """Answers without text among these failures, by judge."""
@@ -240,7 +240,9 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
 
 
 def _failures(
-    progress: Mapping[str, WorkflowProgress], kept: Sequence[Kept], refused: Sequence[RefusedModel]
+    progress: Mapping[str, WorkflowProgress],
+    kept: Sequence[StoredFailures],
+    refused: Sequence[RefusedModel],
 ) -> Counter[str]:
     """Return workflow → all failures of it that are listed."""
     failed = Counter({name: part.failed for name, part in progress.items()})

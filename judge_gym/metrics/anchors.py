@@ -95,7 +95,7 @@ def anchor_stream(
 
 
 @dataclass(frozen=True)
-class Change:
+class AnchorChange:
     """How far the newest answers lie from the earlier ones on average, with its interval."""
 
     mean: float
@@ -104,7 +104,7 @@ class Change:
     anchors: int
 
 
-def latest_change(values: FloatArray) -> Change | None:
+def latest_change(values: FloatArray) -> AnchorChange | None:
     """Return the mean answer of the newest look less that of earlier ones (looks x anchors).
 
     Over anchors answered now and before, each counted once; `values` are in [0, 1]. The interval
@@ -119,7 +119,7 @@ def latest_change(values: FloatArray) -> Change | None:
         return None
     mean = float(np.mean(values[-1, both] - np.nanmean(values[:-1, both], axis=0)))
     reach = float(np.sqrt(np.log(2 * comparison * (comparison + 1) / _LEVEL) / (2 * n)))
-    return Change(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), n)
+    return AnchorChange(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), n)
 
 
 def fresh_stream(looks: Sequence[FloatArray], rng: np.random.Generator) -> Stream:
@@ -134,7 +134,7 @@ def fresh_stream(looks: Sequence[FloatArray], rng: np.random.Generator) -> Strea
     return Stream(_e_values(p, len(looks)), items)
 
 
-def fresh_change(looks: Sequence[FloatArray], parts: int = 1) -> Change | None:
+def fresh_change(looks: Sequence[FloatArray], parts: int = 1) -> AnchorChange | None:
     """Return the mean of the newest look less that of all earlier ones; None without both.
 
     Items are others at each look: mean ± √(ln(2/α_t)·(1/n + 1/m) / 2) for n new and m earlier ones
@@ -147,7 +147,7 @@ def fresh_change(looks: Sequence[FloatArray], parts: int = 1) -> Change | None:
     mean = float(newest.mean() - before.mean())
     level = _LEVEL / parts / (comparison * (comparison + 1))
     reach = float(np.sqrt(np.log(2 / level) * (1 / len(newest) + 1 / len(before)) / 2))
-    return Change(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), len(newest))
+    return AnchorChange(mean, max(mean - reach, -1.0), min(mean + reach, 1.0), len(newest))
 
 
 def _p_of_part(newest: FloatArray, looks: Sequence[FloatArray], rng: np.random.Generator) -> float:

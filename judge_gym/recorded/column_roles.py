@@ -15,7 +15,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
-from judge_gym.recorded.tables import Table, words_of
+from judge_gym.recorded.tables import ProposedTable, words_of
 
 _PEOPLE = {
     *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
@@ -89,7 +89,7 @@ def names_a_judge(column: str) -> bool:
     return (named or _SIZE.search(column) is not None) and not names_a_person(column)
 
 
-def columns_of(table: Table, options: Options, *, of_judges: bool) -> Columns:
+def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Columns:
     """Return which columns of a table are whose, by what the user says and by their names.
 
     `of_judges` where each column of verdicts is of a file of its own. Raises `ConfigError` for a
@@ -127,7 +127,7 @@ def columns_of(table: Table, options: Options, *, of_judges: bool) -> Columns:
     return found
 
 
-def _check_named(table: Table, named: Mapping[str, Collection[str]]) -> None:
+def _check_named(table: ProposedTable, named: Mapping[str, Collection[str]]) -> None:
     of: dict[str, str] = {}
     for option, columns in named.items():
         for column in filter(None, columns):
@@ -144,7 +144,7 @@ def _check_named(table: Table, named: Mapping[str, Collection[str]]) -> None:
             of[column] = option
 
 
-def _not_a_judges(table: Table, column: str, *, everyone: Everyone) -> str:
+def _not_a_judges(table: ProposedTable, column: str, *, everyone: Everyone) -> str:
     """Return why a column of verdicts is not read as a judge's; "" where it is."""
     if everyone == "files" and words_of(column) & {*_KNOWN, *_GRADES}:
         return "may be grades of people: --people (item.people) if they are, --judges if not"
@@ -183,7 +183,7 @@ def unproposed(why: str, remedy: str = "") -> NoMappingError:
     return NoMappingError(f"None can be proposed: {why}.", remedy)
 
 
-def scale_text(table: Table, column: str) -> str:
+def scale_text(table: ProposedTable, column: str) -> str:
     """Return the scale of a column of scores in words."""
     if column in table.percent:
         return "percent"
@@ -200,13 +200,13 @@ def other_scale(scale: str, others: str) -> str:
     )
 
 
-def written_end(table: Table, column: str) -> float | None:
+def written_end(table: ProposedTable, column: str) -> float | None:
     """Return the end of a column's scale where its scores say it, as in 4/5 and 80%."""
     ends = [end for end in table.ends.get(column, ()) if end is not None]
     return ends[0] if len(ends) == 1 else None
 
 
-def _end(table: Table, column: str) -> float | None:
+def _end(table: ProposedTable, column: str) -> float | None:
     """Return where the scale of a column ends; None where its scores do not tell."""
     if (end := written_end(table, column)) is not None:
         return end
@@ -218,7 +218,7 @@ def _end(table: Table, column: str) -> float | None:
     return max(numbers) if enough and max(numbers) in _USUAL_ENDS else None
 
 
-def _keep_one_scale(table: Table, found: Columns, named: Sequence[str]) -> None:
+def _keep_one_scale(table: ProposedTable, found: Columns, named: Sequence[str]) -> None:
     """Leave out columns of another scale than most have; raises `NoMappingError` for a tie, and
     where the user names judges of two scales."""
     ends = {one: end for one in found.read if (end := _end(table, one)) is not None}
@@ -244,7 +244,7 @@ def _keep_one_scale(table: Table, found: Columns, named: Sequence[str]) -> None:
         found.values &= {value for one in found.read for value in table.distinct(one)}
 
 
-def _scales(table: Table, ends: Mapping[str, float]) -> str:
+def _scales(table: ProposedTable, ends: Mapping[str, float]) -> str:
     """Return which columns have which scale."""
     by_end: dict[float, list[str]] = {}
     for column, end in ends.items():

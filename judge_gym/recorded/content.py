@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.row import MAX_ARRAY_BYTES, Row, json_fault
+from judge_gym.evidence.row import MAX_ARRAY_BYTES, DataRow, json_fault
 from judge_gym.evidence.rows import opened
 
 
@@ -44,7 +44,7 @@ class Content:
 
     task: str = ""
     """What a log of Inspect is of; "" for files of other tools."""
-    rows: list[Row] = field(default_factory=list)
+    rows: list[DataRow] = field(default_factory=list)
     left: dict[Left, list[str]] = field(default_factory=dict)
     """Why it is no judgement → what it is."""
     reported: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Content:
 
     def add(self, place: str, values: dict[str, Any]) -> None:
         """Add a judgement."""
-        self.rows.append(Row(len(self.rows) + 1, values, place=place))
+        self.rows.append(DataRow(len(self.rows) + 1, values, place=place))
 
-    def keep(self, wanted: Callable[[Row], bool]) -> list[Row]:
+    def keep(self, wanted: Callable[[DataRow], bool]) -> list[DataRow]:
         """Keep the judgements that are wanted; returns the others."""
-        kept: list[Row] = []
-        others: list[Row] = []
+        kept: list[DataRow] = []
+        others: list[DataRow] = []
         for row in self.rows:
             (kept if wanted(row) else others).append(row)
         self.rows = kept

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.columns import ColumnError, Source, text_at
+from judge_gym.evidence.columns import ColumnError, ColumnSource, text_at
 from judge_gym.evidence.row import PLAIN, Layout
 from judge_gym.recorded.derived_stages import Stages
 from judge_gym.recorded.files import RecordedFiles, name_of
@@ -180,7 +180,7 @@ def _truth_note(column: str, unknown: Sequence[str]) -> str:
 
 def text_of(row: Mapping[str, Any], column: str, *, strict: bool = False) -> str:
     try:
-        return text_at(column, Source(row, {"": ""}))
+        return text_at(column, ColumnSource(row, {"": ""}))
     except ColumnError as error:
         if not strict:
             return ""

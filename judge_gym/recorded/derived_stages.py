@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from judge_gym.recorded.mapping import Choice, Scale, WrittenScore, as_score, read_score
+from judge_gym.recorded.mapping import Choice, ScoreScale, WrittenScore, as_score, read_score
 
 GRADES = {"I": "incorrect", "P": "partly correct", "C": "correct"}
 """Grades of Inspect, lowest first; N is no answer."""
@@ -30,7 +30,7 @@ class Stages:
 
     names: tuple[str, ...]
     decisions: Mapping[str, Choice]
-    scale: Scale | None = None
+    scale: ScoreScale | None = None
     cuts: Sequence[float] = ()
     written: bool = True
     """Whether files write verdicts by these names."""
@@ -64,7 +64,7 @@ class Stages:
 class Unfit(Exception):
     """Verdicts that are no stages; says why, and `scale` where they are more numbers than those."""
 
-    def __init__(self, why: str, scale: Scale | None = None) -> None:
+    def __init__(self, why: str, scale: ScoreScale | None = None) -> None:
         super().__init__(why)
         self.scale = scale
 
@@ -123,7 +123,7 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> Stages:
         raise Unfit(f"the score is always {distinct[0]:g}")
     lowest, highest = int(distinct[0]), int(distinct[-1])
     if all(number.is_integer() for number in distinct) and highest - lowest < MOST:
-        return Stages((), {}, Scale(lowest=lowest, highest=highest))
+        return Stages((), {}, ScoreScale(lowest=lowest, highest=highest))
     if len(distinct) > MOST:
         raise Unfit(
             f"{len(distinct)} scores from {distinct[0]:g} to {distinct[-1]:g} are more than "
@@ -136,7 +136,7 @@ def _of_numbers(numbers: Mapping[str, float], cuts: Sequence[float]) -> Stages:
     )
 
 
-def _written_scale(scores: Mapping[str, WrittenScore]) -> Scale | None:
+def _written_scale(scores: Mapping[str, WrittenScore]) -> ScoreScale | None:
     """Return the scale whose end is written in scores: 4/5, 80%; None where none is.
 
     It begins at the lowest score, that of percent at 0. Raises `Unfit` for scores of two scales.
@@ -165,15 +165,15 @@ def _written_scale(scores: Mapping[str, WrittenScore]) -> Scale | None:
     return scale_of(lowest, end)
 
 
-def scale_of(lowest: float, highest: float) -> Scale:
+def scale_of(lowest: float, highest: float) -> ScoreScale:
     """Return a scale, whose ends are whole where both are."""
     whole = lowest.is_integer() and highest.is_integer()
-    return Scale(
+    return ScoreScale(
         lowest=int(lowest) if whole else lowest, highest=int(highest) if whole else highest
     )
 
 
-def covering(scale: Scale, known: Iterable[str]) -> Scale:
+def covering(scale: ScoreScale, known: Iterable[str]) -> ScoreScale:
     """Return a scale that has the known answers, too, where all of them are numbers."""
     written = {value for value in known if value}
     numbers = [number for value in written if (number := as_score(value)) is not None]

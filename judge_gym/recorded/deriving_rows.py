@@ -20,7 +20,7 @@ from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, covering, sta
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.joining import SEVERAL
-from judge_gym.recorded.mapping import Scale, as_number, as_score
+from judge_gym.recorded.mapping import ScoreScale, as_number, as_score
 
 COLUMNS = {
     "item": ("item", "item_id", "id"),
@@ -110,7 +110,7 @@ def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFi
         "unlisted": "unreadable", "default_truth": "",
     }  # fmt: skip
     if {"model", "score"} <= there:
-        scale = Stages((), {}, Scale(lowest=1, highest=10))
+        scale = Stages((), {}, ScoreScale(lowest=1, highest=10))
         add_mapping(
             found, rows, options, scale, concept="quality",
             item={"key": f"{key}-{{model}}", "system": "model"},

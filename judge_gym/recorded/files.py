@@ -14,7 +14,7 @@ from judge_gym.design.config import (
     file_digest,
 )
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.row import PLAIN, Layout, Row
+from judge_gym.evidence.row import PLAIN, DataRow, Layout
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.content import Content
 from judge_gym.recorded.mapping import Recorded
@@ -40,7 +40,7 @@ class RecordedFiles:
         """The SHA-256 of each file's contents, in hex digits; several readings share them."""
         return tuple(file_digest(file).hex() for file in (*self.paths, *self.joined))
 
-    def rows(self, file: Path) -> Iterable[Row]:
+    def rows(self, file: Path) -> Iterable[DataRow]:
         """Return the records of one of the files."""
         if file in self.contents:
             return self.contents[file].rows

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from judge_gym.design.config import CORPUS_SUFFIXES, WORKBOOK, corpus_suffix
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
-from judge_gym.evidence.row import PLAIN, Layout, Row
+from judge_gym.evidence.row import PLAIN, DataRow, Layout
 from judge_gym.evidence.rows import opened, read_rows, unopened
 from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.files import TABLES, RecordedFiles, table_files
@@ -199,7 +199,7 @@ def _leave_superseded(contents: Mapping[Path, Content]) -> None:
     a log with its time, so that the last file is of the latest run.
     """
 
-    def judged(row: Row) -> tuple[Any, ...]:
+    def judged(row: DataRow) -> tuple[Any, ...]:
         named = ("task", "model", "scorer", "criterion", "grader", "sample")
         return tuple(row.values[column] for column in named)
 
@@ -211,7 +211,7 @@ def _leave_superseded(contents: Mapping[Path, Content]) -> None:
     for file, content in contents.items():
         read = {key for key, of in chosen.items() if of == file}
 
-        def is_read(row: Row, read: Collection[Any] = read) -> bool:
+        def is_read(row: DataRow, read: Collection[Any] = read) -> bool:
             return row.values["status"] == FINISHED or judged(row) in read
 
         for row in content.keep(is_read):
@@ -234,11 +234,11 @@ def _leave_copies(contents: Mapping[Path, Content]) -> None:
             content.leave(Left.COPY, f"{file.name}: {row.where}")
 
 
-def _taken_out(content: Content, seen: Counter[str]) -> tuple[list[Row], Counter[str]]:
+def _taken_out(content: Content, seen: Counter[str]) -> tuple[list[DataRow], Counter[str]]:
     """Take out the judgements that were seen; returns them, and how often each is in the file."""
     times = Counter[str]()
 
-    def is_new(row: Row) -> bool:
+    def is_new(row: DataRow) -> bool:
         same = sha256({k: v for k, v in row.values.items() if k not in ("file", "status")})
         times[same] += 1
         return times[same] > seen[same]

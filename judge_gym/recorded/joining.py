@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from judge_gym.evidence.columns import ColumnError, Source, names_in, text_at
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.columns import ColumnError, ColumnSource, names_in, text_at
+from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.content import Content, Left
 from judge_gym.recorded.files import RecordedFiles, name_of
 
-_Rows = Mapping[str, Row]
+_Rows = Mapping[str, DataRow]
 SEVERAL = (
     "A file of people's labels, with several rows an item, is not joined: leave it out of the "
     "files and name it in the mapping: `labels: {file: ..., person: ..., label: ...}`."
@@ -56,13 +56,13 @@ def common_key(files: RecordedFiles) -> str:
     return ""
 
 
-def _by_key(files: RecordedFiles, file: Path, key: str) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+def _by_key(files: RecordedFiles, file: Path, key: str) -> dict[str, DataRow]:
+    found: dict[str, DataRow] = {}
     for row in files.rows(file):
         if row.fault:
             raise row.error(file, row.fault)
         try:
-            written = text_at(key, Source(row.values, {"": file.stem}))
+            written = text_at(key, ColumnSource(row.values, {"": file.stem}))
         except ColumnError as error:
             raise row.error(file, f"join is {key!r}: {error.what}", error.remedy) from error
         if not written.strip():

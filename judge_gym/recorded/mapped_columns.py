@@ -24,7 +24,7 @@ REST = "{rest}"
 """A column that stands for all that a mapping names for nothing else, until files are read."""
 
 
-class Columns(Frozen):
+class MappedColumns(Frozen):
     """Fields that name columns: a name, a path, or a text with `{...}` around either."""
 
     @model_validator(mode="after")
@@ -55,7 +55,7 @@ ColumnsOrRest = Annotated[
 """Names of columns, or `rest`: all that a mapping names for nothing else."""
 
 
-class ItemColumns(Columns):
+class ItemColumns(MappedColumns):
     """The columns that describe what was judged."""
 
     key: str = Field(min_length=1)
@@ -109,7 +109,7 @@ class ItemColumns(Columns):
         return self.truth or self.person
 
 
-class VerdictColumn(Columns):
+class VerdictColumn(MappedColumns):
     """A column with one verdict a row."""
 
     column: str = Field(min_length=1)
@@ -148,7 +148,7 @@ Metric = Literal[
 """What a published figure can be of."""
 
 
-class PublishedFigures(Columns):
+class PublishedFigures(MappedColumns):
     """A file of figures that others published about the same judges."""
 
     file: str = Field(min_length=1)
@@ -165,7 +165,7 @@ class PublishedFigures(Columns):
     """Whether shares are in percent."""
 
 
-class LabelsFile(Columns, TableKeys):
+class LabelsFile(MappedColumns, TableKeys):
     """A file of people's labels of the items: `label` with several rows an item, or `people` with a
     column for each."""
 

@@ -24,10 +24,10 @@ from judge_gym.evidence.numbers import LONGEST_NUMBER, plain_number
 from judge_gym.evidence.redacting import Redaction
 from judge_gym.evidence.row import Layout
 from judge_gym.recorded.mapped_columns import (
-    Columns,
     ColumnsOrRest,
     ItemColumns,
     LabelsFile,
+    MappedColumns,
     PublishedFigures,
     VerdictColumn,
     added,
@@ -43,7 +43,7 @@ _TRUTH_VALUES = {"0": False, "1": True, "false": False, "true": True, "no": Fals
 _CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained")
 
 
-class Scale(Frozen):
+class ScoreScale(Frozen):
     """Scores that are numbers, of labels too: no rubric is needed. `4/5`, `Score: 4` and, from 0 to
     100, `80%` are scores. Up to 10 whole scores are a stage each, and a score between two of them
     counts as the nearer one, a half as the higher; any other scale is ten equal bands."""
@@ -102,7 +102,7 @@ class Scale(Frozen):
         return min(int(share * MOST_STAGES), MOST_STAGES - 1) + 1
 
 
-class Recorded(Columns):
+class Recorded(MappedColumns):
     """How to read files of recorded judgements. Exactly one of `verdicts`, `answers` and
     `counts` says where they stand."""
 
@@ -118,7 +118,7 @@ class Recorded(Columns):
     """The country or setting."""
     source: str = Field(min_length=1, max_length=200)
     """Where the truth, or the judgements, come from, as a paper would cite it."""
-    scale: Scale | None = added(None)
+    scale: ScoreScale | None = added(None)
     """The lowest and the highest score, where verdicts and labels are scores: in place of `rubric`,
     `decisions` and `truths`."""
     rubric: Path | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from judge_gym.design.config import corpus_suffix
 from judge_gym.design.rubric import FIRST, SECOND, TIE
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.content import DAMAGED, Content, Left, read_json, written
 from judge_gym.recorded.mapping import as_number
@@ -221,7 +221,7 @@ def _raw(values: Mapping[str, Any]) -> str:
     return _text(values.get("preference_raw_completion") or values.get("raw_completion"))
 
 
-def _values(file: Path, row: Row) -> dict[str, Any]:
+def _values(file: Path, row: DataRow) -> dict[str, Any]:
     if row.fault:
         raise row.error(file, row.fault, "Export it again.")
     return row.values

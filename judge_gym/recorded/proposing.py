@@ -13,7 +13,7 @@ from typing import Any
 from judge_gym.alike import folded
 from judge_gym.counting import counted
 from judge_gym.evidence.numbers import plain_number
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.column_roles import (
     Columns,
     columns_of,
@@ -27,8 +27,8 @@ from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, scale_of, sta
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
-from judge_gym.recorded.mapping import Scale, as_score, read_score
-from judge_gym.recorded.tables import Table
+from judge_gym.recorded.mapping import ScoreScale, as_score, read_score
+from judge_gym.recorded.tables import ProposedTable
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
 _QUESTION = ("question_id", "question", "prompt_id", "prompt", "query", "instruction")
@@ -77,7 +77,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
             why = f"no column tells the rows of each file apart{_doubled(files)}"
             raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
         files = joined(files, join)
-    table = Table([_with_points(row) for file in files.paths for row in files.rows(file)])
+    table = ProposedTable([_with_points(row) for file in files.paths for row in files.rows(file)])
     found = columns_of(table, options, of_judges=kind == "qrels")
     key = table.key(_KEYS, found.every)
     if not key:
@@ -134,7 +134,9 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
 
 
-def _roles(table: Table, found: Columns, options: Options, order: str) -> Iterator[ColumnRole]:
+def _roles(
+    table: ProposedTable, found: Columns, options: Options, order: str
+) -> Iterator[ColumnRole]:
     """Yield whose the columns of verdicts are, and why."""
     reasons = dict.fromkeys(found.every, f"verdicts that others have, too: {order}")
     for one in table.ends:
@@ -150,13 +152,13 @@ def _roles(table: Table, found: Columns, options: Options, order: str) -> Iterat
 
 def _doubled(files: RecordedFiles) -> str:
     for file in files.paths:
-        if doubled := Table([row.values for row in files.rows(file)]).doubled(_KEYS):
+        if doubled := ProposedTable([row.values for row in files.rows(file)]).doubled(_KEYS):
             return f": in {file.name} {doubled}"
     return ""
 
 
 def _item(
-    table: Table, key: Sequence[str], verdicts: Collection[str]
+    table: ProposedTable, key: Sequence[str], verdicts: Collection[str]
 ) -> tuple[dict[str, str], list[ColumnRole]]:
     """Return the columns that describe an item, and why each is taken so."""
     written = key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)
@@ -173,7 +175,7 @@ def _item(
 
 
 def _strays(
-    table: Table, strays: Mapping[str, Sequence[str]], people: Collection[str]
+    table: ProposedTable, strays: Mapping[str, Sequence[str]], people: Collection[str]
 ) -> Iterator[ColumnRole]:
     """Yield the values that stand beside the verdicts, with how often and where."""
     for column, values in strays.items():
@@ -186,7 +188,7 @@ def _strays(
             yield ColumnRole(column, "unreadable in part", why)
 
 
-def _hint(table: Table, column: str, order: str, read: Sequence[str]) -> str:
+def _hint(table: ProposedTable, column: str, order: str, read: Sequence[str]) -> str:
     """Return why a column is left out; `order` are the verdicts of those that are read."""
     if column in table.values and not any(table.values[column]):
         return "empty in every row"
@@ -201,7 +203,7 @@ def _hint(table: Table, column: str, order: str, read: Sequence[str]) -> str:
     return "nothing tells what it is"
 
 
-def _with_points(row: Row) -> dict[str, Any]:
+def _with_points(row: DataRow) -> dict[str, Any]:
     """Return a row's values, with a point in numbers of columns that have decimal commas alone."""
     return {
         column: plain_number(value, comma=True)
@@ -219,7 +221,9 @@ def _stages(values: Collection[str]) -> Stages | None:
         return Stages((), {}, unfit.scale) if unfit.scale else None
 
 
-def _scale_of(table: Table, columns: Sequence[str], values: Collection[str]) -> Scale | None:
+def _scale_of(
+    table: ProposedTable, columns: Sequence[str], values: Collection[str]
+) -> ScoreScale | None:
     """Return the scale whose end columns write, as in 4/5 or 80%; None where none does.
 
     Raises `NoMappingError` for scores of two scales.
@@ -239,7 +243,7 @@ def _scale_of(table: Table, columns: Sequence[str], values: Collection[str]) -> 
     return scale_of(0.0 if table.percent.intersection(columns) else min(numbers), end)
 
 
-def _example(table: Table, column: str) -> str:
+def _example(table: ProposedTable, column: str) -> str:
     """Return a score of a column that says more than its number."""
     found = ((value, read_score(value)) for value in table.values[column])
     return repr(next(value for value, score in found if score and not score.is_plain))

@@ -48,7 +48,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     """
     unread = Unread(redaction=Redaction(recorded.redact))
     described = described_items(files, recorded, unread) if recorded.item.file else None
-    reading, unknown = _Reading(recorded, n_stages, described, unread), Refusals()
+    reading, unknown = _RecordedReading(recorded, n_stages, described, unread), Refusals()
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         for row in files.rows(file):
@@ -80,7 +80,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     return Recordings(reading.windows, reading.unread)
 
 
-class _Reading:
+class _RecordedReading:
     def __init__(
         self, recorded: Recorded, n_stages: int, described: Described | None, unread: Unread
     ) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.errors import DataFileError, EvidenceError
-from judge_gym.evidence.columns import ColumnError, Source, entered, text_at
+from judge_gym.evidence.columns import ColumnError, ColumnSource, entered, text_at
 from judge_gym.evidence.normal_text import normal_line
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -26,13 +26,13 @@ class Record:
     """A row, with the file it is in."""
 
     file: Path
-    row: Row
+    row: DataRow
     parts: Mapping[str, str]
 
     @cached_property
-    def source(self) -> Source:
+    def source(self) -> ColumnSource:
         """What columns are read from."""
-        return Source(self.row.values, self.parts)
+        return ColumnSource(self.row.values, self.parts)
 
     def text(self, column: str) -> str:
         """Return a value as text; "" for a column that the mapping does not name."""

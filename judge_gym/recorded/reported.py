@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from judge_gym.evidence.choosing import values_of
-from judge_gym.evidence.columns import Source, text_at
+from judge_gym.evidence.columns import ColumnSource, text_at
 from judge_gym.recorded.content import Content
 from judge_gym.recorded.mapping import Choice, Recorded, as_number, as_score
 
@@ -94,7 +94,7 @@ def _mean(rows: Sequence[Row], numbers: Sequence[float | None]) -> float:
 def _number(row: Row, recorded: Recorded) -> float | None:
     """Return a verdict in the numbers of its file; None without a verdict."""
     column = recorded.verdicts[0].column
-    source = Source(row, {"": ""})
+    source = ColumnSource(row, {"": ""})
     written = text_at(column, source)
     choice = recorded.decision(written)
     if column == "answer" and recorded.item.truth == "target":

@@ -35,7 +35,7 @@ _LONGEST = 40
 """Characters of a verdict."""
 
 
-class Table:
+class ProposedTable:
     """The texts of a table by column. Values that differ only in case or space are one."""
 
     def __init__(self, rows: Rows) -> None:

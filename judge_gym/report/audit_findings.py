@@ -18,7 +18,7 @@ from judge_gym.formats import (
     span,
     span_of,
 )
-from judge_gym.recorded.mapping import Scale
+from judge_gym.recorded.mapping import ScoreScale
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
@@ -193,7 +193,7 @@ def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
 def in_bands(data: SweepData, figures: Sequence[str]) -> str:
     """Return that two scores of a band are one verdict for these figures; "" without bands."""
     labels = data.judges[0].arms[0].labels
-    if not figures or Scale.bands(labels) is None:
+    if not figures or ScoreScale.bands(labels) is None:
         return ""
     *others, last = figures
     named = f"{', '.join(others)} and {last}" if others else last

@@ -87,7 +87,7 @@ def read_cases(
     for one in moved:
         cells |= dict.fromkeys((arm, ids[one.item]) for arm in _arms_of(data, one))
     stored = judgements_of_cells(session, sweep, list(cells), LONGEST_TEXT)
-    reading = _Reading(
+    reading = _CaseReading(
         first_titles(session, items),
         documents_of_items(session, items),
         stored,
@@ -116,7 +116,7 @@ def _arms_of(data: SweepData, moved: MovedItem) -> list[int]:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _CaseReading:
     """What cases are made of, by item, cell and arm."""
 
     titles: Mapping[int, ItemTitle]

@@ -58,7 +58,7 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredFailures:
     """Stored failures of one workflow and class."""
 
     workflow: str
@@ -77,7 +77,7 @@ class EmptyAnswers:
     """Calls of unknown price."""
 
 
-def kept_failures(session: Session, selection: Selection) -> list[Kept]:
+def kept_failures(session: Session, selection: Selection) -> list[StoredFailures]:
     """Count the failures that `forget_failures` would delete, by workflow and class."""
     kept = []
     for workflow, table, kind, condition in _failures(selection):
@@ -88,7 +88,7 @@ def kept_failures(session: Session, selection: Selection) -> list[Kept]:
             .group_by(kind)
             .order_by(kind)
         )
-        kept += [Kept(workflow, *row) for row in rows]
+        kept += [StoredFailures(workflow, *row) for row in rows]
     return kept
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from judge_gym.errors import ConfigError, DataFileError
-from judge_gym.evidence.row import Row
+from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import read_rows
 from judge_gym.formats import cell, text_of_cell
 from judge_gym.judges.certifying.certificate import LONGEST_NAME
@@ -181,7 +181,7 @@ def read_evidence(folder: Path) -> Evidence:
     return Evidence(tuple(sorted(units)), by_repeat, labels)
 
 
-def _read(file: Path, made: Callable[[Path, Row], R], texts: set[str] | None = None) -> list[R]:
+def _read(file: Path, made: Callable[[Path, DataRow], R], texts: set[str] | None = None) -> list[R]:
     if not file.is_file():
         raise ConfigError(
             f"There is no {file}.", f"A folder of evidence has {', '.join(_COLUMNS)}."
@@ -201,29 +201,29 @@ def _read(file: Path, made: Callable[[Path, Row], R], texts: set[str] | None = N
     return found
 
 
-def _unit(file: Path, row: Row) -> PlacedText:
+def _unit(file: Path, row: DataRow) -> PlacedText:
     return PlacedText(*(_text(file, row, name) for name in _COLUMNS[TEXTS]))
 
 
-def _verdict(file: Path, row: Row) -> tuple[str, int, int | None]:
+def _verdict(file: Path, row: DataRow) -> tuple[str, int, int | None]:
     text, repeat, verdict = (_text(file, row, name) for name in _COLUMNS[VERDICTS])
     if not repeat.isascii() or not repeat.isdigit():
         raise row.error(file, f"repeat is {repeat!r}", "Use a whole number from 0.")
     return text, int(repeat), _answer(file, row, "verdict", verdict) if verdict else None
 
 
-def _label(file: Path, row: Row) -> tuple[str, str, tuple[int, ...]]:
+def _label(file: Path, row: DataRow) -> tuple[str, str, tuple[int, ...]]:
     text, annotator, labels = (_text(file, row, name) for name in _COLUMNS[LABELS])
     return text, annotator, tuple(_answer(file, row, "label", one) for one in labels.split("|"))
 
 
-def _answer(file: Path, row: Row, column: str, given: str) -> int:
+def _answer(file: Path, row: DataRow, column: str, given: str) -> int:
     if given not in ("0", "1"):
         raise row.error(file, f"{column} is {given!r}", "Use 1 for a pass and 0 for a fail.")
     return int(given)
 
 
-def _text(file: Path, row: Row, column: str) -> str:
+def _text(file: Path, row: DataRow, column: str) -> str:
     value = row.value(file, column)
     text = "" if value is None else text_of_cell(str(value))
     if len(text) > LONGEST_NAME:

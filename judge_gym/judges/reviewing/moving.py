@@ -20,7 +20,7 @@ from judge_gym.judges.calibrating.assessing import Results, points_of
 from judge_gym.metrics.anchors import (
     ALARM,
     LEAST_ANCHORS,
-    Change,
+    AnchorChange,
     Moved,
     Mover,
     Stream,
@@ -254,7 +254,7 @@ def _check(
     name: str,
     stream: Stream,
     n: int,
-    found: Change | None,
+    found: AnchorChange | None,
     moved: bool,
     streams: int,
     called: str = "",
@@ -289,7 +289,7 @@ def _check(
     return Check(name, asks, e, result, f"{evidence}; {rule}", action, beside=(change,))
 
 
-def _change(found: Change | None) -> Estimate:
+def _change(found: AnchorChange | None) -> Estimate:
     method = "mean ± Hoeffding's bound, at a level spent over all looks"
     if found is None:
         return Estimate("anchors_change", None, None, None, 0, 0, unit="points", method=method,

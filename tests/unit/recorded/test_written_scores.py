@@ -12,7 +12,7 @@ from judge_gym.recorded.derived import Options
 from judge_gym.recorded.deriving import derived
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
-from judge_gym.recorded.mapping import Recorded, Scale, as_number, stages_rubric
+from judge_gym.recorded.mapping import Recorded, ScoreScale, as_number, stages_rubric
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ from judge_gym.recorded.mapping import Recorded, Scale, as_number, stages_rubric
     ],
 )
 def test_a_score_has_a_stage_on_any_scale(lowest, highest, written, stage):
-    scale = Scale(lowest=lowest, highest=highest)
+    scale = ScoreScale(lowest=lowest, highest=highest)
     assert scale.stage(written) == stage
     assert len(stages_rubric_of(scale).stages) == len(scale.labels)
 
 
-def stages_rubric_of(scale: Scale):
+def stages_rubric_of(scale: ScoreScale):
     return stages_rubric(mapping(scale=scale.model_dump()))
 
 
