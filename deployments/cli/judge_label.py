@@ -118,7 +118,7 @@ def label(
         console.print(
             "The judge has no stored scores: labelling stops when all items are labelled."
         )
-    asyncio.run(_serve(labelling, annotator.strip(), port))
+    asyncio.run(_serve(labelling, annotator.strip(), port, items))
     stored = labelling.labels()
     console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
 
@@ -145,21 +145,26 @@ def _mean_scores(judge: "AnyJudge", items: "tuple[Item, ...]") -> dict[str, floa
     }
 
 
-async def _serve(labelling: "Labelling", annotator: str, port: int) -> None:
+async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path) -> None:
+    from deployments.local.labellings import LABELS, registered
     from judge_gym.errors import JudgeGymError
     from judge_gym.judges.labelling import serving
     from judge_gym.report.labelling import label_page
+    from judge_gym.settings import settings
 
+    title = f"{labelling.judge.name}: {items.name}"
     stop = asyncio.Event()
     for stopping in _STOPPING:
         asyncio.get_running_loop().add_signal_handler(stopping, stop.set)
     page = partial(label_page, labelling, annotator)
     try:
         async with serving(labelling, page=page, port=port) as url:
-            console.print(f"Label at {url}", markup=False, soft_wrap=True)
-            console.print(f"Labels: {labelling.file}", markup=False, soft_wrap=True)
-            console.print("Stop with Ctrl-C.")
-            await stop.wait()
+            with registered(settings().data_dir, items.stem, title, url) as name:
+                console.print(f"Label at {url}", markup=False, soft_wrap=True)
+                console.print(f"Labels: {labelling.file}", markup=False, soft_wrap=True)
+                console.print(f"Under `judge-gym up`: {LABELS}/{name}/, with its password.")
+                console.print("Stop with Ctrl-C.")
+                await stop.wait()
     except OSError as error:
         raise JudgeGymError(
             f"The page cannot be served at port {port}: {error.strerror}.",

@@ -184,36 +184,45 @@ def plain() -> "ASGIApp":
 
 
 def with_reports() -> "ASGIApp":
-    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to.
+    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to, and
+    with labellings that run.
 
-    Its index and its files need the password of the server, as HTTP Basic.
+    Both need the password of the server, as HTTP Basic.
     """
     from starlette.applications import Starlette
     from starlette.responses import HTMLResponse
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
+    from deployments.local.labellings import LABELS, served
+    from deployments.local.labellings import pages as labelling_pages
     from judge_gym.report.shelf import shelf_page
     from judge_gym.settings import settings
 
     app = _application()
-    folder = settings().reports_dir
+    folder, data = settings().reports_dir, settings().data_dir
+
+    def index() -> str:
+        links = {one.title: f"{LABELS}/{one.name}/" for one in served(data)}
+        return shelf_page(folder, links)
+
     pages = Starlette(
         routes=[
             # A plain function, which runs in a thread: it reads the folder.
-            Route("/", lambda _: HTMLResponse(shelf_page(folder))),
+            Route("/", lambda _: HTMLResponse(index())),
             Mount("/", StaticFiles(directory=folder, check_dir=False)),
         ]
     )
     # First in the list, because Prefect's page matches every remaining path.
-    app.router.routes.insert(0, Mount(REPORTS, _behind(os.environ[_SERVER_PASSWORD], pages)))
+    for path, own in ((REPORTS, pages), (LABELS, labelling_pages(data))):
+        app.router.routes.insert(0, Mount(path, _behind(os.environ[_SERVER_PASSWORD], own)))
     return _guarded(app)
 
 
 def _behind(password: str, app: "ASGIApp") -> "ASGIApp":
     """Return an application that answers only with the password, user:password, as HTTP Basic.
 
-    A browser sends it by itself only to paths below `REPORTS`, and so not to Prefect's API.
+    A browser sends it by itself only to paths below its own, and so not to Prefect's API.
     """
     from starlette.responses import PlainTextResponse
 

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,9 +51,13 @@ def shelf(folder: Path) -> dict[str, list[ShelfPage]]:
     return {kind: found[kind] for kind in order if kind in found}
 
 
-def shelf_page(folder: Path) -> str:
-    """Return the index of a folder, whose links lead to its pages."""
-    return ENVIRONMENT.get_template("shelf.html.j2").render(kinds=shelf(folder))
+def shelf_page(folder: Path, labellings: Mapping[str, str] | None = None) -> str:
+    """Return the index of a folder, whose links lead to its pages.
+
+    `labellings` is title → address of those that run.
+    """
+    template = ENVIRONMENT.get_template("shelf.html.j2")
+    return template.render(kinds=shelf(folder), labellings=labellings or {})
 
 
 def _pages(folder: Path) -> Iterator[ShelfPage]:
