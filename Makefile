@@ -25,7 +25,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page gallery house schemas format notebooks fixtures lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -115,7 +115,10 @@ references: $(READY) ## Write the reference pages anew from the code
 atlas-page: $(READY) ## Write the page of claims anew, and its picture; needs the data of every study
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m docs.atlas $(SHARED)
 
-house: $(READY) ## Print how the code is built: rings, drivers, sizes, long functions
+gallery: $(READY) ## Make the pictures of docs/gallery.md anew; needs Chromium
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=.:tests $(BIN)/python tests/gallery.py
+
+house: $(READY) ## Print how the code is built: ways, rings, sizes, long functions
 	@$(BIN)/python -m bench.house
 
 schemas: $(READY) ## Write the JSON Schemas that the examples name, after a change of their models

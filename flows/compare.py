@@ -7,16 +7,18 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Columns, File, OrLeftOut, file_run_name
+from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, file_run_name
 from flows.judge_study import JudgeStudy, decided, judging, run_study, spending_on
 from flows.running import Run
 from judge_gym.calibration.checks import Margins
+from judge_gym.evidence.given_rows import file_or_rows
 from judge_gym.judges.calibrating.comparing import Comparison, agreement, read_two
 from judge_gym.judges.calibrating.comparing import compare as compared
 from judge_gym.judges.calibrating.judging import Asked, results_by_row
 from judge_gym.report.comparison import save_comparison
 from judge_gym.report.files import WrittenReport
 from judge_gym.runtime import Runtime
+from judge_gym.settings import settings
 from judge_gym.store.judges import answered
 from tasks.events import emit_failure
 from tasks.judges import write_report
@@ -27,7 +29,8 @@ from tasks.judges import write_report
 async def compare(
     old: File,
     new: File,
-    items: File,
+    items: OrLeftOut[File] = None,
+    rows: Rows = None,
     repeats: AtLeastOne = 1,
     bias: float = 5.0,
     limits: float = 20.0,
@@ -46,6 +49,7 @@ async def compare(
         old: the judge file in use, as this process sees it.
         new: the judge file to replace it.
         items: the items for both to judge.
+        rows: the items as JSON objects, with the columns of a file, in place of items.
         repeats: judgements per item.
         bias: points of 100 by which the mean may move.
         limits: points within which 95% of items must lie.
@@ -57,7 +61,8 @@ async def compare(
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
-    judges, file = read_two(old, new, items, fields, labels, label_fields)
+    given = file_or_rows("items", items, rows, settings().data_dir / "given")
+    judges, file = read_two(old, new, given, fields, labels, label_fields)
     asked = [Asked(judge, file.texts, repeats) for judge in judges]
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     made: list[Comparison] = []

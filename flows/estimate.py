@@ -7,8 +7,9 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Columns, File, OrLeftOut, file_run_name
+from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, file_run_name
 from flows.judge_study import JudgeStudy, judging, run_study, spending_on
+from judge_gym.evidence.given_rows import file_or_rows
 from judge_gym.judges import load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.judges.correcting import correct
@@ -17,6 +18,7 @@ from judge_gym.judges.judging import complete
 from judge_gym.report.correction import save_correction
 from judge_gym.report.files import WrittenReport
 from judge_gym.runtime import Runtime
+from judge_gym.settings import settings
 from tasks.events import emit_failure
 from tasks.judges import write_report
 
@@ -25,7 +27,8 @@ from tasks.judges import write_report
 @resumable
 async def estimate(
     judge: File,
-    items: File,
+    items: OrLeftOut[File] = None,
+    rows: Rows = None,
     labels: OrLeftOut[File] = None,
     more: AtLeastOne = 50,
     fields: Columns = None,
@@ -40,6 +43,7 @@ async def estimate(
     Args:
         judge: the judge file, as this process sees it.
         items: all texts, labelled or not.
+        rows: the items as JSON objects, with the columns of a file, in place of items.
         labels: people's labels of a random part of them, where they are in a file of their own.
         more: labels to plan next.
         fields: fields of items that stand in other columns, as {"truth": "human_score"}.
@@ -49,7 +53,8 @@ async def estimate(
             US dollars.
     """
     loaded = load_judge(judge)
-    file = read_judged_items([loaded], items, fields, labels, label_fields)
+    given = file_or_rows("items", items, rows, settings().data_dir / "given")
+    file = read_judged_items([loaded], given, fields, labels, label_fields)
     asked = [Asked(loaded, file.texts)]
 
     def written(runtime: Runtime) -> WrittenReport:

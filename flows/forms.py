@@ -43,8 +43,16 @@ def analysis_run_name() -> str:
 
 
 def file_run_name(verb: str, parameter: str = "file") -> Callable[[], str]:
-    """Return a namer: "gym apply.yaml", with the name of the file in a parameter."""
-    return unless_named(lambda: f"{verb} {Path(flow_run.parameters[parameter]).name}")
+    """Return a namer: "gym apply.yaml", with the name of the file in a parameter.
+
+    Without the file, what the parameter holds was given as JSON.
+    """
+
+    def name() -> str:
+        file = flow_run.parameters[parameter]
+        return f"{verb} {Path(file).name}" if file else f"{verb} {parameter} given as JSON"
+
+    return unless_named(name)
 
 
 def experiments_run_name(verb: str) -> Callable[[], str]:
@@ -134,6 +142,8 @@ File = Annotated[Path, AfterValidator(own_or_shipped)]
 """A file of the run's folder, or a shipped example such as deployments/sweeps/demo.yaml."""
 Columns = OrLeftOut[dict[str, str]]
 """Field → the column that it stands in, where that has another name."""
+Rows = OrLeftOut[list[dict[str, Any]]]
+"""Rows of a file, each as a JSON object."""
 Thresholds = OrLeftOut[dict[str, Annotated[float, Field(ge=0, lt=1)]]]
 """Figure → what its interval has to lie above."""
 AtLeastOne = Annotated[int, Field(ge=1)]

@@ -7,8 +7,10 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Columns, File, OrLeftOut, file_run_name
+from flows.forms import AtLeastOne, Columns, Definition, File, OrLeftOut, Rows, file_run_name
 from flows.judge_study import JudgeStudy, criticising, judging, run_study, spending_on
+from judge_gym.errors import ConfigError
+from judge_gym.evidence.given_rows import file_or_rows
 from judge_gym.judges import load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_by_row
 from judge_gym.judges.item_files import read_judged_items
@@ -16,6 +18,7 @@ from judge_gym.judges.scored_items import scored_items
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.scores import save_scores
 from judge_gym.runtime import Runtime
+from judge_gym.settings import settings
 from tasks.events import emit_failure
 from tasks.judges import write_report
 
@@ -23,8 +26,10 @@ from tasks.judges import write_report
 @flow(name="score", flow_run_name=file_run_name("score", "items"), on_failure=[emit_failure])
 @resumable
 async def score(
-    judge: File,
-    items: File,
+    judge: OrLeftOut[File] = None,
+    definition: Definition = None,
+    items: OrLeftOut[File] = None,
+    rows: Rows = None,
     repeats: AtLeastOne = 1,
     labels: OrLeftOut[File] = None,
     fields: Columns = None,
@@ -39,7 +44,10 @@ async def score(
 
     Args:
         judge: the judge file, as this process sees it.
+        definition: the judge as JSON, with the keys of a judge file, in place of judge; relative
+            paths in it start from the folder JUDGE_GYM_HOME of the worker.
         items: the items to judge.
+        rows: the items as JSON objects, with the columns of a file, in place of items.
         repeats: judgements per item.
         labels: people's labels of the items.
         fields: fields of items that stand in other columns, as {"truth": "human_score"}.
@@ -48,8 +56,11 @@ async def score(
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
-    loaded = load_judge(judge)
-    file = read_judged_items([loaded], items, fields, labels, label_fields)
+    if (judge is None) == (definition is None):
+        raise ConfigError("Give judge or definition, and not both.", "One of them is the judge.")
+    loaded = load_judge(judge or definition or {})
+    given = file_or_rows("items", items, rows, settings().data_dir / "given")
+    file = read_judged_items([loaded], given, fields, labels, label_fields)
     asked = [Asked(loaded, file.items, repeats)]
 
     def written(runtime: Runtime) -> WrittenReport:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from mcp.server.mcpserver.exceptions import ToolError
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.seeds import digest
+from judge_gym.evidence.given_rows import rows_file
 
 LONGEST_TEXT = 4_000
 """Maximum number of characters of a text; answers and documents can be long."""
@@ -70,13 +70,7 @@ def file_of(
     """
     if isinstance(given, str):
         return below_here(given)
-    if not given:
-        raise ConfigError(f"{kind} has no row.", "Give a path, or a list of objects.")
-    lines = [json.dumps(row, ensure_ascii=False) for row in given]
-    name = f"{kind}-{digest(*lines)[:8]}.jsonl"
-    file = below_here(name) if folder is None else folder / name
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return file
+    return rows_file(kind, given, folder or Path.cwd())
 
 
 def below_here(path: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from prefect import Flow
+from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -294,3 +295,26 @@ def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
     failing = run_flow(gate, [folder / "one.yaml"])
     assert (failing.type.value, failing.name) == ("FAILED", "Failed")
     assert "agreement" in str(failing.message)
+
+
+def test_judge_and_rows_given_as_json_are_those_of_the_files(
+    folder: Path, simulator: Simulator
+) -> None:
+    by_files = ended(KINDS["score"], folder)
+    asked = simulator.answered()
+    rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
+    definition = YAML(typ="safe").load(folder / "one.yaml")
+    for part in ("gate", "certify"):  # their files are relative to the judge's
+        del definition[part]
+    by_json = run_flow(score, definition=definition, rows=rows)
+    assert flow_run(by_json).name == "score items given as JSON"
+    assert simulator.answered() == asked
+    one, other = (
+        json.loads(asyncio.run(state.aresult()).with_suffix(".json").read_text())
+        for state in (by_files, by_json)
+    )
+    assert one == other
+    both = error_of(run_flow(score, folder / "one.yaml", rows=rows, items=folder / "items.jsonl"))
+    assert "both are given" in str(both)
+    neither = error_of(run_flow(score, rows=rows))
+    assert "Give judge or definition" in str(neither)
