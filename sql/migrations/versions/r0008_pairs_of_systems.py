@@ -10,7 +10,7 @@ revision = "r0008"
 down_revision = "r0007"
 branch_labels = None
 depends_on = None
-VIEWS = "be9311f87a8e6f2a"
+VIEWS = "a75ccf1f4f3bc0b8"
 
 
 def upgrade() -> None:
