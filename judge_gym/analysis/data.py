@@ -124,6 +124,9 @@ class SampleRows:
     simulated: BoolArray
     imported: BoolArray
     marks: IntArray
+    score: FloatArray | None = None
+    """Scores of an audit as written, on 0 to 1; NaN where the stages say it. An import stores
+    stages alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,6 +167,9 @@ class ItemTruth:
     """The family of each item's system, as of judges; empty where that is not known."""
     length: tuple[int, ...] = ()
     """The characters of each item's text; empty where that is not known."""
+    score: tuple[float, ...] = ()
+    """The known answer, or the mean of people's labels, as written, on 0 to 1; NaN where the stages
+    say it. Of an audit alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +263,7 @@ class SweepData:
             n_judges=len(arms),
             n_items=len(items),
             n_stages=n_stages,
+            score=None if rows.score is None else rows.score[read],
         )
 
     def answered(self, arms: Arms, items: IntArray) -> Probes:
@@ -281,7 +288,8 @@ def _parts(value: Any) -> Iterator[bytes]:
         yield value.model_dump_json().encode()
     elif is_dataclass(value):
         for field in fields(value):
-            yield from _parts(getattr(value, field.name))
+            if field.name != "score":  # of audits, whose figures are not stored
+                yield from _parts(getattr(value, field.name))
     elif isinstance(value, tuple | frozenset):
         yield str(len(value)).encode()
         for part in value if isinstance(value, tuple) else sorted(value):
@@ -299,7 +307,11 @@ def select(table: Rows, arms: Arms) -> tuple[IntArray, Rows]:
             chosen.append(np.arange(first, end))
             judges.append(np.full(end - first, number))
     rows = np.concatenate(chosen)
-    columns = {field.name: getattr(table, field.name)[rows] for field in fields(table)}
+    columns = {
+        field.name: column[rows]
+        for field in fields(table)
+        if (column := getattr(table, field.name)) is not None
+    }
     return np.concatenate(judges), type(table)(**columns)
 
 

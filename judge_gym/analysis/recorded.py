@@ -6,9 +6,10 @@ the same.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -52,14 +53,23 @@ from judge_gym.metrics.orders import PairJudgements, length_preference, longer_r
 from judge_gym.metrics.reasoning import NOT_ASKED
 from judge_gym.metrics.written_scores import written_figures
 from judge_gym.recorded.files import RecordedFiles
-from judge_gym.recorded.judged import Given, Judging, RecordedItem, RecordedWindow, Unread
-from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.judged import (
+    Given,
+    Judging,
+    RecordedItem,
+    RecordedWindow,
+    Unread,
+    stage_set,
+)
+from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.reading import read_recorded
 from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
 
 _RUBRIC = 1
 """The number of the one rubric of recorded judgements."""
+_FEWEST_STAGES = 3
+"""Of two stages a verdict is one or the other, whatever was written."""
 Experiments = Mapping[tuple[str, Judging], Experiment]
 
 
@@ -142,6 +152,7 @@ def recorded_data(
     numbers = {place: number for number, place in enumerate(order)}
     labels = tuple(stage.label for stage in rubric.stages)
     columns = _columns(recorded, experiments, windows, numbers, repeats)
+    known = [_written_answer(recorded, items[place][1]) for place in order]
     longest = [items[place][1].longest or 0 for place in order]
     data = SweepData(
         judges=tuple(
@@ -153,7 +164,10 @@ def recorded_data(
         ),
         samples=columns,
         probes=_no_probes(),
-        truth=_truth([items[place][1] for place in order], labels, recorded.families),
+        truth=replace(
+            _truth([items[place][1] for place in order], labels, recorded.families),
+            score=() if np.isnan(known).all() else tuple(known),
+        ),
         simulated_arms=frozenset(),
         imported_arms=frozenset(columns.arm.tolist()),
         people=_people(recorded, windows, numbers, labels),
@@ -334,7 +348,7 @@ def _columns(
     repeats: Repeats,
 ) -> SampleRows:
     rows = list(_samples(recorded, experiments, windows, numbers, repeats))
-    arm, item, _, status, stages, first, lettered = zip(*sorted(rows), strict=True)
+    arm, item, _, status, stages, first, lettered, score = zip(*sorted(rows), strict=True)
     return SampleRows(
         arm=np.array(arm, dtype=np.int64),
         item=np.array(item, dtype=np.int64),
@@ -347,6 +361,7 @@ def _columns(
         simulated=np.zeros(len(rows), dtype=np.bool_),
         imported=np.ones(len(rows), dtype=np.bool_),
         marks=np.full(len(rows), NOT_ASKED, dtype=np.int64),
+        score=None if np.isnan(score).all() else np.array(score),
     )
 
 
@@ -356,7 +371,7 @@ def _samples(
     windows: Mapping[str, RecordedWindow],
     numbers: Mapping[tuple[str, str], int],
     repeats: Repeats,
-) -> Iterator[tuple[int, int, int, str, int, int, int]]:
+) -> Iterator[tuple[int, int, int, str, int, int, int, float]]:
     for arm, ((name, judging), experiment) in enumerate(experiments.items()):
         judgements = windows[name].judgements[judging]
         rows = list(sample_rows(recorded, experiment, judgements))
@@ -370,7 +385,33 @@ def _samples(
                 row["stages"] or 0,
                 row["display_order"][0],
                 row["letters"].find("A") + 1,
+                _written_score(recorded, row, experiment.scale_size),
             )
+
+
+def _written_score(recorded: Recorded, row: Mapping[str, Any], n_stages: int) -> float:
+    """Return a score as written, on 0 to 1; NaN where there is none, and of two stages.
+
+    A stage that `decisions` give a value counts, whatever number the value is.
+    """
+    scale, written, stages = recorded.scale, row["verdict_text"], row["stages"]
+    if scale is None or n_stages < _FEWEST_STAGES or not stages or not written:
+        return np.nan
+    position, stage = scale.position(as_score(written)), scale.stage(written)
+    if position is None or stage is None:
+        return np.nan
+    if stages == stage_set((stage,)):
+        return position
+    return 1 - position if stages == stage_set((n_stages + 1 - stage,)) else np.nan
+
+
+def _written_answer(recorded: Recorded, item: RecordedItem) -> float:
+    """Return the known answer of an item, or the mean of people's labels, as `_written_score`."""
+    scale = recorded.scale
+    if scale is None or len(scale.labels) < _FEWEST_STAGES or any(map(as_score, recorded.truths)):
+        return np.nan
+    position = scale.position(item.number)
+    return np.nan if position is None else position
 
 
 def _truth(

@@ -92,10 +92,14 @@ class Samples:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verdicts(Samples):
-    """Scored samples of one rubric: `stages` is a bitmask, bit s-1 for stage s of `n_stages`."""
+    """Scored samples of one rubric: `stages` is a bitmask, bit s-1 for stage s of `n_stages`.
+
+    `score` is a recorded score as written, on 0 to 1; NaN where the stages say it.
+    """
 
     stages: IntArray
     n_stages: int
+    score: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Refuse the empty set, stages beyond the scale, and scales that a bitmask cannot hold."""
@@ -162,6 +166,9 @@ def with_abstentions(
         n_judges=verdicts.n_judges,
         n_items=verdicts.n_items,
         n_stages=verdicts.n_stages + own,
+        score=None
+        if verdicts.score is None
+        else np.concatenate([verdicts.score, np.full(len(judge), np.nan)]),
     )
 
 
@@ -211,8 +218,13 @@ def pignistic(verdicts: Verdicts) -> tuple[FloatArray, BoolArray]:
 
 
 def scores(verdicts: Verdicts) -> FloatArray:
-    """Return `positions` of the verdicts."""
-    return positions(verdicts.stages, verdicts.n_stages)
+    """Return the verdicts on the 0-1 scale: as written where that is recorded, else `positions`."""
+    return as_written(positions(verdicts.stages, verdicts.n_stages), verdicts.score)
+
+
+def as_written(value: FloatArray, score: FloatArray | None) -> FloatArray:
+    """Return values made of stages, replaced by the written scores where there are any."""
+    return value if score is None else np.where(np.isnan(score), value, score)
 
 
 def positions(stages: IntArray, n_stages: int) -> FloatArray:

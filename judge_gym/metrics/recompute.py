@@ -80,7 +80,7 @@ def _group(rows: "pd.DataFrame") -> JudgeGroup:
     probability = rows[_PROBABILITIES].to_numpy(np.float64)
     answered = np.isfinite(probability)
     probed, _ = np.nonzero(answered)
-    size = {"n_judges": len(judges), "n_items": len(items)}
+    n_judges, n_items = len(judges), len(items)
     family_of = dict(zip(rows["model"], rows["family"], strict=True))
     _, family = np.unique([family_of[name] for name in judges], return_inverse=True)
     return JudgeGroup(
@@ -89,13 +89,19 @@ def _group(rows: "pd.DataFrame") -> JudgeGroup:
         items=tuple(items.tolist()),
         family=family,
         verdicts=Verdicts(
-            judge=judge, item=item, stages=stages, n_stages=int(rows["scale_size"].iloc[0]), **size
+            judge=judge,
+            item=item,
+            stages=stages,
+            n_stages=int(rows["scale_size"].iloc[0]),
+            n_judges=n_judges,
+            n_items=n_items,
         ),
         probes=Probes(
             judge=judge[probed],
             item=item[probed],
             stages=stages[probed],
             probability=probability[answered],
-            **size,
+            n_judges=n_judges,
+            n_items=n_items,
         ),
     )

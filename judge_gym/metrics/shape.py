@@ -41,6 +41,8 @@ class Readable(Samples):
 
     stages: IntArray
     n_stages: int
+    score: FloatArray | None = None
+    """As in `Verdicts`."""
 
     @property
     def verdicts(self) -> Verdicts:
@@ -53,6 +55,7 @@ class Readable(Samples):
             n_judges=self.n_judges,
             n_items=self.n_items,
             n_stages=self.n_stages,
+            score=kept.score,
         )
 
 

@@ -84,6 +84,12 @@ class ScoreScale(Frozen):
         found = cls(lowest=low, highest=high)
         return found if found.labels == tuple(labels) else None
 
+    def position(self, number: float | None) -> float | None:
+        """Return a score on 0 to 1, as written; None for no score and for one off the scale."""
+        if number is None or not self.lowest <= number <= self.highest:
+            return None
+        return (number - self.lowest) / (self.highest - self.lowest)
+
     def stage(self, written: str) -> int | None:
         """Return the stage of a score such as 4, 4.5, 4/5 or Score: 4; None for what is not on the
         scale.

@@ -995,3 +995,46 @@ def test_a_table_without_an_item_says_how_its_mapping_begins(command: CommandLin
     refused = command("audit", "rows.csv")
     assert refused.code == 2
     assert "judge_column: judge, verdicts: [verdict] and item: {key:" in refused.errors
+
+
+def test_means_and_bias_by_system_are_of_scores_as_written(command: CommandLine) -> None:
+    """Half points of one judge: 3.5 is 0.625 of 1 to 5, and not the 0.75 of stage 4."""
+    lines = ["id,question,bot,halves,whole,person"]
+    for n in range(20):
+        lines.append(f"a{n},q{n},a,3.5,4,{3 + n % 2}")  # people's mean: 3.5
+        lines.append(f"b{n},q{n},b,2.5,2,{2 + n % 2}")  # 2.5
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    mapping = (
+        "name: wide\nconcept: good answer\nsource: our log\njudge: '{column}'\n"
+        "scale: {lowest: 1, highest: 5}\nverdicts: [halves, whole]\n"
+        "item: {key: id, question: question, system: bot, truth: person}\n"
+    )
+    (command.folder / "mapping.yaml").write_text(mapping)
+    typed = ("audit", "wide.csv", "--mapping", "mapping.yaml", "--json")
+    rows = json.loads(command(*typed).fine().output)["figures"]
+    by_system = {
+        (one["scope"]["judge"], one["scope"]["system"], one["metric"]): one["estimate"]
+        for one in rows
+        if {"judge", "system"} <= one["scope"].keys() and "rival" not in one["scope"]
+    }
+    for system, mean in (("a", 0.625), ("b", 0.375)):
+        assert by_system["halves", system, "system_judged"] == pytest.approx(mean)
+        assert by_system["halves", system, "system_bias"] == pytest.approx(0)
+        assert by_system["halves", system, "mean_score"] == pytest.approx(mean)
+        assert by_system["halves", system, "system_corrected"] == pytest.approx(mean)
+    # The judge of whole points keeps its own bias: 4 for 3.5, and 2 for 2.5.
+    assert by_system["whole", "a", "system_bias"] == pytest.approx(0.125)
+    assert by_system["whole", "b", "system_bias"] == pytest.approx(-0.125)
+
+    # Half points of people count as written, too: the whole judge is 0.125 above 3.5.
+    halves = [line.rsplit(",", 1)[0] + f",{3.5 if ',a,' in line else 2.5}" for line in lines[1:]]
+    (command.folder / "wide.csv").write_text("\n".join([lines[0], *halves]))
+    rows = json.loads(command(*typed).fine().output)["figures"]
+    bias = {
+        (one["scope"]["judge"], one["scope"]["system"]): one["estimate"]
+        for one in rows
+        if one["metric"] == "system_bias"
+    }
+    assert bias == pytest.approx(
+        {("halves", "a"): 0, ("halves", "b"): 0, ("whole", "a"): 0.125, ("whole", "b"): -0.125}
+    )

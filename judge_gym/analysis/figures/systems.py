@@ -12,7 +12,14 @@ from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.design.rubric import FIRST, SECOND
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, mean_scores, positions
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_written,
+    mean_scores,
+    positions,
+)
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.stratified_labels import NEXT_LABELS
@@ -287,7 +294,8 @@ class ScoresBySystem:
         questions = group.questions(np.ones(len(group.items), dtype=np.bool_))
         judge = np.full(len(rows.item), np.nan)
         scored = rows.stages > 0
-        judge[scored] = 1 - positions(rows.stages[scored], group.n_stages)
+        judge[scored] = positions(rows.stages[scored], group.n_stages)
+        judge = 1 - as_written(judge, rows.score)
         people = 1 - self.people[place]
         listed = rows.shown_first == 1
         judge, people = (np.where(listed, of, 1 - of) for of in (judge, people))
@@ -316,11 +324,14 @@ def _people(group: Group) -> tuple[FloatArray, int]:
     """Return what people say of each item, on 0 to 1, NaN without a label, and the number of ties.
 
     The known answer; without any, what people's labels make: of two stages by vote, else their
-    mean. A tie has none.
+    mean. A tie has none. Numbers count as written.
     """
+    scores = group.data.truth.score
+    written = np.array(scores)[group.items] if scores else np.full(len(group.items), np.nan)
     truth = truth_of_single(group)
     if truth is not None and truth.any():
-        return np.where(truth > 0, (truth - 1) / (group.n_stages - 1), np.nan), 0
+        known = as_written((truth - 1) / (group.n_stages - 1), written)
+        return np.where(truth > 0, known, np.nan), 0
     people = np.full(len(group.items), np.nan)
     labelled = np.zeros(len(group.items), dtype=np.bool_)
     for given in group.data.people:
@@ -328,7 +339,8 @@ def _people(group: Group) -> tuple[FloatArray, int]:
             labels = labels_of_arms(group.own_arms[0])
             verdicts = verdicts_of_people(group, given, labels)
             made = known_stages(verdicts, by_vote=group.n_stages == 2)
-            people = np.where(np.isfinite(made), (made - 1) / (group.n_stages - 1), people)
+            of_stages = (made - 1) / (group.n_stages - 1)
+            people = np.where(np.isfinite(made), as_written(of_stages, written), people)
             labelled[verdicts.item] = True
     return people, int(np.count_nonzero(labelled & ~np.isfinite(people)))
 
