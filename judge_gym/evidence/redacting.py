@@ -9,22 +9,27 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from judge_gym.counting import counted
 from judge_gym.evidence.columns import ColumnError, ColumnSource, as_text, value_at
+from judge_gym.evidence.phone_numbers import FEWEST_DIGITS, PHONE, look_alike
 
+_DOT = r"(?:\.|\s?[(\[]dot[)\]]\s?)"
 KINDS = {
-    "email": r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+[^\W\d_]{2,63}",
-    # International with + or 00, national with a trunk 0, or the North American 3-3-4 digits; dates
-    # that begin with a 0 are none.
-    "phone": (
-        r"(?<![\w.+-])(?!\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}\b)"
-        r"(?:(?:\+|00)[1-9]\d{0,2}(?:[ ()/.-]{0,2}\d){6,13}|0[1-9](?:[ ()/-]{0,2}\d){6,12}"
-        r"|\(?[2-9]\d{2}\)?[ .-]?[2-9]\d{2}[ .-]\d{4})(?![\w-])"
+    # `@` may be written `(at)`, `[at]` or `%40`, and may have a space around it.
+    "email": (
+        r"(?i:[\w.!#$%&'*+/=?^`{|}~-]{1,64}(?:\s?@\s?|\s?[(\[]at[)\]]\s?|%40)"
+        rf"(?:[^\W_](?:[\w-]{{0,61}}[^\W_])?{_DOT})+[^\W\d_]{{2,63}})"
     ),
+    "phone": PHONE,
 }
-"""Kind → what it looks like."""
+"""Kind → what it looks like; of `phone`, what only looks like it is in named groups."""
+_LIKE_A_KEY = re.compile(r"[A-Za-z_]+=")
+_ALIKE = 0.75
+"""Least similarity of a word to a kind that is taken for a misspelling."""
 _COLUMN = re.compile(r"\{([^{}]+)\}")
 _SHORTEST = 2
 """Characters of a column's value that is looked for; a letter would be found in every word."""
@@ -37,6 +42,8 @@ class Redaction:
     what: Sequence[str] = ()
     counts: Counter[str] = field(default_factory=Counter)
     """What was replaced → how often."""
+    kept: Counter[str] = field(default_factory=Counter)
+    """Kind of what looks like a phone number and is none → how often it stayed."""
     rows: int = 0
     """Rows in which something was replaced."""
 
@@ -46,6 +53,7 @@ class Redaction:
         for one in self.what:
             if _COLUMN.fullmatch(one):
                 continue
+            _check_meant(one)
             try:
                 pattern = re.compile(KINDS.get(one, one))
             except re.error as error:
@@ -92,25 +100,61 @@ class Redaction:
 
     def _replaced(self, value: Any, looked_for: Sequence[tuple[str, re.Pattern[str]]]) -> Any:
         if isinstance(value, Mapping):
-            return {name: self._replaced(inner, looked_for) for name, inner in value.items()}
+            return {name: self._inner(inner, looked_for) for name, inner in value.items()}
         if isinstance(value, list):
-            return [self._replaced(inner, looked_for) for inner in value]
+            return [self._inner(inner, looked_for) for inner in value]
         if not isinstance(value, str):
             return value
         for name, pattern in looked_for:
-            value, count = pattern.subn(marker(name), value)
-            if count:
-                self.counts[name] += count
+            value = pattern.sub(partial(self._shown, name), value)
         return value
+
+    def _inner(self, value: Any, looked_for: Sequence[tuple[str, re.Pattern[str]]]) -> Any:
+        """Return a value of a list or an object: a whole number, such as one that a tool was
+        called with, is read as a text and stays a number where nothing is found in it."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return self._replaced(value, looked_for)
+        text = self._replaced(str(value), looked_for)
+        return value if text == str(value) else text
+
+    def _shown(self, name: str, found: re.Match[str]) -> str:
+        """Return what stands in place of what was found, and count it."""
+        if name == "phone" and found.lastgroup:
+            if sum(map(str.isdecimal, found[0])) >= FEWEST_DIGITS:
+                self.kept[look_alike(found.lastgroup)] += 1
+            return found[0]
+        self.counts[name] += 1
+        return marker(name)
 
     def said(self) -> str:
         """Return what was replaced and how often, as a sentence; "" where nothing was to be."""
         if not self.what:
             return ""
+        kept = ", ".join(f"{kind} ({count:,})" for kind, count in self.kept.most_common())
+        rest = f" Not taken for phone numbers, and kept: {kept}." if kept else ""
         if not self.counts:
-            return f"Redacted: nothing; no text has {' or '.join(self.what)}."
-        named = ", ".join(f"{name} ({self.counts[name]:,})" for name in self.what)
-        return f"Redacted in {counted(self.rows, 'row')}: {named}."
+            return f"Redacted: nothing; no text has {' or '.join(map(_named, self.what))}.{rest}"
+        named = ", ".join(f"{_named(name)} ({self.counts[name]:,})" for name in self.what)
+        return f"Redacted in {counted(self.rows, 'row')}: {named}.{rest}"
+
+
+def _check_meant(pattern: str) -> None:
+    """Raise `ValueError` for a pattern that is another key, or a misspelt kind."""
+    if key := _LIKE_A_KEY.match(pattern):
+        raise ValueError(
+            f"redact has {pattern!r}, which looks like another key: give each key by itself, as in "
+            f"--fields {pattern}; a regular expression that begins so is "
+            f"{key[0][:-1]}[=]{pattern[key.end() :]}"
+        )
+    if pattern not in KINDS and (close := get_close_matches(pattern, KINDS, 1, _ALIKE)):
+        raise ValueError(
+            f"redact has {pattern!r}. Did you mean {close[0]}? It takes {', '.join(KINDS)}, a "
+            "column as {name}, or a regular expression"
+        )
+
+
+def _named(what: str) -> str:
+    return what if what in KINDS or _COLUMN.fullmatch(what) else f"the expression {what}"
 
 
 def marker(what: str) -> str:

@@ -21,6 +21,11 @@ from judge_gym.report.recorded import audit_report
         ("ann.lee+work@mail.example.org", "email"),
         ("o'hara@müller.example", "email"),
         ("ann at example.org", None),
+        ("a.b(at)x.org", "email"),
+        ("a.b [at] x(dot)org", "email"),
+        ("a.b @ x.org", "email"),
+        ("ann%40x.org", "email"),
+        ("ANN@EXAMPLE.ORG", "email"),
         ("@ann", None),
         ("+49 30 1234567", "phone"),
         ("+1 (415) 555-2671", "phone"),
@@ -28,11 +33,44 @@ from judge_gym.report.recorded import audit_report
         ("030 1234567", "phone"),
         ("(415) 555-2671", "phone"),
         ("415-555-2671", "phone"),
+        ("555-123-4567", "phone"),
+        ("(555) 123-4567", "phone"),
+        ("555 123 4567", "phone"),
+        ("555.123.4567", "phone"),
+        ("1-415-555-2671", "phone"),
+        ("4155552671", "phone"),
+        ("(415)555-2671", "phone"),
+        ("555-1234", "phone"),
+        ("98765 43210", "phone"),
+        ("06 12 34 56 78", "phone"),
+        ("06.12.34.56.78", "phone"),
+        ("06-12-34-56-78", "phone"),
+        ("030/901820", "phone"),
+        ("+49 (0)30 901820", "phone"),
+        ("+49\u00a030\u2011901820", "phone"),
+        ("415-555-2671 ext. 12", "phone"),
+        ("4155552671x12", "phone"),
+        ("call4155552671", "phone"),
+        ("tel-555-123-4567", "phone"),
+        ("0049 30 901820 020 7946 0018", "phone"),
         ("2026-03-01 10:00", None),
+        ("2026-03-01T10:00:00.123456Z", None),
+        ("2019-2024", None),
+        ("\u20ac0 123 456 789", None),
+        ("$1,234,567.89", None),
+        ("1234567 EUR", None),
+        ("0.123456789", None),
+        ("51.5073219, -0.1276474", None),
+        ("192.168.100.200", None),
+        ("4155552671x", None),
+        ("CUST-1234567", None),
+        ("550e8400-e29b-41d4-a716-446655440000", None),
+        ("55084000-1234-4123-9123-446655440000", None),
+        ("1234567890123456", None),
         ("01.03.2026", None),
         ("01/03/2026", None),
         ("3.1415926535", None),
-        ("12345678901", None),
+        ("12345678901", "phone"),
         ("4bf92f3577b34da6a3ce929d0e0e4736", None),
         ("RFC 2616, 1999-06", None),
     ],
@@ -42,6 +80,55 @@ def test_what_looks_like_an_address_or_a_number(text: str, kind: str | None) -> 
     shown = redaction.values({"text": f"Write to {text}, please."})["text"]
     assert shown == f"Write to {f'[redacted {kind}]' if kind else text}, please."
     assert dict(redaction.counts) == ({kind: 1} if kind else {})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("invoice 0012345678", "invoice [redacted phone]"),
+        ("tel:+442079460958", "tel:[redacted phone]"),
+        ("_415-555-2671_", "_[redacted phone]_"),
+        ("Anna-415-555-2671", "Anna-[redacted phone]"),
+        ("2026-03-01 415-555-2671", "2026-03-01 [redacted phone]"),
+        ("415-555-2671 2026-03-01", "[redacted phone] 2026-03-01"),
+        ("7,4155552671,b", "7,[redacted phone],b"),
+        ("555-123-4567 or 06 12 34 56 78", "[redacted phone] or [redacted phone]"),
+    ],
+)
+def test_a_number_is_found_beside_other_text(text: str, shown: str) -> None:
+    assert Redaction(("phone",)).values({"text": text}) == {"text": shown}
+
+
+def test_a_number_that_a_tool_was_called_with_is_no_exception() -> None:
+    row = {"input": {"phone": 4155552671, "order": 1000, "sure": True}, "count": 4155552671}
+    assert Redaction(("phone",)).values(row) == {
+        "input": {"phone": "[redacted phone]", "order": 1000, "sure": True},
+        "count": 4155552671,
+    }
+
+
+def test_what_only_looks_like_a_number_is_counted_by_its_kind() -> None:
+    redaction = Redaction(("phone",))
+    redaction.values({"a": "2026-03-01, 2026-03-02, CUST-1234567, 12 EUR", "b": "555-123-4567"})
+    assert dict(redaction.kept) == {"date": 2, "id with letters": 1}
+    assert redaction.said() == (
+        "Redacted in 1 row: phone (1). Not taken for phone numbers, and kept: date (2), "
+        "id with letters (1)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("trace=trace_id", "looks like another key"),
+        ("unit=turn", "--fields unit=turn"),
+        ("emails", "Did you mean email"),
+        ("Phone", "Did you mean phone"),
+    ],
+)
+def test_what_is_hardly_meant_as_an_expression_is_refused(what: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Redaction(("email", what))
 
 
 def test_a_column_is_looked_for_in_the_others_and_a_pattern_is_ones_own() -> None:
@@ -59,7 +146,7 @@ def test_a_column_is_looked_for_in_the_others_and_a_pattern_is_ones_own() -> Non
         "score": 4,
     }
     said = redaction.said()
-    assert said == r"Redacted in 1 row: {user.name} (2), CUST-\d{3,5} (2)."
+    assert said == (r"Redacted in 1 row: {user.name} (2), the expression CUST-\d{3,5} (2).")
 
 
 @pytest.mark.parametrize(
