@@ -39,6 +39,8 @@ UNSAID = Options()
 QRELS = "{query}-{passage}"
 """What tells grades of qrels apart."""
 _FEW = 5
+_FEWEST_WHOLE = 2
+"""Columns of whole scores beside which half points are one judge's habit."""
 _LEFT = "left out"
 
 
@@ -92,7 +94,8 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     repeated = table.repeated(key, [*found.people, *filter(None, [found.truth]), *texts])
     if repeated:
         key = repeated[:1]
-    scale = _scale_of(table, found.read, found.values)
+    halves, whole = _half_points_of_one(table, found)
+    scale = whole or _scale_of(table, found.read, found.values)
     stages = Stages((), {}, scale) if scale else _stages(found.values)
     item, described = _item(table, key, found.every)
     if repeated:
@@ -100,7 +103,11 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         described = [replace(one, why=why) if one.role == "item" else one for one in described]
         described.append(ColumnRole(repeated[1], "repeat", "by its name; the same items in each"))
     strays = {
-        one: sorted(set(table.distinct(one)) - found.values)
+        one: sorted(
+            value
+            for value in set(table.distinct(one)) - found.values
+            if not (scale and scale.stage(value))
+        )
         for one in (*found.judges, *found.people)
     }
     labels = {"truth": found.truth, "people": found.people}
@@ -124,6 +131,12 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         *described,
         *_strays(table, strays, found.people),
     ]
+    if halves:
+        why = (
+            f"it alone has half points: where an answer is right or wrong they count as the "
+            f"nearest of {order}, a half as the higher; means and biases are as written"
+        )
+        taken.append(ColumnRole(halves, "half points", why))
     taken += [ColumnRole(one, _LEFT, why) for one, why in found.left.items()]
     named = {one.column for one in taken}
     taken += [
@@ -241,6 +254,34 @@ def _scale_of(
         other = others[0][1] if others else "others"
         raise unproposed(f"{one} has scores out of {end:g}, and {other} of another scale")
     return scale_of(0.0 if table.percent.intersection(columns) else min(numbers), end)
+
+
+def _half_points_of_one(table: ProposedTable, found: Columns) -> tuple[str, ScoreScale | None]:
+    """Return the judge that alone writes half points, and the whole scale of all others.
+
+    Two other columns at least: of two columns neither is the habit of most.
+    """
+    given = {
+        one: [
+            number
+            for value in table.distinct(one)
+            if value in found.values and (number := as_score(value)) is not None
+        ]
+        for one in found.read
+    }
+    if any(as_score(value) is None for value in found.values) or any(map(table.ends.get, given)):
+        return "", None
+    broken = [one for one, of in given.items() if not all(map(float.is_integer, of))]
+    if len(broken) != 1 or broken[0] not in found.judges or len(given) <= _FEWEST_WHOLE:
+        return "", None
+    [one] = broken
+    whole = [number for other, of in given.items() if other != one for number in of]
+    scale = scale_of(min(whole), max(whole))
+    if not 1 < len(scale.labels) <= MOST or not scale.is_whole:
+        return "", None
+    halves = all((2 * number).is_integer() for number in given[one])
+    within = all(scale.lowest <= number <= scale.highest for number in given[one])
+    return (one, scale) if halves and within else ("", None)
 
 
 def _example(table: ProposedTable, column: str) -> str:

@@ -141,8 +141,8 @@ def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
     if unread.between:
         yield (
             f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)}) count as "
-            "the nearest, a half as the higher, where an answer is right or wrong; mean as "
-            "written, distance and correlation are of the scores as written."
+            "the nearest, a half as the higher, where an answer is right or wrong; means, biases, "
+            "distance and correlation are of the scores as written."
         )
 
 

@@ -418,3 +418,28 @@ def test_scores_of_two_scales_are_no_proposal(tmp_path: Path) -> None:
         proposal(tmp_path, "id,gpt 1,gpt 2", *graded(("1/5", "4/5"), ("1/10", "4/10")))
     said = "gpt 1 has scores out of 5, and gpt 2 has scores out of 10: they are of two scales"
     assert said in str(error.value)
+
+
+def test_half_points_of_one_judge_leave_the_whole_scale_of_the_others(tmp_path: Path) -> None:
+    """1, 1.5 ... 5 by one judge, 1 to 5 by everybody else: five stages, not nine."""
+    halves = [f"{1 + n / 2:g}" for n in range(9)]
+    whole = [str(1 + n % 5) for n in range(20)]
+    found = proposal(
+        tmp_path, "id,gpt-4o,claude,expert 1", *graded(halves, whole, whole[::-1])
+    )  # fmt: skip
+    recorded = mapped(found)
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+    assert recorded.stages == ()
+    [line] = [one for one in found.taken if one.role == "half points"]
+    assert line.column == "gpt-4o"
+    assert "1 to 5" in line.why
+    assert taken(found)["gpt-4o"] == "judge"
+
+    # Two judges with half points, or one judge beside one other column, keep all the steps.
+    for header, columns in (
+        ("id,gpt-4o,claude,expert 1", (halves, halves[::-1], whole)),
+        ("id,gpt-4o,claude", (halves, whole)),
+    ):
+        kept = mapped(proposal(tmp_path, header, *graded(*columns)))
+        assert len(kept.stages) == 9
