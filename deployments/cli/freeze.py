@@ -75,6 +75,7 @@ def freeze(
     from judge_gym.settings import settings
 
     check_primary_scopes(sweep)
+    not_applied = _not_applied(sweep)
     target = frozen_file(file)
     design = design_of(sweep, recipes_of(settings(), sweep, list(sweep.experiments())))
     if target.exists():
@@ -90,8 +91,25 @@ def freeze(
     else:
         plan = _frozen(sweep, design, seeds, facet_sd)
         _write_new(target, plan.text())
-    for line in _lines(plan, target, file, _risks(sweep)):
+    for line in _lines(plan, target, file, [*not_applied, *_risks(sweep)]):
         console.print(line, markup=False, soft_wrap=True)
+
+
+def _not_applied(sweep: "Sweep") -> list[str]:
+    """Return which values of axes models will not apply, where the sweep marks them.
+
+    Raises `ConfigError` where a run would: a plan that cannot be run is not frozen.
+    """
+    from deployments.cli.sweep import providers_of
+    from judge_gym.design.strategies.sampling import AXES
+    from judge_gym.lab.sweeps import unapplied
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+
+    providers_of(sweep)
+    providers = load_providers(settings().providers_file)
+    lost = unapplied(providers, settings(), sweep, list(sweep.experiments()))
+    return [str(one) for one in lost if one.axis in AXES]
 
 
 def _frozen(sweep: "Sweep", design: dict[str, object], seeds: int, facet_sd: float) -> "FrozenPlan":

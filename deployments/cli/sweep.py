@@ -568,7 +568,8 @@ def _with_report(failure: "JudgeGymError", file: Path) -> "JudgeGymError":
         remedies = (
             f"{file.name} is frozen, so leave it as it is: its report counts these answers as "
             "missing and says so. To change a model, max_tokens or a prompt, copy the file under "
-            "another name and freeze that. In the copy:",
+            "another name, freeze that, and run it with --retry-failed, since experiments that "
+            "are the same in both share their failed calls. In the copy:",
             *remedies,
         )
     return JudgeGymError(f"{failure.message} The report of the rest is written.", remedies)

@@ -452,6 +452,7 @@ def summary_of(
         ),
         progress="  ".join(map(_progress, status.workflows)),
         spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, "
+        + (f"{spent.unsent:,} more never sent, " if spent.unsent else "")
         + (f"{empty:,} empty, " if empty else "")
         + "cost "
         + (f"at least {cost}" if spent.unpriced else cost),

@@ -231,14 +231,14 @@ def leaving(session: Session, sweep: str, stays: Callable[[Experiment], object])
 
 
 def judgements_of_points(session: Session, points: Iterable[str]) -> int:
-    """Return how many judgements there are of these points of the design space."""
+    """Return how many judgements there are of these points; a failed call has made none."""
     return (
         session.scalar(
             sa.select(sa.func.count())
             .select_from(t.Sample)
             .join(t.Arm, t.Arm.id == t.Sample.arm_id)
             .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-            .where(among(point_key(), points))
+            .where(among(point_key(), points), t.Sample.status != "failed")
         )
         or 0
     )

@@ -93,7 +93,7 @@ def planned(session: Session, sweep: str) -> Planned:
     ).one_or_none()
     if row is None:
         return Planned(None, None, standing(None, None, None, frozen))
-    # An answer that was reused was known when its first call ended.
+    # An answer that was reused was known when its first call ended; a failed call had none.
     reused = aliased(t.Call)
     first = session.scalar(
         sa.select(sa.func.min(sa.func.least(t.Sample.created_at, reused.finished_at)))
@@ -102,7 +102,7 @@ def planned(session: Session, sweep: str) -> Planned:
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep)
+        .where(t.Sweep.name == sweep, t.Sample.status != "failed")
     )
     plan = AnalysisPlan.model_validate(row.content)
     stored = StoredPlan(row.sha256, row.stored_at)

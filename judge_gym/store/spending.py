@@ -81,6 +81,8 @@ class Spent:
     """Sendings of unknown outcome of calls that were asked again since; not in `calls`."""
     at_most_usd: float = 0.0
     """The most that the requests of unknown cost may have cost, those of models with a price."""
+    unsent: int = 0
+    """Calls that failed before a request: their model does not apply what they set."""
 
     @property
     def bound_usd(self) -> float:
@@ -205,7 +207,7 @@ def ended_and_open(session: Session, scope: Scope, since: datetime) -> tuple[int
 def spent(session: Session, scope: Scope) -> Spent:
     """Sum what the sweep has ever used; one statement, whose time grows with the sweep's calls.
 
-    `ended` and `failed` are of what it is now, since a run retries no other failures.
+    `ended`, `failed` and `unsent` are of what it is now, since a run retries no other failures.
     """
     current = calls_of(scope)
     ever = current | _calls(scope.former, t.FormerSweepExperiment) if scope.former else current
@@ -233,12 +235,15 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
             sa.func.coalesce(sa.func.sum(discarded.c.lost), 0),
             sa.func.coalesce(sa.func.sum(at_most_usd()), 0),
+            sa.func.count().filter(
+                current, t.Call.status == "failed", t.Call.attempts == 0, kind.is_(None)
+            ),
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
         .where(ever)
     ).one()
-    calls, again, dollars, unknown, ended, failures, simulated, lost, at_most = row
+    calls, again, dollars, unknown, ended, failures, simulated, lost, at_most, unsent = row
     return Spent(
         calls + int(again),
         float(dollars),
@@ -248,6 +253,7 @@ def spent(session: Session, scope: Scope) -> Spent:
         simulated,
         int(lost),
         float(at_most),
+        unsent,
     )
 
 

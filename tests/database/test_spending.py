@@ -107,6 +107,21 @@ def test_failures_of_experiments_that_left_the_sweep_do_not_stop_it(
     stored(database, tmp_path, work)
 
 
+def test_what_failed_before_a_request_is_counted_apart_from_calls(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        await ended(study, "score/1", an_answer(), experiment_id=mine)
+        ledger = Ledger(study.runtime.engine)
+        [opened] = await ledger.open([a_call("score/2", experiment_id=mine)], "real")
+        lost = Failure("bad_request", "real/m does not apply temperature 0")
+        await ledger.write(Closed(opened.id, lost, (), (), now()))
+        assert used(study) == Spent(1, 0.01, 0, ended=1, failed=0, unsent=1)
+
+    stored(database, tmp_path, work)
+
+
 def test_failures_count_once_they_are_for_good_and_not_when_the_model_refuses_every_call(
     database: str, tmp_path: Path
 ) -> None:

@@ -283,6 +283,36 @@ def test_a_plan_frozen_after_data_is_not_planned(
     assert "when judging had begun" in run(database, sweep_file).reason
 
 
+def test_failed_calls_are_no_judgements_that_were_seen_before_the_freeze(
+    typed: CommandLine, database: str, sweep_file: Path
+) -> None:
+    run(database, sweep_file, datetime(2026, 1, 1, tzinfo=UTC))
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        failed = {"status": "failed", "failure": "bad_request: no", "stages": None}
+        connection.execute(sa.update(t.Sample).values(failed))
+    ended = typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine()
+    assert "already" not in ended.output
+    assert run(database, sweep_file).frozen == load_frozen(frozen_file(sweep_file)).sha256
+
+
+def test_a_value_that_a_judge_does_not_apply_is_refused_before_it_is_frozen(
+    typed: CommandLine, sweep_file: Path
+) -> None:
+    """A plan was frozen, and then spent on a run of which every call failed."""
+    judges = "[sim/calm-1, sim/like-gpt-5.2]\n    temperature: 0.5"
+    sweep_file.write_text(SWEEP.replace("[sim/calm-1, sim/high-1]", judges))
+    for name in ("plan", "freeze"):
+        refused = typed("sweep", name, str(sweep_file))
+        assert refused.code == 2
+        assert "small.yaml: sim/like-gpt-5.2 does not apply temperature 0.5" in refused.errors
+        assert "on_unsupported: mark" in refused.errors
+    assert not frozen_file(sweep_file).exists()
+    sweep_file.write_text(sweep_file.read_text() + "on_unsupported: mark\n")
+    marked = typed("sweep", "freeze", str(sweep_file), "--seeds", "20").fine()
+    assert "Warning: sim/like-gpt-5.2 does not apply temperature 0.5" in marked.output
+
+
 def test_an_edited_or_missing_plan_is_not_planned(
     frozen: FrozenPlan, database: str, sweep_file: Path
 ) -> None:

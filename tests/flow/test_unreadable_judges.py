@@ -150,6 +150,23 @@ def test_a_judge_with_some_empty_answers_is_named_and_they_are_made_again_on_req
         assert not read_facts(Session(connection), second.result()).warnings
 
 
+def test_a_copy_that_marks_what_is_not_applied_is_run_with_its_failed_calls_made_again(
+    simulator: Simulator, database: str, tmp_path: Path
+) -> None:
+    """As the failure of a frozen sweep advises; without the option the copy failed alike."""
+    text = scoring_sweep("plain", "sim/like-gpt-5.2", documents=2)
+    file, copy = tmp_path / "plain.yaml", tmp_path / "copy.yaml"
+    file.write_text(text)
+    failed = run_flow(sweep, file)
+    assert failed.is_failed()
+    assert "sim/like-gpt-5.2 does not apply" in str(error_of(failed))
+    copy.write_text(text.replace("name: plain", "name: copy\non_unsupported: mark"))
+    assert run_flow(sweep, copy).is_failed()
+    again = run_flow(sweep, copy, retry_failed=True)
+    assert again.is_completed(), again.message
+    assert sample_counts(database)["sim/like-gpt-5.2"] == {"scored": 4}
+
+
 NOTES = DEPLOYED / "calibrations" / "notes.jsonl"
 SMALL = """
 name: small

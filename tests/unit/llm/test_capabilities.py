@@ -21,8 +21,9 @@ from judge_gym.llm.capabilities import (
     unsupported,
 )
 from judge_gym.llm.providers import Providers, load_providers
-from judge_gym.llm.sendable import register_unlisted
+from judge_gym.llm.sendable import register_unlisted, sendable
 from judge_gym.records.calls import Parameters, Request
+from judge_gym.planted.families import served_models
 from judge_gym.shipped import DEPLOYMENTS
 
 SHIPPED = load_providers(DEPLOYMENTS / "providers.toml")
@@ -354,3 +355,18 @@ def test_planning_names_model_parameter_and_values(
     )
     assert (found.model, found.axis, found.values) == (model, axis, values)
     assert str(found) == f"{model} {sentence}"
+
+
+@pytest.mark.parametrize("model", served_models())
+def test_what_a_simulated_judge_is_said_to_take_is_what_litellm_sends_it(model: str) -> None:
+    taken = taken_by(SHIPPED, model)
+    sends = sendable("openai", model.partition("/")[2])
+    assert taken.refused == sends.refused
+    assert taken.limit_field == sends.limit_field
+    assert taken.logprobs == sends.logprobs
+
+
+def test_a_stand_in_for_a_reasoning_model_applies_its_default_alone() -> None:
+    assert request("sim/like-gpt-5.2", 1, 1).not_applied == ()
+    assert request("sim/like-gpt-5.2", 0.5, 1).not_applied == ("temperature",)
+    assert request("sim/calm-1", 0.5, 0.9).not_applied == ()
