@@ -82,12 +82,18 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         category=normal_line(record.text(columns.category), 500),
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
-        system=normal_line(record.text(columns.system), 500),
-        second_system=normal_line(record.text(columns.second_system), 500),
+        system=system_of(record, recorded, columns.system),
+        second_system=system_of(record, recorded, columns.second_system),
         question=normal_line(record.text(columns.question), 500) or key,
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),
     )
+
+
+def system_of(record: Record, recorded: Recorded, column: str) -> str:
+    """Return the name that a system counts under; "" without one."""
+    written = normal_line(record.text(column), 500)
+    return recorded.names.get(written, written)
 
 
 def _text(record: Record, column: str) -> str:

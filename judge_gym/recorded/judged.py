@@ -147,6 +147,8 @@ class Unread:
     """A list of judgements → how many entries it reads, and how many the longest has."""
     judges: Counter[str] = field(default_factory=Counter)
     """Judge → judgements."""
+    systems: Counter[str] = field(default_factory=Counter)
+    """System → items."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
     """Who judged → item and line of each judgement whose cell is empty."""
     unlisted: dict[str, list[str]] = field(default_factory=dict)

@@ -109,7 +109,8 @@ def _chosen(
     systems = {windows[window].items[item].system for window, item in places}
     if len(systems) < 2:
         return places
-    system = record.named(recorded.item.system)
+    written = record.named(recorded.item.system)
+    system = recorded.names.get(written, written)
     chosen = [one for one in places if windows[one[0]].items[one[1]].system == system]
     if not chosen:
         raise record.refused(

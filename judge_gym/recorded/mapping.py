@@ -175,8 +175,8 @@ class Recorded(MappedColumns):
     )
     """Value of `swapped_column` → whether the order was the other one."""
     names: dict[str, str] = added({})
-    """Judge or person as the file names them → the name that they count under, where one has
-    several such as GPT-4 and gpt-4."""
+    """Judge, person or system as the file names them → the name that they count under, where one
+    has several such as GPT-4 and gpt-4."""
     people: Only = added({})
     """Column → its value, or its values, in rows that are labels of people in a file that has rows
     of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the

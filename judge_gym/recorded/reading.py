@@ -174,6 +174,8 @@ class _RecordedReading:
             if not self._recorded.item.known:
                 window.answer_by_one_person()
             self._systems.rename(window)
+            for item in window.items.values():
+                self.unread.systems.update(filter(None, (item.system, item.second_system)))
             if self._recorded.item.known or any(one.truth for one in window.items.values()):
                 self.unread.unlabelled += [
                     item.key for item in window.items.values() if item.truth is None

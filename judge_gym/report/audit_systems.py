@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from judge_gym.alike import alike
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted, first_of
@@ -126,7 +127,11 @@ def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
 def _said(
     rows: Sequence[ResultRow], ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
 ) -> Iterator[str]:
-    """Yield which items are left out, and which labels to buy next by the best judge."""
+    """Yield which systems may be one, which items are left out, and which labels to buy next by
+    the best judge."""
+    if same := alike(sorted({name for of in systems.values() for name in of})):
+        names = "; ".join(", ".join(group) for group in same)
+        yield f"Systems that differ only in case: {names}."
     if tied := max((row.estimate or 0.0 for row in rows if row.metric == _TIED), default=0.0):
         are = "is" if tied == 1 else "are"
         yield (

@@ -1,6 +1,7 @@
 """What to be careful about in recorded files: likely mistakes in them, and what was not read."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -209,19 +210,30 @@ def _shares(by_judge: Counter[str], unread: Unread) -> str:
 
 
 def _names_alike(unread: Unread) -> Iterator[str]:
-    """Yield which names of judges differ only in case."""
-    merged = [
-        f"{name}: {most}"
-        for group in alike(unread.judges)
-        for most in [max(group, key=lambda name: unread.judges[name])]
-        for name in group
-        if name != most
-    ]
-    if merged:
-        yield (
-            f"Names that differ only in case are different judges: {said_alike(unread.judges)} "
-            f"judgements. If they are one, say so in the mapping: `names: {{{', '.join(merged)}}}`."
-        )
+    """Yield which names of judges, and of systems, differ only in case."""
+    for who, of, counts in (
+        ("judges", "judgements", unread.judges),
+        ("systems", "items", unread.systems),
+    ):
+        merged = {
+            name: most
+            for group in alike(counts)
+            for most in [max(group, key=counts.__getitem__)]
+            for name in group
+            if name != most
+        }
+        if merged:
+            key = ", ".join(f"{_key(name)}: {_key(most)}" for name, most in merged.items())
+            yield (
+                f"Names that differ only in case are different {who}: {said_alike(counts)} {of}. "
+                f"If they are one, say so in the mapping: `names: {{{key}}}`."
+            )
+
+
+def _key(name: str) -> str:
+    """Return a name as YAML reads it, with quotation marks where it needs them."""
+    plain = re.fullmatch(r"[A-Za-z][\w./ -]*\w", name, re.ASCII)
+    return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def _other_scale(unread: Unread) -> Iterator[str]:

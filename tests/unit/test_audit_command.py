@@ -1038,3 +1038,33 @@ def test_means_and_bias_by_system_are_of_scores_as_written(command: CommandLine)
     assert bias == pytest.approx(
         {("halves", "a"): 0, ("halves", "b"): 0, ("whole", "a"): 0.125, ("whole", "b"): -0.125}
     )
+
+
+def test_systems_that_differ_only_in_case_are_named_and_may_be_joined(
+    command: CommandLine,
+) -> None:
+    """Spaces around a name are no part of it; another case is another system until one says so."""
+    lines = ["id,bot,judge,person"]
+    for n in range(20):
+        odd = {0: "Heron-Base", 1: "heron-base "}.get(n, "heron-base")
+        lines += [f"a{n},{odd},{1 + n % 5},{1 + n % 5}", f"b{n},wren,{1 + n % 4},{1 + n % 3}"]
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    mapping = (
+        "name: wide\nconcept: good answer\nsource: our log\njudge: '{column}'\n"
+        "scale: {lowest: 1, highest: 5}\nverdicts: [judge]\n"
+        "item: {key: id, system: bot, truth: person}\n"
+    )
+    (command.folder / "mapping.yaml").write_text(mapping)
+    typed = ("audit", "wide.csv", "--mapping", "mapping.yaml")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "Systems that differ only in case: Heron-Base, heron-base." in shown
+    assert "'Heron-Base' (1) and 'heron-base' (19) items" in shown
+    [key] = re.findall(r"`(names: \{[^`]*\})`", shown)
+    (command.folder / "mapping.yaml").write_text(f"{mapping}{key}\n")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "differ only in case" not in shown
+    rows = json.loads(command(*typed, "--json").fine().output)["figures"]
+    assert {one["scope"]["system"] for one in rows if one["metric"] == "system_bias"} == {
+        "heron-base",
+        "wren",
+    }
