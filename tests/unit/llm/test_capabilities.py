@@ -22,8 +22,8 @@ from judge_gym.llm.capabilities import (
 )
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.llm.sendable import register_unlisted, sendable
-from judge_gym.records.calls import Parameters, Request
 from judge_gym.planted.families import served_models
+from judge_gym.records.calls import Parameters, Request
 from judge_gym.shipped import DEPLOYMENTS
 
 SHIPPED = load_providers(DEPLOYMENTS / "providers.toml")
