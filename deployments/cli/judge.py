@@ -35,6 +35,7 @@ from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, ModelJudge
     from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.conversation_items import ConversationItems
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.own_judges import OwnJudge
@@ -129,7 +130,6 @@ def score(
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.scored_items import scored_items
-    from judge_gym.judges.sessions import score_rows
     from judge_gym.report.scores import save_scores, scores_json
     from judge_gym.settings import settings
 
@@ -151,13 +151,15 @@ def score(
     with database() as session:
         scored = scored_items(session, judge, read, results)
     if export is not None:
-        _export(export, score_rows(judge, results, read.conversations))
+        said = _export(export, judge, results, read.conversations)
     page = save_scores(scored, settings().reports_dir).path
     if as_json:
         json_output.give(scores_json(scored))
     else:
         _show(scored)
         console.print(f"Page: {page}", markup=False, soft_wrap=True)
+    if export is not None:
+        console.print(said, markup=False, soft_wrap=True)
     show_note(scored.by)
     if stopped:
         raise stopped
@@ -168,19 +170,25 @@ def score(
 _EXPORTS = (".csv", ".json", ".jsonl")
 
 
-def _export(file: Path, rows: "list[dict[str, Any]]") -> None:
-    """Write scores: as CSV, or as evaluation events in a line of OTLP JSON."""
+def _export(
+    file: Path, judge: "AnyJudge", results: Sequence["JudgeResult"], items: "ConversationItems"
+) -> str:
+    """Write scores: as CSV, or as evaluation events in a line of OTLP JSON; say what was."""
     import json
     from datetime import UTC, datetime
 
     from judge_gym.judges.otlp import evaluation_events
+    from judge_gym.judges.sessions import exported_said, score_rows, session_rows
     from judge_gym.report.files import csv_of, put_in_place
 
+    own, of_sessions = score_rows(judge, results, items), session_rows(judge, results, items)
+    rows = own + of_sessions
     if file.suffix == ".csv":
         text = csv_of(rows)
     else:
         text = json.dumps(evaluation_events(rows, datetime.now(UTC)), ensure_ascii=False) + "\n"
     put_in_place({file: text})
+    return f"{exported_said(own, of_sessions)} Written to {file}."
 
 
 def judge_and_items(

@@ -1,18 +1,32 @@
 """Conversations in files of items: a session is an item, or each message of its assistant."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
-from judge_gym.evidence.columns import names_in, root_of
+from judge_gym.evidence.columns import (
+    ColumnError,
+    ColumnSource,
+    as_text,
+    names_in,
+    root_of,
+    value_at,
+)
 from judge_gym.evidence.redacting import Redaction, split
 from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import whole
-from judge_gym.records.conversations import KEYS, MESSAGES, Conversation, conversation_of, listed
+from judge_gym.records.conversations import (
+    IDS,
+    KEYS,
+    MESSAGES,
+    Conversation,
+    conversation_of,
+    listed,
+)
 from judge_gym.records.spans import SEPARATOR
 from judge_gym.records.traces import are_traces, traced
 
@@ -36,7 +50,9 @@ class ConversationItems:
     sessions: dict[str, str] = field(default_factory=dict)
     """Item → the session that it is a turn of."""
     spans: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Session → the trace and the span that it is, of an export of traces."""
+    """Session, or item without messages → the trace and the span that it is, as far as known."""
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """`trace_id` and `span_id` → the column or path that was named for it."""
     redaction: Redaction = field(default_factory=Redaction)
     """What is replaced in every column but those of an item's name, label and system."""
     cut: list[str] = field(default_factory=list)
@@ -66,6 +82,7 @@ class ConversationItems:
             raise ConfigError(f"{error}.") from None
         found = cls(given.get(MESSAGES, ""), unit, window, longest, _named=others)
         found.redaction = redaction
+        found.ids = {name: given[name] for name in IDS if name in given}
         return found, others
 
     def rows(self, file: Path, row: DataRow) -> Iterator[DataRow]:
@@ -196,7 +213,34 @@ class ConversationItems:
         """Return the columns of a row whose values name or label the item."""
         named = {root_of(one) for name in _NAMES if name in self._named
                  for one in names_in(self._named[name])}  # fmt: skip
-        return named | {name for name in row.values if name.strip().lower() in _NAMES}
+        named |= {root_of(one) for one in self.ids.values()}
+        return named | {name for name in row.values if name.strip().lower() in (*_NAMES, *IDS)}
+
+    def note_ids(self, path: Path, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """Note the trace and the span of items by the columns of their rows.
+
+        Raises `DataFileError` where a column was named that no row has.
+        """
+        known: set[str] = set()
+        for item, values in rows:
+            source = ColumnSource(values, {"": ""})
+            found = {}
+            for name in IDS:
+                try:
+                    value = value_at(self.ids.get(name, name), source)
+                except ColumnError:
+                    continue
+                known.add(name)
+                found[name] = as_text(value) if isinstance(value, str | int) else ""
+            if any(found.values()):
+                trace, span = (found.get(name, "") for name in IDS)
+                self.spans.setdefault(self.sessions.get(item, item), (trace, span))
+        for name, column in self.ids.items():
+            if name not in known:
+                raise DataFileError(
+                    f"{path}: fields: {name} is {column!r}, and no row has such a column.",
+                    f"Name the column with the ids: {name}=COLUMN.",
+                )
 
     def _note_cut(self, conversation: Conversation, item: str) -> None:
         if self.longest is not None and conversation.length > self.longest:
@@ -205,7 +249,7 @@ class ConversationItems:
     @property
     def named(self) -> dict[str, str]:
         """Name of a span, or of a trace with one span → the item that it is."""
-        parts = [(part, item) for item, place in self.spans.items() for part in place]
+        parts = [(part, item) for item, place in self.spans.items() for part in place if part]
         count = Counter(part for part, _ in parts)
         return {part: item for part, item in parts if count[part] == 1 and not self.sessions}
 

@@ -22,6 +22,7 @@ from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.label_files import LabelFile, read_labels
 from judge_gym.judges.labels import check_on
 from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields
+from judge_gym.seeds import digest
 
 if TYPE_CHECKING:
     from judge_gym.judges.people import People
@@ -61,6 +62,20 @@ class ItemFile:
     """How sessions of messages were made items."""
     cells: tuple[Mapping[str, object], ...] = ()
     """By item, every column of its row, as it stands there."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """How it was read: the columns that were named, and what was said of conversations."""
+
+    @property
+    def name(self) -> str:
+        """The name of the file, with what tells apart how it was read, for names of reports."""
+        unit = self.conversations.unit
+        others = sorted((name, value) for name, value in self.fields.items() if name != "unit")
+        parts = (
+            self.path.stem,
+            unit * (unit != "session"),
+            others and digest("fields", others)[:6],
+        )
+        return "-".join(part for part in parts if part)
 
     @cached_property
     def _apart(self) -> list[list[str]]:
@@ -303,6 +318,8 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         )
     finally:  # where no session is left, the reason comes first
         conversations.check()
+    names = (item.id for item in rows.rows)
+    conversations.note_ids(path, zip(names, rows.cells, strict=True))
     column = rows.used.get("truth", "")
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
     if not column and misspelt and "truth" not in rows.columns:
@@ -331,6 +348,7 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         own=own,
         conversations=conversations,
         cells=rows.cells,
+        fields=dict(fields or {}),
     )
 
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from judge_gym.counting import counted
 from judge_gym.judges.base import Judge
 from judge_gym.judges.conversation_items import ConversationItems
 from judge_gym.records.judgements import JudgeResult
 
 STATED = "mean: of the turns' scores, of a turn first over its repeats; lowest: of these"
 """How the score of a session is made, for people."""
+SESSION, LOWEST = "session", "session-lowest"
+"""What the scores of a session are named, after the judge's name and a slash."""
 
 
 def score_rows(
@@ -38,6 +41,45 @@ def score_rows(
             }
         )
     return rows
+
+
+def session_rows(
+    judge: Judge, results: Sequence[JudgeResult], items: ConversationItems
+) -> list[dict[str, Any]]:
+    """Return rows for the mean and the lowest score of each session whose turns were judged.
+
+    They have the columns of `score_rows`, and names of their own beside the judge's.
+    """
+    of_session = {items.sessions.get(result.item, ""): result for result in results}
+    simulated = {items.sessions.get(result.item) for result in results if result.simulated}
+    rows = []
+    for one in session_scores(results, items.sessions):
+        (row,) = score_rows(judge, [of_session[one.session]], items)
+        for name, score in ((SESSION, one.mean), (LOWEST, one.lowest)):
+            own = {
+                "message": "",
+                "item": one.session,
+                "name": f"{judge.name}/{name}",
+                "repeat": 0,
+                "status": "failed" if score is None else "scored",
+                "score": score,
+                "label": "",
+                "explanation": f"{one.scored} of {counted(one.turns, 'turn')} scored",
+                "simulated": one.session in simulated,
+            }
+            rows.append({**row, **own})
+    return rows
+
+
+def exported_said(
+    own: Sequence[Mapping[str, Any]], of_sessions: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return how many judgements and scores of sessions are exported, and without a trace."""
+    said = f"Exported: {counted(len(own), 'judgement')}"
+    if of_sessions:
+        said += f", and mean and lowest of {counted(len(of_sessions) // 2, 'session')}"
+    without = sum(not row["trace_id"] for row in (*own, *of_sessions))
+    return f"{said}." + (f" {counted(without, 'row')} without a trace id." if without else "")
 
 
 @dataclass(frozen=True)

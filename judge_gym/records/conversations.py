@@ -16,10 +16,12 @@ from judge_gym.prompts import nonce
 from judge_gym.seeds import digest
 
 MESSAGES = "messages"
-KEYS = (MESSAGES, "unit", "window", "longest", "redact")
+IDS = ("trace_id", "span_id")
+KEYS = (MESSAGES, "unit", "window", "longest", "redact", *IDS)
 """What may stand beside the fields of a file of items: the column with the messages, what is judged
 (`session` or `turn`), how many messages before a turn are shown with it, the most characters of
-a session, or of what is before a turn, and what is replaced in texts."""
+a session, or of what is before a turn, what is replaced in texts, and the columns with the trace
+and the span that an item is."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _SAME = {"function": "tool", "human": "user", "gpt": "assistant", "model": "assistant"}
 _TIMES = ("created_at", "timestamp", "time")

@@ -130,7 +130,7 @@ def save_correction(
     judge: Judge, file: ItemFile, found: Correction, folder: Path, *, simulated: bool
 ) -> WrittenReport:
     """Write the page of the figures and of the labels to buy next, and both as JSON."""
-    stem, labels = stem_of("estimate", judge.name, file.path.stem), next_table(found)
+    stem, labels = stem_of("estimate", judge.name, file.name), next_table(found)
     page = StudyPage(
         stem=stem,
         title=f"People's mean by {judge.name}, {file.path.name}",

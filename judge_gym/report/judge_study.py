@@ -10,8 +10,11 @@ from typing import Any
 
 from judge_gym.report.files import ENVIRONMENT, WrittenReport, put_in_place
 from judge_gym.report.table import Table, escaped, markdown_table
+from judge_gym.seeds import digest
 
 _LONGEST_NAME = 120
+_LETTERS = 6
+"""Of the digest that a long name ends in."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +51,15 @@ class StudyPage:
 
 
 def stem_of(kind: str, *names: str) -> str:
-    """Return the name of a study's files, by its kind and the names of what it is of."""
+    """Return the name of a study's files, by its kind and the names of what it is of.
+
+    A long one ends in its digest, so that what tells names apart is not cut off.
+    """
     parts = (re.sub(r"[^\w.]+", "-", name).strip("-.") or "unnamed" for name in (kind, *names))
-    return "-".join(parts)[:_LONGEST_NAME]
+    stem = "-".join(parts)
+    if len(stem) <= _LONGEST_NAME:
+        return stem
+    return f"{stem[: _LONGEST_NAME - _LETTERS - 1]}-{digest(stem)[:_LETTERS]}"
 
 
 def save_study(

@@ -84,7 +84,7 @@ def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
 
 def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
     """Write the page of scored items, every result as CSV, and all as JSON."""
-    stem = stem_of("scores", scored.judge.name, scored.file.path.stem)
+    stem = stem_of("scores", scored.judge.name, scored.file.name)
     rows = score_rows(scored.judge, scored.results, scored.file.conversations)
     counts, *others = sentences(scored)
     tables = (systems_table(scored), sessions_table(scored), results_table(scored))

@@ -17,7 +17,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.judges import CallableJudge, Scale
 from judge_gym.judges.item_files import read_item_file
 from judge_gym.judges.otlp import EVENT, evaluation_events
-from judge_gym.judges.sessions import score_rows
+from judge_gym.judges.sessions import exported_said, score_rows, session_rows
 from judge_gym.records.conversations import conversation_in
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.report.files import csv_of
@@ -116,6 +116,81 @@ def test_scores_are_written_by_trace_and_span(tmp_path):
         ("t1", "s2", "3", "4.0"), ("t1", "s2", "5", ""),
     ]  # fmt: skip
     assert (rows[0]["annotator_kind"], rows[0]["explanation"]) == ("CODE", "'=1+1")
+
+
+CHAT = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}] * 2
+
+
+@pytest.mark.parametrize("columns", [("trace_id", "span_id"), ("trace.id", "span")])
+@pytest.mark.parametrize("unit", ["session", "turn"])
+def test_columns_of_a_file_name_trace_and_span(tmp_path, columns, unit):
+    """Ids stay as they are where numbers that look like a telephone's are redacted."""
+    ids = (
+        {"trace_id": "4155552671", "span_id": 7}
+        if columns[0] == "trace_id"
+        else {"trace": {"id": "4155552671"}, "span": 7}
+    )
+    file = tmp_path / "chats.jsonl"
+    rows = [{"id": "a", "messages": CHAT, **ids}, {"id": "b", "messages": CHAT}]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    named = dict(zip(("trace_id", "span_id"), columns, strict=True))
+    named = {name: column for name, column in named.items() if name != column}
+    read = read_item_file(file, {"unit": unit, "redact": "phone", **named})
+    own = score_rows(HELP, [result(item.id, 4) for item in read.items], read.conversations)
+    places = {(row["item"].partition("#")[0], row["trace_id"], row["span_id"]) for row in own}
+    assert places == {("a", "4155552671", "7"), ("b", "", "")}
+    count = {"session": 1, "turn": 2}[unit]
+    assert exported_said(own, []).endswith(
+        f" {2 * count} judgements. {count} row{'s' if count > 1 else ''} without a trace id."
+    )
+
+
+def test_columns_of_a_plain_text_name_trace_and_span_too(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("text,trace_id\nhello,t9\n")
+    read = read_item_file(file)
+    assert read.conversations.place(read.items[0].id) == ("t9", "", "")
+
+
+def test_a_column_of_ids_that_no_row_has_is_refused(tmp_path):
+    file = tmp_path / "texts.csv"
+    file.write_text("text\nhello\n")
+    with pytest.raises(JudgeGymError, match="trace_id is 'trace', and no row has"):
+        read_item_file(file, {"trace_id": "trace"})
+
+
+def test_the_scores_of_a_session_are_rows_beside_those_of_its_turns(tmp_path):
+    """Of 4 and 2 the mean is 3 and the lowest 2; of a turn without a score there is neither."""
+    file = tmp_path / "chats.jsonl"
+    rows = [{"id": name, "messages": CHAT, "trace_id": f"t{name}"} for name in "ab"]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    read = read_item_file(file, {"unit": "turn"})
+    scores = dict(zip(read.items, (4, 2, None, None), strict=True))
+    results = [result(item.id, score) for item, score in scores.items()]
+    own = score_rows(HELP, results, read.conversations)
+    of_sessions = session_rows(HELP, results, read.conversations)
+    keys = ("trace_id", "item", "name", "message", "score", "status")
+    assert [tuple(row[key] for key in keys) for row in of_sessions] == [
+        ("ta", "a", "help/session", "", 3, "scored"),
+        ("ta", "a", "help/session-lowest", "", 2, "scored"),
+        ("tb", "b", "help/session", "", None, "failed"),
+        ("tb", "b", "help/session-lowest", "", None, "failed"),
+    ]
+    assert of_sessions[0].keys() == own[0].keys()
+    assert exported_said(own, of_sessions) == (
+        "Exported: 4 judgements, and mean and lowest of 2 sessions."
+    )
+
+
+def test_the_name_of_a_report_tells_how_a_file_was_read(tmp_path):
+    file = tmp_path / "chats.jsonl"
+    file.write_text(json.dumps({"id": "a", "messages": CHAT}))
+    ways = [{}, {"unit": "turn"}, {"unit": "turn", "window": "1"}, {"unit": "turn", "window": "2"}]
+    names = [read_item_file(file, way).name for way in ways]
+    assert names[:2] == ["chats", "chats-turn"]
+    assert names[2].startswith("chats-turn-")
+    assert len(set(names)) == 4
+    assert read_item_file(file, {"unit": "session"}).name == "chats"
 
 
 def result(item: str, score: float | None) -> JudgeResult:
