@@ -103,6 +103,22 @@ def did_you_mean(typed: object, names: Collection[str]) -> str:
     return f"Did you mean {by_plain[close[0]]}? " if close else ""
 
 
+def did_you_mean_id(typed: object, ids: Collection[str]) -> str:
+    """Return "Did you mean …? " if an id is written as `typed`, else "".
+
+    Case, spaces and punctuation do not count, nor O for 0 and l or I for 1. Similar ids are other
+    items: B-077 is no misspelling of A-077.
+    """
+    wanted = _written(typed)
+    alike = next((name for name in ids if wanted and _written(name) == wanted), None)
+    return f"Did you mean {alike}? " if alike is not None else ""
+
+
+def _written(name: object) -> str:
+    plain = "".join(one for one in str(name).casefold() if one.isalnum())
+    return plain.translate(str.maketrans("oil", "011"))
+
+
 def listing(names: Sequence[str], command: str, typed: str = "") -> str:
     """Return a remedy for an unknown name: the most similar one, then those that exist.
 

@@ -20,6 +20,10 @@ MAX_ROWS = 100_000
 """Most rows of one corpus."""
 _LONGEST_ADVICE = 300
 _MEND = "Mend or remove this row."
+_ANSWER = (
+    "If it is an answer that a system did not give, write so there, such as [no answer]: to remove "
+    "the row would favour that system."
+)
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -183,13 +187,19 @@ class _Reading(Generic[R]):
             return self._form.model_validate(values)
         except ValidationError as error:
             fault = error.errors()[0]
-        name = str(fault["loc"][0])
+        message = fault["msg"].removeprefix("Value error, ")
+        # A fault of the row as a whole says which field it lacks, if any.
+        name = str((fault["loc"] or (fault.get("ctx", {}).get("field", ""),))[0])
+        if not name:
+            raise _fault(file, row, message)
         column = self._column(file, row, name) or name
+        if not fault["loc"]:
+            raise _fault(file, row, f"{column} is empty: {message}")
         if fault["type"] != "missing":
-            message = fault["msg"].removeprefix("Value error, ")
             raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
         if column in row.values:
-            raise _fault(file, row, f"{column} is empty")
+            remedy = _ANSWER if name in ("text", "second") else _MEND
+            raise _fault(file, row, f"{column} is empty", remedy)
         raise _fault(
             file, row, f"there is no {column!r}",
             f"{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "

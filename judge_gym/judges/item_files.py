@@ -11,10 +11,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from judge_gym.alike import said_alike
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown, what_exists
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean
-from judge_gym.evidence.typed_rows import read_typed_rows
+from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.conversation_items import ConversationItems
@@ -34,6 +35,8 @@ LABEL_WORDS = {
 """Words in the name of a column that may hold labels; none is read by its name but `truth`."""
 _MISSPELT = 0.8
 """Least similarity to "truth" or "system" of a column that is taken for a misspelling."""
+_LONGEST_ID = 60
+"""Characters of a value that may be an id."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -64,6 +67,10 @@ class ItemFile:
     """By item, every column of its row, as it stands there."""
     fields: Mapping[str, str] = field(default_factory=dict)
     """How it was read: the columns that were named, and what was said of conversations."""
+    numbered: bool = False
+    """Whether ids are the numbers of rows, as no column gives them."""
+    used: Mapping[str, str] = field(default_factory=dict)
+    """Field → the column that it was read from."""
 
     @property
     def name(self) -> str:
@@ -198,7 +205,8 @@ class ItemFile:
         from judge_gym.judges.people import bind
 
         people, *others = (
-            bind(judge, self.items, labels, self.label_column, scale) for judge in judges
+            bind(judge, self.items, labels, self.label_column, scale, self.ids_said().strip())
+            for judge in judges
         )
         for other in others:
             if (other.bounds, other.reference) != (people.bounds, people.reference):
@@ -249,14 +257,34 @@ class ItemFile:
                 f" {counted(len(texts), 'text')} with labels that differ, where the mean of numbers"
                 f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
             )
+        sentence += self.ids_said(mapping)
         return sentence + self._systems_said(mapping) + self.conversations.said()
+
+    def ids_said(self, mapping: Path | str = "") -> str:
+        """Return that ids are numbers of rows, and which columns may be ids; "" where they are."""
+        if not self.numbered:
+            return ""
+        return " Ids are row numbers: no column is mapped to id." + "".join(
+            f" Column {column!r} has another value in each row: to use it, "
+            f"{_mapped('id', column, mapping)}."
+            for column in self.columns
+            if column not in self.used.values() and self._are_ids(column)
+        )
+
+    def _are_ids(self, column: str) -> bool:
+        """Return whether a column has a short value of its own, without spaces, in each row."""
+        values = self.column(column)
+        short = all(0 < len(one) <= _LONGEST_ID and " " not in one for one in values)
+        return 1 < len(values) == len(set(values)) and short
 
     def _systems_said(self, mapping: Path | str) -> str:
         """Return which systems the texts are of, or which column may say so; a sentence or none."""
-        if names := sorted({item.system for item in self.items} - {""}):
+        if names := sorted({name for one in self.items for name in _made_by(one)} - {""}):
             without = sum(not item.system for item in self.items)
             rest = f", and {counted(without, 'item')} of none" if without else ""
-            return f" Systems: {first_of(names)}{rest}."
+            alike = said_alike(Counter(one for item in self.items for one in _made_by(item)))
+            apart = f" Names that differ only in case count as different: {alike}." if alike else ""
+            return f" Systems: {first_of(names)}{rest}.{apart}"
         return "".join(
             f" Column {column!r} may name systems: to use it, {_mapped('system', column, mapping)}."
             for column in get_close_matches("system", self.columns, n=1, cutoff=_MISSPELT)
@@ -327,6 +355,7 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
             f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
             f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
         )
+    _check_second_systems(rows)
     by_text: dict[str, list[Label]] = defaultdict(list)
     for item in rows.rows:
         if item.truth is not None:
@@ -349,7 +378,28 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         conversations=conversations,
         cells=rows.cells,
         fields=dict(fields or {}),
+        numbered="id" not in rows.used,
+        used=rows.used,
     )
+
+
+def _made_by(item: Item) -> tuple[str, str]:
+    """Return what made the texts of an item, "" where it is not named."""
+    return item.system, item.second_system
+
+
+def _check_second_systems(rows: TypedRows[Item]) -> None:
+    """Raise `DataFileError` for a pair without its second system, where others have theirs."""
+    column = rows.used.get("second_system")
+    if column is None:
+        return
+    for item, place in zip(rows.rows, rows.places, strict=True):
+        if item.system and item.second is not None and not item.second_system:
+            raise DataFileError(
+                f"{place}, item {item.id!r}: {column} is empty: "
+                f"{rows.used['system']} is {item.system!r}, which made the first.",
+                "Name what made the second text, or leave both empty.",
+            )
 
 
 def read_labelled(judge: Judge, rule: GateRule | CertifyRule, key: str) -> ItemFile:

@@ -19,7 +19,7 @@ import numpy as np
 from judge_gym.annotations import Annotation
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import shown
-from judge_gym.errors import ConfigError, DataFileError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean, did_you_mean_id
 from judge_gym.formats import figure
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
@@ -401,10 +401,12 @@ def bind(
     labels: LabelFile | None,
     truth: str = "",
     scale: tuple[float, float] | None = None,
+    ids: str = "",
 ) -> People:
     """Return people's labels as scores of a judge.
 
     `items` may hold labels of their own, in their column `truth`: those are of one more annotator.
+    `ids` says what the ids of items are, for errors.
     Numbers are on `scale`, or else on the judge's. An annotator who marked every criterion of a
     rubric, and gave no label of the whole, is taken to have given the judge's weighted mean. Labels
     of other items are left out and counted. Raises `DataFileError` with file, line, column and
@@ -426,7 +428,7 @@ def bind(
             binding.stale += 1
         else:
             binding.add(row, found, binding.criterion(row))
-    binding.check_others(by_name)
+    binding.check_others(by_name, ids)
     return binding.people()
 
 
@@ -481,14 +483,15 @@ class _LabelBinding:
         self.others: list[Annotation] = []
         """Labels of items that are not among these, which may be a part of those labelled."""
 
-    def check_others(self, names: Collection[str]) -> None:
+    def check_others(self, names: Collection[str], ids: str) -> None:
         """Raise where no label is of one of the items."""
         if not self.others or self._labels is None or len(self.others) < len(self._labels.rows):
             return
         row = self.others[0]
         raise self.fault(
             row, f"item is {row.item!r}, and no label is of one of the items",
-            f"{did_you_mean(row.item, names)}Use an item's id or its 16-digit key.",
+            f"{did_you_mean_id(row.item, names)}Use an item's id or its 16-digit key. "
+            + (ids or f"Its ids are such as {', '.join(map(repr, list(names)[:3]))}."),
         )  # fmt: skip
 
     def fault(self, row: Annotation, what: str, remedy: str) -> DataFileError:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from judge_gym.errors import did_you_mean
+from judge_gym.errors import did_you_mean_id
 from judge_gym.evidence.choosing import values_of
 from judge_gym.evidence.columns import as_text
 from judge_gym.evidence.label_exports import WITHDRAWN
@@ -33,7 +33,7 @@ class Described:
             known = list(self.items)
             raise record.fault(
                 f"item {key!r} is not in {self.file}",
-                f"{did_you_mean(key, known)}It has {', '.join(map(repr, known[:3]))}.",
+                f"{did_you_mean_id(key, known)}It has {', '.join(map(repr, known[:3]))}.",
             )
         of_key = self.items[key]
         if len(of_key) == 1:

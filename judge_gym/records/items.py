@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
@@ -46,6 +47,11 @@ def label_in(text: str) -> Label | None:
     """Return the label that a text is: a number, a name with single spaces, or None for none."""
     text = " ".join(plain_number(text).split())
     return float(text) if _NUMBER.fullmatch(text) else text or None
+
+
+def _lacks(field: str, why: str) -> PydanticCustomError:
+    """Return the fault of an item without a field; `read_typed_rows` names its column."""
+    return PydanticCustomError("lacks", "{why}", {"field": field, "why": why})
 
 
 class Variant(Frozen):
@@ -99,6 +105,11 @@ class Item(Frozen):
             raise ValueError("has a NUL or half a character")
         return given
 
+    @field_validator("system", "second_system")
+    @classmethod
+    def _without_outer_spaces(cls, given: str) -> str:
+        return " ".join(given.split())
+
     @field_validator("truth", mode="before")
     @classmethod
     def _is_label(cls, given: Any) -> Any:
@@ -113,9 +124,9 @@ class Item(Frozen):
     @model_validator(mode="after")
     def _second_system_is_of_a_pair(self) -> Self:
         if self.second_system and self.second is None:
-            raise ValueError("second_system is given, and there is no second text")
+            raise _lacks("second", "second_system is given, and there is no second text")
         if self.second_system and not self.system:
-            raise ValueError("second_system is given, and no system, which made the first text")
+            raise _lacks("system", "second_system is given, and no system, which made the first")
         return self
 
     @property

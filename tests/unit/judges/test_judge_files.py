@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.errors import ConfigError, DataFileError
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean_id
 from judge_gym.judges import (
     CallableJudge,
     HttpJudge,
@@ -12,8 +12,11 @@ from judge_gym.judges import (
     PairwiseJudge,
     Variant,
     load_judge,
+    new_label,
     read_items,
 )
+from judge_gym.judges.item_files import read_item_file
+from judge_gym.judges.label_files import collect_labels
 from judge_gym.records.judgements import MalformedAnswer
 
 JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
@@ -253,3 +256,64 @@ def test_judges_of_pairs_take_pairs_alone() -> None:
         pair.check(Item(id="7", text="x"))
     with pytest.raises(ConfigError, match="'7' has a second text"):
         single.check(Item(id="7", text="x", second="y"))
+
+
+PAIR = "id,text,second,one,two\np1,a,b,lynx,orca\n"
+BOTS = {"system": "one", "second_system": "two"}
+
+
+@pytest.mark.parametrize(
+    ("row", "column"), [("p2,c,d,,orca", "one is empty"), ("p2,c,d,lynx,", "two is empty")]
+)
+def test_a_pair_names_both_systems_or_none(tmp_path: Path, row: str, column: str) -> None:
+    file = written(tmp_path, f"{PAIR}{row}\n", "pairs.csv")
+    with pytest.raises(DataFileError) as refused:
+        read_items(file, BOTS)
+    assert "pairs.csv line 3" in refused.value.message
+    assert column in refused.value.message
+    unnamed = read_items(written(tmp_path, f"{PAIR}p2,c,d,,\n", "none.csv"), BOTS)
+    assert [item.systems for item in unnamed] == [("lynx", "orca"), ()]
+
+
+def test_an_empty_answer_is_not_to_be_removed(tmp_path: Path) -> None:
+    file = written(tmp_path, "id,text,system\n1,x,A\n2,,B\n", "items.csv")
+    with pytest.raises(DataFileError, match="line 3: text is empty") as refused:
+        read_items(file)
+    assert "[no answer]" in refused.value.remedy
+    assert "Mend or remove" not in refused.value.remedy
+
+
+def test_numbers_of_rows_as_ids_are_told(tmp_path: Path) -> None:
+    rows = "answer_no,text,day\nA-1,the first,mon\nB-202,the second,mon\n"
+    file = written(tmp_path, rows, "items.csv")
+    judge = CallableJudge(name="own", function="grades:own")
+    unmapped = read_item_file(file)
+    said = unmapped.said(judge)
+    assert "Ids are row numbers: no column is mapped to id." in said
+    assert "--fields id=answer_no" in said
+    assert "'day'" not in said
+    assert "'text'" not in said
+    mapped = read_item_file(file, {"id": "answer_no"}).said(judge)
+    assert "row numbers" not in mapped
+    labels = collect_labels([new_label("B-202", "kim", 1)])
+    with pytest.raises(DataFileError, match="B-202") as refused:
+        unmapped.with_labels(labels, judge)
+    assert "--fields id=answer_no" in refused.value.remedy
+    assert "Did you mean" not in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("B-202", ""), ("A-077", ""), ("b-077 ", "B-077"), ("B-O77", "B-077"), ("7", "7"), ("", "")],
+)
+def test_only_the_same_id_is_meant(typed: str, meant: str) -> None:
+    found = did_you_mean_id(typed, ["202", "B-077", "7"])
+    assert found == (f"Did you mean {meant}? " if meant else "")
+
+
+def test_spaces_around_systems_do_not_count_and_their_case_does(tmp_path: Path) -> None:
+    rows = "id,text,system\n1,x,B\n2,y,b \n3,z, B\n"
+    read = read_item_file(written(tmp_path, rows, "items.csv"))
+    assert [item.system for item in read.items] == ["B", "b", "B"]
+    said = read.said(CallableJudge(name="own", function="grades:own"))
+    assert "'B' (2) and 'b' (1)" in said
