@@ -28,7 +28,7 @@ BESIDE = {
 _MADE_POSSIBLE = ("abstain", "axis_effect_abstain_share")
 """The axis without which a figure cannot move."""
 _WITHIN_AN_AXIS = 2
-"""Changes of one axis that are named as moving judges one by one."""
+"""Changes of one axis that are named as moving judges one by one, beside that of the verdict."""
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class MovedSettings:
         moved = [row.cells for row in self.within if str(row.cells[2]).startswith(MOVED)]
         if not moved:
             return ""
-        label, _, words = moved[0]
+        label, said, words = moved[0]
         more = f", and {counted(len(moved) - 1, 'other change')}" if len(moved) > 1 else ""
-        return f"; {label} {words}{more}"
+        return f"; {label} {said} {words}{more}"
 
     @property
     def counts(self) -> str:
@@ -135,7 +135,8 @@ def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
 def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[Row]:
     """Yield the changes that moved judges one by one, those that moved most of them first.
 
-    A mean over few judges that move by unlike amounts has a wide interval, though each moves.
+    A mean over few judges that move by unlike amounts has a wide interval, though each moves. That
+    the verdict of a judge moved is always among them.
     """
     shown = {(_label(row), row.metric) for row in pooled if stands(row)}
     over_judges = {row.scope["axis"] for row in pooled}
@@ -144,19 +145,37 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
         axis = str(of[0].scope["axis"])
         moved = [row for row in of if stands(row)]
         judges, some = ({row.scope["judge"] for row in some} for some in (of, moved))
-        n = counted(len(judges), "judge")
         if moved and (label, metric) not in shown:
             place = (len(some) / len(judges), max(abs(row.estimate or 0.0) for row in moved))
-            cells = (label, figures_text(moved), f"{MOVED} in {len(some)} of {n}")
-            found.append((place, axis, cells))
+            found.append((place, axis, metric, _moved_in(label, metric, of, moved)))
         elif not moved and metric == _VERDICT and axis not in over_judges:
-            cells = (label, figures_text(of), f"{NOT_SHOWN} in {n}")
-            found.append(((0.0, 0.0), axis, cells))
+            cells = (label, figures_text(of), f"{NOT_SHOWN} in {counted(len(judges), 'judge')}")
+            found.append(((0.0, 0.0), axis, metric, cells))
     named = Counter[str]()
-    for _, axis, cells in sorted(found, reverse=True):
-        named[axis] += 1
-        if named[axis] <= _WITHIN_AN_AXIS:
+    for _, axis, metric, cells in sorted(found, reverse=True):
+        named[axis] += metric != _VERDICT
+        if metric == _VERDICT or named[axis] <= _WITHIN_AN_AXIS:
             yield Row(cells)
+
+
+def _moved_in(
+    label: str, metric: str, of: Sequence[ResultRow], moved: Sequence[ResultRow]
+) -> tuple[str, str, str]:
+    """Return who moved, over all contrasts by how much, and in how many.
+
+    One judge that moved has its name beside the change, and the contrasts are its own.
+    """
+    judges, some = (dict.fromkeys(str(row.scope["judge"]) for row in rows) for rows in (of, moved))
+    if len(some) == 1:
+        [judge] = some
+        label = f"{label}, {judge}"
+        of = [row for row in of if row.scope["judge"] == judge]
+    elif metric == _VERDICT:  # as distinct from the mean over judges
+        label = f"{label}, by judge"
+    words = f"{MOVED} in {len(some)} of {counted(len(judges), 'judge')}"
+    if len(of) > len({str(row.scope["judge"]) for row in of}):
+        words += f", {len(moved)} of {counted(len(of), 'contrast')}"
+    return label, figures_text(of), words
 
 
 def _contrasts(rows: Iterable[ResultRow]) -> dict[tuple[str, str], list[ResultRow]]:

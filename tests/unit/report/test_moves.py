@@ -26,7 +26,7 @@ def test_what_moves_judges_is_said_though_their_mean_is_open(make_row) -> None:
     ]
     assert cells(rows) == [
         ("abstain: off → on", "0.00 [-0.02, 0.02]", "no move shown"),
-        ("abstain: off → on, share of abstentions", "0.18 to 0.45", "moved in 2 of 3 judges"),
+        ("abstain: off → on, share of abstentions", "0.02 to 0.45", "moved in 2 of 3 judges"),
     ]
 
 
@@ -44,7 +44,7 @@ def test_a_change_of_which_no_mean_is_estimated_is_said(make_row) -> None:
     row = make_row("contrast_middle_mass", -0.26, (-0.4, -0.1), scope=scope, p_adjusted=0.01)
     [said] = cells([row])
     assert said == (
-        "bundles: random, 5 → similar, 5, share between the ends",
+        "bundles: random, 5 → similar, 5, share between the ends, a",
         "-0.26 [-0.40, -0.10]",
         "moved in 1 of 1 judge",
     )
@@ -86,10 +86,43 @@ def test_one_line_names_what_moved_judges_though_their_mean_is_open(make_row) ->
     ]
     [line] = largest_settings(rows).rows(None)
     assert "no move shown; the largest: abstain: off → on 0.00" in line.heading
-    moved = "abstain: off → on, share between the ends moved in 1 of 1 judge, and 1 other change"
-    assert line.heading.endswith(moved)
+    assert line.heading.endswith(
+        "; abstain: off → on, share between the ends, a 0.20 [0.15, 0.25] moved in 1 of 1 judge, "
+        "and 1 other change"
+    )
     shown = make_row("axis_effect_confidence", 0.3, (0.2, 0.4), scope=ABSTAIN)
     [line] = largest_settings([*rows, shown]).rows(None)
     assert line.heading.endswith("confidence 0.30 [0.20, 0.40]")
     [line] = largest_settings(rows[:1]).rows(None)
     assert line.heading.endswith("0.00 [-0.02, 0.02]")
+
+
+def test_a_judge_whose_verdicts_moved_is_named_though_other_figures_moved_more(make_row) -> None:
+    """Four contrasts of two judges on two concepts, as the mean over judges shows no move."""
+    concepts = ("backsliding", "fascism")
+    given = {
+        ("b", ""): ((0.07, 0.02), (0.06, 0.02)),
+        ("a", ""): ((-0.01, 0.8), (0.0, 0.9)),
+        ("a", "abstain_share"): ((0.15, 0.01), (0.18, 0.01)),
+        ("b", "abstain_share"): ((0.28, 0.01), (0.05, 0.1)),
+        ("a", "middle_mass"): ((-0.2, 0.01), (-0.3, 0.01)),
+        ("b", "middle_mass"): ((-0.2, 0.01), (-0.3, 0.01)),
+    }
+    rows = [make_row("axis_effect", 0.03, (-0.04, 0.11), scope=ABSTAIN)]
+    for (judge, metric), of in given.items():
+        for concept, (value, p) in zip(concepts, of, strict=True):
+            row = contrast(make_row, judge, value, p, metric=metric)
+            row.scope["concept"] = concept
+            rows.append(row)
+    found = cells(rows)
+    assert found[0] == ("abstain: off → on", "0.03 [-0.04, 0.11]", "no move shown")
+    assert sorted(found[1:]) == [
+        ("abstain: off → on, b", "0.06 to 0.07", "moved in 1 of 2 judges, 2 of 2 contrasts"),
+        ("abstain: off → on, share between the ends", "-0.30 to -0.20",
+         "moved in 2 of 2 judges, 4 of 4 contrasts"),
+        ("abstain: off → on, share of abstentions", "0.05 to 0.28",
+         "moved in 2 of 2 judges, 3 of 4 contrasts"),
+    ]  # fmt: skip
+    rows.append(contrast(make_row, "a", 0.09, 0.01, metric=""))
+    assert "abstain: off → on, by judge" in [row[0] for row in cells(rows)]
+    assert len({row[0] for row in cells(rows)}) == len(cells(rows))
