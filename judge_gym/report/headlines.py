@@ -33,7 +33,7 @@ from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Plot, PlotPanel
 from judge_gym.report.remarks import remark_text
 from judge_gym.report.scale_use import NO_USE, ScaleUse, scale_use
-from judge_gym.report.scopes import behind, evidence_link
+from judge_gym.report.scopes import behind, evidence_link, may_abstain
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -478,11 +478,13 @@ def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:
 
 
 def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
-    """Yield how often judges abstained, where one did so often."""
+    """Yield how often judges abstained where they may, where one did so often."""
     judged: Counter[str] = Counter()
     abstained: dict[str, float] = defaultdict(float)
-    for row in rows:
-        if row.metric == "abstention_rate" and "category" not in row.scope and row.n:
+    rates = [row for row in rows if row.metric == "abstention_rate"]
+    allowed = [row for row in rates if may_abstain(row.scope)]
+    for row in allowed:
+        if "category" not in row.scope and row.n:
             judge = str(row.scope.get("judge", ""))
             judged[judge] += row.n
             abstained[judge] += (row.estimate or 0.0) * row.n
@@ -491,8 +493,9 @@ def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
         return
     (least, steady), (most, often) = shares[0], shares[-1]
     others = f", and in {percent(least)} by {steady}" if len(shares) > 1 else ""
+    where = "" if len(allowed) == len(rates) else ", where it may abstain"
     yield (
-        f"Abstentions in {percent(most)} of judgements by {often}{others}: "
+        f"Abstentions in {percent(most)} of judgements by {often}{others}{where}: "
         "figures are of the rest, and judges are compared on items that all of them scored."
     )
 

@@ -125,6 +125,11 @@ def varying(scopes: Sequence[Scope]) -> set[str]:
     return {name for name in names if len(set(_texts(scopes, name))) > 1}
 
 
+def may_abstain(scope: Scope) -> bool:
+    """Return whether a judge may abstain in the judgements of a figure; unknown counts as yes."""
+    return scope.get("abstain") is not False
+
+
 def setting_of(experiment: Experiment) -> str:
     """Return in words what is not at its default in an experiment; who judges what is no part."""
     axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")

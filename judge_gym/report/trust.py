@@ -2,13 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, number, percent
 from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.report.facts import ServedSummary
 from judge_gym.report.headlines import Headline
+from judge_gym.report.scopes import may_abstain
 from judge_gym.store.results import ResultRow
 
 _POWER = 0.8
@@ -45,11 +46,20 @@ def trust_tiles(
     """Return the five tiles; one that lacks its figures shows that it is absent, and why."""
     return [
         _share(rows, "unparseable_rate", READABLE, readable=True),
-        _share(rows, "abstention_rate", ABSTAINED, readable=False),
+        _abstained(rows),
         _stability(rows, served),
         _votes(rows),
         _power(claims),
     ]
+
+
+def _abstained(rows: Sequence[ResultRow]) -> Tile:
+    """Return how often judges abstained, of the judgements in which they may."""
+    allowed = [row for row in rows if may_abstain(row.scope)]
+    tile = _share(allowed, "abstention_rate", ABSTAINED, readable=False)
+    if len(_whole(allowed, "abstention_rate")) == len(_whole(rows, "abstention_rate")):
+        return tile
+    return replace(tile, says=f"{tile.says}; settings of forced choice are not counted")
 
 
 def _share(rows: Iterable[ResultRow], metric: str, label: str, *, readable: bool) -> Tile:

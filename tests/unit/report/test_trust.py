@@ -107,3 +107,21 @@ def test_a_section_opens_with_its_main_table_and_own_rubrics_follow(make_row) ->
         "Polarization: own rubrics",
         "Polarization by distance",
     ]
+
+
+def test_abstentions_are_of_the_judgements_in_which_a_judge_may_abstain(make_row) -> None:
+    """Of 200 judgements that may abstain 33 do; 200 of forced choice would make it 8%."""
+    rows = [
+        make_row("abstention_rate", share, scope={"judge": judge, "abstain": allowed}, n=100)
+        for judge, allowed, share in (
+            ("a/a", True, 0.16),
+            ("a/a", False, 0.0),
+            ("b/b", True, 0.17),
+            ("b/b", False, 0.0),
+        )
+    ]
+    value, says = tiles(rows)[ABSTAINED]
+    assert value == "16.5%"
+    assert says.startswith("of 200 answers")
+    assert says.endswith("; settings of forced choice are not counted")
+    assert "forced choice" not in tiles(rows[::2])[ABSTAINED][1]
