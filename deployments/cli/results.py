@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from judge_gym.report.page import Report
-    from judge_gym.report.table import Table
+    from judge_gym.report.table import Table, TerminalTable
 
 MOST_LINES = 40
 """Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
 _LINES_BEFORE = 1
 """Lines those commands print first: the sweep's name, or that nothing was missing."""
 _MOST_CAUTIONS = 5
+_FEWEST_CAUTIONS = 3
+"""Cautions that are printed, however little room there is."""
 _MOST_ROWS = 12
 _FEWEST_ROWS = 3
 """Rows of a table that stay, however little room there is."""
@@ -65,20 +67,20 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     from judge_gym.report.table import TerminalTable
 
     opening = Group(*(Text(line, style=style) for line, style in _opening(report)))
-    cautions = [Text(f"- {line}") for line in report.summary.cautions[:_MOST_CAUTIONS]]
-    if more := len(report.summary.cautions) - len(cautions):
-        cautions.append(Text(f"- {more} more: add --all"))
-    careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
+    careful = _careful(report, _MOST_CAUTIONS)
     opened = report.audit.opening if report.audit else []
-    room = MOST_LINES - _LINES_BEFORE - len(places) - _height(opening) - _height(careful)
-    audited = _fitted(opened, room, report)
-    room -= _height(audited)
+    left = MOST_LINES - _LINES_BEFORE - len(places) - _height(opening)
+    audited = _fitted(opened, left - _height(careful), report)
+    left -= _height(audited)
     rows = report.summary.headlines
     settings, uses = report.summary.settings, report.summary.uses
     brief = replace(uses, brief=True)
-    choices = [
+    whole = [
         headline_table(rows, settings, uses=uses),
         *(headline_table(rows, settings, most, brief) for most in (1, 0, None)),
+    ]
+    choices = [
+        *whole,
         headline_table(rows, settings, None),  # figures of claims come before the use of the scale
         shorter_table(rows, settings, brief),
     ]
@@ -89,12 +91,31 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
             if not report.audit
         ]
     drawn = [TerminalTable(table, report.marks_beside(table)) for table in choices]
-    fitting = next((table for table in drawn if _height(table) <= room), None)
+    # Both of them come before the last cautions.
+    for most in range(_MOST_CAUTIONS, _FEWEST_CAUTIONS - 1, -1):
+        fewer = _careful(report, most)
+        if uses.regimes and _first_of(drawn[: len(whole)], left - _height(fewer)):
+            careful = fewer
+            break
+    fitting = _first_of(drawn, left - _height(careful))
     last = drawn[-1] if drawn else Group("No figures yet.", "")
     if report.audit and fitting is None:
         last = Group()
     console.print(Group(opening, audited, fitting or last, careful))
     _pairs(places)
+
+
+def _careful(report: "Report", most: int) -> Group:
+    """Return the first cautions of a report, `most` of them, and how many more there are."""
+    cautions = [Text(f"- {line}") for line in report.summary.cautions[:most]]
+    if more := len(report.summary.cautions) - len(cautions):
+        cautions.append(Text(f"- {more} more: add --all"))
+    return Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
+
+
+def _first_of(drawn: "Sequence[TerminalTable]", room: int) -> "TerminalTable | None":
+    """Return the first of these tables that has room."""
+    return next((table for table in drawn if _height(table) <= room), None)
 
 
 def _fitted(tables: "Sequence[Table]", room: int, report: "Report") -> Group:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from deployments.cli import results
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report import scale_use
 from judge_gym.report.findings import distinct_labels
 from judge_gym.report.headlines import (
     CHECKS,
@@ -20,6 +21,7 @@ from judge_gym.report.headlines import (
     shorter_table,
 )
 from judge_gym.report.page import Report
+from judge_gym.report.scale_use import ScaleUse
 from judge_gym.report.table import Table
 from support.report_pages import report
 
@@ -281,3 +283,25 @@ def test_a_sweep_of_many_claims_is_printed_in_forty_lines(
     assert lines[-1].endswith("report.html")
     shown = "\n".join(lines)
     assert all(question[:20] in shown for question in {row.question for row in headlines(found)})
+
+
+def test_how_judges_use_the_scale_is_printed_before_the_last_cautions(
+    make_finding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run of a study that has the page's line on regimes had none in the terminal."""
+    scopes = [judge(name, concept) for name in ("a/a", "b/b") for concept in ("c", "d")]
+    found = [
+        make_finding("supported", 0.3, (0.2, 0.4), hypothesis=claim.key, scope=scope)
+        for claim in HYPOTHESES[:3]
+        for scope in scopes[:3]
+    ]
+    uses = ScaleUse([("a/a", "3.36", "compressed")], ["compressed", "graded"])
+    cautions = tuple(f"{place}: {'a long caution of many words ' * 6}" for place in range(6))
+    summary = Summary(
+        "9 experiments", "W3 scoring 1/1", "9 calls", headlines(found), cautions, uses=uses
+    )
+    lines = printed(replace(report(simulated=True), summary=summary), monkeypatch, 80)
+    assert len(lines) <= results.MOST_LINES - 1
+    assert any(line.startswith(scale_use.QUESTION) for line in lines)
+    assert any(line.startswith("- 2: ") for line in lines)
+    assert any("0.30 [0.20, 0.40]" in line for line in lines)
