@@ -53,6 +53,8 @@ class Audit:
     range_of_strips: str = ""
     published: Table | None = None
     """Published accuracies with the computed ones, at each judge's best and worst wording."""
+    orders: Sequence[str] = ()
+    """How each judge ranks several systems, in a line: a page draws it."""
 
     @property
     def published_in_terminal(self) -> Table | None:
@@ -67,7 +69,10 @@ class Audit:
     @property
     def opening(self) -> Sequence[Table]:
         """The tables that a terminal shows, in order."""
-        shown = (*self.parts, self.in_terminal, self.published_in_terminal)
+        parts = list(self.parts)
+        if parts and self.orders:
+            parts[0] = replace(parts[0], notes=(*self.orders, *parts[0].notes))
+        shown = (*parts, self.in_terminal, self.published_in_terminal)
         return [table for table in shown if table is not None]
 
     @property

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, pairwise
+from math import isclose
 
 from judge_gym.alike import alike
 from judge_gym.analysis.data import SweepData
@@ -30,12 +31,15 @@ RANKING = "Ranking of systems"
 _BY_SYSTEM = "Judges by system"
 _DECIDED, _INVERTED, _CORRECTED = "pairs_decided", "expected_inversions", "system_corrected"
 _TIED = "items_tied"
+_TWO = 2
 _AGREEMENT = {
     "agreement": ("accuracy", "majority_accuracy"),
     "κ": ("cohens_kappa", "majority_kappa"),
     "weighted κ": ("cohens_kappa_quadratic",),
 }
 """Heading → the metrics of which the first that is estimated is shown."""
+_DIGITS = 2
+"""Decimals of expected inversions."""
 _MOST_NAMED = 4
 """Systems that a note names."""
 _MOST_DRAWN = 4
@@ -75,20 +79,36 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     best = {name: ranked[name] for name in names}
     ranking = _ranking_table(data, best)
     banded = in_bands(data, [one for one in _AGREEMENT if one in ranking.columns])
-    notes = filter(None, (banded, *_said(rows, best, ordered)))
+    notes = filter(None, (banded, _agreed(data, best), *_said(rows, best, ordered)))
     found = replace(ranking, notes=tuple(notes))
     table = replace(
         _system_table(ordered, of_pairs=bool(data.truth.pair)),
         notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
     )
-    return Audit(table, (found,), _plot(ordered, ranked))
+    return Audit(
+        table, (found,), _plot(ordered, ranked), orders=tuple(_orders(rows, best, ordered))
+    )
 
 
 def _merit(of: Ranked) -> tuple[float, float]:
     """Return what judges are ordered by: expected inversions as shown, then agreement."""
     agreement = _first(of, _AGREEMENT["agreement"])
-    inverted = round(of[_INVERTED].estimate or 0.0)
+    inverted = round(of[_INVERTED].estimate or 0.0, _DIGITS)
     return inverted, -(agreement.estimate or 0.0) if agreement else 0.0
+
+
+def _agreed(data: SweepData, ranked: Mapping[str, Ranked]) -> str:
+    """Return which labelled items agreement is of, where people's majority is the answer."""
+    found = [_first(of, _AGREEMENT["agreement"]) for of in ranked.values()]
+    if not any(row and row.metric == "majority_accuracy" for row in found):
+        return ""
+    people = {name for given in data.people for name in given.annotator}
+    which = (
+        "on which both people agree"
+        if len(people) == _TWO
+        else "with one label that most of two people or more gave"
+    )
+    return f"Items: agreement and κ are of those {which}; no other has one known answer."
 
 
 def _first(of: Ranked, metrics: Sequence[str]) -> ResultRow | None:
@@ -101,9 +121,21 @@ def ranks(of: Ranked) -> str:
     """Return how a judge ranks systems, such as "ranks 9 systems: 31 of 36 pairs decided, ..."."""
     decided, inverted = of[_DECIDED], of[_INVERTED]
     pairs = f"{_decided(decided)} {'pair' if decided.n == 1 else 'pairs'}"
-    expected = counted(round(inverted.estimate or 0.0), "expected inversion")
-    within = f" [{inverted.lower:.0f}, {inverted.upper:.0f}]" if inverted.lower is not None else ""
+    value = _inverted(inverted.estimate)
+    expected = f"{value} expected {'inversion' if value == '1' else 'inversions'}"
+    within = _interval(inverted)
     return f"ranks {counted(decided.n_items, 'system')}: {pairs} decided, {expected}{within}"
+
+
+def _inverted(value: float | None) -> str:
+    """Return expected inversions as judges are ordered by them; whole ones without decimals."""
+    return f"{round(value or 0.0, _DIGITS):g}"
+
+
+def _interval(inverted: ResultRow) -> str:
+    if inverted.lower is None or inverted.upper is None:
+        return ""
+    return f" [{_inverted(inverted.lower)}, {_inverted(inverted.upper)}]"
 
 
 def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
@@ -168,6 +200,9 @@ def _said(
         )
 
 
+_FEWEST_ORDERED, _MOST_ORDERED = 3, 6
+"""Systems from which an order is a line of its own, and systems that it names."""
+_SAME = "the same order"
 _MOST_PAIRS = 3
 """Pairs of systems whose difference is told in a sentence."""
 
@@ -184,6 +219,44 @@ def _which_is_better(
         apart = f"{better} less {other} is {figure(row, 2)}"
         shown = f"{better} is better" if row.lower > 0 else "labels cannot tell which is better"
         yield f"People: {apart}: {shown}.{_alone(better, other, of, systems)}"
+
+
+def _orders(
+    rows: Sequence[ResultRow], ranked: Mapping[str, Ranked], systems: Mapping[str, BySystem]
+) -> Iterator[str]:
+    """Yield each judge's order of three systems or more, which pairs are open, and its own order.
+
+    Of two systems `_which_is_better` says it.
+    """
+    for name in list(ranked)[:_MOST_DRAWN]:
+        of = {
+            one: metrics
+            for one, metrics in systems[name].items()
+            if (row := metrics.get(_CORRECTED)) and row.estimate is not None
+        }
+        if len(of) < _FEWEST_ORDERED:
+            continue
+        open_pairs = [
+            f"{row.scope['system']} and {row.scope['rival']}"
+            for row in averaged(rows)
+            if row.metric == "system_difference"
+            and _called(row) == name
+            and (row.lower is None or row.lower <= 0)
+        ]
+        shown = first_of(open_pairs, _MOST_PAIRS) or "none"
+        by_people = {one: metrics[_CORRECTED].estimate or 0.0 for one, metrics in of.items()}
+        judged = {one: metrics["system_judged"].estimate or 0.0 for one, metrics in of.items()}
+        order, own = _in_order(by_people), _in_order(judged)
+        yield f"{name}: {order}; open: {shown}. Its own means: {_SAME if own == order else own}."
+
+
+def _in_order(means: Mapping[str, float]) -> str:
+    """Return the names of systems by their means, best first, with = between equal ones."""
+    names = sorted(means, key=lambda one: -means[one])
+    said = names[0]
+    for before, name in pairwise(names[:_MOST_ORDERED]):
+        said += f" {'=' if isclose(means[before], means[name]) else '>'} {name}"
+    return f"{said} ..." if len(names) > _MOST_ORDERED else said
 
 
 def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
@@ -283,7 +356,7 @@ def _labelled(data: SweepData) -> int:
 
 def _cells_of_ranking(of: Ranked) -> Iterator[tuple[str, str]]:
     yield "pairs decided", _decided(of[_DECIDED])
-    yield "inversions", figure(of[_INVERTED], 0)
+    yield "inversions", f"{_inverted(of[_INVERTED].estimate)}{_interval(of[_INVERTED])}"
     if "ranking_tau" in of:
         yield "τ", figure(of["ranking_tau"], 2)
     agreed = {heading: _first(of, metrics) for heading, metrics in _AGREEMENT.items()}

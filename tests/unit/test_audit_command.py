@@ -615,7 +615,8 @@ def test_judges_in_columns_rank_systems_by_the_labels_of_some_items(command: Com
     assert "good ranks 3 systems" in shown
     assert "180 items, 60 with a label or known answer" in shown
     # poor passes as many of each: all three pairs are ties. It agrees on 0.55 of 60.
-    assert re.search(r"good \d of 3 .* poor 2 of 3 2 \[2, 2\] .* 0\.\d\d \[", shown)
+    assert re.search(r"good \d of 3 .* poor 2 of 3 1\.5 \[1\.5, 1\.5\] .* 0\.\d\d \[", shown)
+    assert re.search(r"poor: a > b > c; open: [^.]*\. Its own means: a = b = c\.", shown)
     assert "3 empty answers, unreadable for the judge" in shown
     assert re.search(r"Label next, by good: \d+ of ", shown)
     for wrong, said in (("counts: {good: 1}", "not of counts"), ("judge_column: x", "give one of")):
@@ -1068,3 +1069,37 @@ def test_systems_that_differ_only_in_case_are_named_and_may_be_joined(
         "heron-base",
         "wren",
     }
+
+
+def test_each_judge_has_a_line_of_its_order_with_the_fewest_inversions_first(
+    command: CommandLine,
+) -> None:
+    """Three systems by two people; `upside` prefers what people fail, and comes last."""
+    lines = ["id,question,bot,upside,fair,ann,ben"]
+    for n in range(40):
+        for bot, good in (("a", 5), ("b", 3), ("c", 3)):
+            truth = max(1, good - n % 2)
+            other = truth - 1 if n % 4 == 0 else truth
+            lines.append(f"{bot}{n},q{n},{bot},{6 - truth},{truth},{truth},{other}")
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(
+        "name: wide\nconcept: good answer\nsource: our log\njudge: '{column}'\n"
+        "scale: {lowest: 1, highest: 5}\nverdicts: [upside, fair]\n"
+        "item: {key: id, question: question, system: bot, people: [ann, ben]}\n"
+    )
+    typed = ("audit", "wide.csv", "--mapping", "mapping.yaml")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "fair ranks 3 systems: 2 of 3 pairs decided" in shown
+    lines = dict(re.findall(r"(fair|upside): ([^;]*; open: [^.]*\. Its own means: [^.]*)\.", shown))
+    assert lines["fair"].startswith("a > ")
+    assert re.search(r"open: (b and c|c and b)\.", lines["fair"])
+    assert lines["fair"].endswith("the same order")
+    assert lines["upside"].startswith("a > ")
+    assert lines["upside"].endswith("> a")
+    # People differ on every fourth item: 30 of 40 of each system have a known answer.
+    assert "120 items, 120 with a label" in shown
+    assert "agreement and κ are of those on which both people agree" in shown
+    rows = json.loads(command(*typed, "--json").fine().output)["figures"]
+    of = {one["scope"]["judge"]: one for one in rows if one["metric"] == "majority_accuracy"
+          and one["scope"].keys().isdisjoint({"system", "category"})}  # fmt: skip
+    assert of["fair"]["n_items"] == 90
