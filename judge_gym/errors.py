@@ -68,6 +68,10 @@ class DataFileError(EvidenceError):
     """A file or a row of it does not fit: the message names file, line, column and value."""
 
 
+class NoRowError(DataFileError):
+    """A file has no row that can be used."""
+
+
 class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
 

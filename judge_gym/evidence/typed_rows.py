@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from judge_gym.design.config import corpus_files, shown
-from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
+from judge_gym.errors import DataFileError, EvidenceError, NoRowError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT
@@ -132,7 +132,7 @@ class _Reading(Generic[R]):
     def result(self, path: Path) -> TypedRows[R]:
         """Return the rows; raises `EvidenceError` without any."""
         if not self._rows:
-            raise DataFileError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
+            raise NoRowError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
         for field, error in self._missing.items():
             if error is not None:
                 column = self._fields[field]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.columns import (
     ColumnError,
@@ -57,6 +57,14 @@ class ConversationItems:
     """What is replaced in every column but those of an item's name, label and system."""
     cut: list[str] = field(default_factory=list)
     """The items of which something was left out."""
+    left: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    """What is no item, and why there is nothing to judge → the names of such."""
+    calls: int = 0
+    """Messages that only call tools and are part of the turn that they lead to."""
+    unled: int = 0
+    """Messages that only call tools and lead to no answer."""
+    orphans: int = 0
+    """Results of tools whose id is that of no call before them."""
     _refused: list[tuple[Path, str, str, str]] = field(default_factory=list)
     """The sessions that cannot be judged: file, where in it, what is wrong and its remedy."""
     _named: Mapping[str, str] = field(default_factory=dict)
@@ -118,7 +126,11 @@ class ConversationItems:
             self._refused.append((file, row.where, said, "See docs/how-to/conversations.md."))
             return
         self._count += 1
+        self.orphans += conversation.orphans
         if self.unit == "session":
+            if why := conversation.unanswered:
+                self.left.setdefault(("session", why), []).append(self._session(row))
+                return
             text = conversation.written(self.longest)
             self._note_cut(conversation, self._session(row))
             yield replace(row, values={**_without(row.values, column), "text": text})
@@ -134,31 +146,37 @@ class ConversationItems:
         messages: Sequence[Mapping[str, Any]],
     ) -> Iterator[DataRow]:
         session = self._session(row)
-        turns = conversation.turns
-        if not turns:
-            self._refused.append(
-                (file, row.where, f"{column} has no message of the assistant, and unit is turn",
-                 "Take such sessions out, or judge whole sessions: unit=session.")
-            )  # fmt: skip
-            return
+        turns = conversation.turns(
+            [number for number, one in enumerate(messages, start=1) if "truth" in one]
+        )
+        self.calls += turns.calls
+        self.unled += turns.unled
+        for number in turns.empty if turns.given else ():
+            self.left.setdefault(("empty answer", ""), []).append(f"{session}#{number}")
+        if not turns.given:
+            why = conversation.unanswered or "without an answer of the assistant"
+            self.left.setdefault(("session", why), []).append(session)
         own = {**_without(row.values, column)}
         for name in ("id", "text", "context", "truth"):
             own.pop(self._named.get(name, name), None)
-        for number in turns:
-            item = f"{session}#{number}"
-            first = 1 if self.window is None else max(1, number - self.window)
-            before = conversation.only(first, number - 1)
+        for turn in turns.given:
+            item = f"{session}#{turn.number}"
+            first = 1 if self.window is None else max(1, turn.first - self.window)
+            before = conversation.only(first, turn.first - 1)
+            judged = conversation.only(turn.first, turn.number)
             self.sessions[item] = session
-            self._note_cut(before, item)
+            # An answer alone is never cut; results of tools in a turn may be long.
+            longest = self.longest if turn.first < turn.number else None
+            self._note_cut(max(before, judged if longest else before, key=lambda o: o.length), item)
             values = {
                 **own,
                 self._named.get("id", "id"): item,
-                "text": conversation.only(number, number).written(),
+                "text": judged.written(longest),
                 "context": before.written(self.longest) if before.parts else "",
             }
-            if "truth" in messages[number - 1]:
-                values["truth"] = messages[number - 1]["truth"]
-            yield replace(row, values=values, place=f"{row.where}, message {number}")
+            if "truth" in messages[turn.number - 1]:
+                values["truth"] = messages[turn.number - 1]["truth"]
+            yield replace(row, values=values, place=f"{row.where}, message {turn.number}")
 
     def check(self) -> None:
         """Raise `DataFileError` that counts the sessions which cannot be judged."""
@@ -264,9 +282,25 @@ class ConversationItems:
         parts = []
         if self.sessions:
             parts.append(
-                f" {counted(len(self.sessions), 'message')} of the assistant in "
+                f" {counted(len(self.sessions), 'answer')} of the assistant in "
                 f"{counted(len(set(self.sessions.values())), 'session')} are items, each with what "
                 "is before it" + (f" (at most {self.window} messages)." if self.window else ".")
+            )
+        if self.calls:
+            parts.append(
+                " Messages that only call tools, each part of the answer that it leads to: "
+                f"{self.calls:,}."
+            )
+        if self.unled:
+            parts.append(
+                f" Messages that only call tools and lead to no answer, left out: {self.unled:,}."
+            )
+        if said := self.left_said():
+            parts.append(f" {said}")
+        if self.orphans:
+            parts.append(
+                " Results of tools that name no call before them, shown without the name of a "
+                f"tool: {self.orphans:,}."
             )
         if self.cut:
             parts.append(
@@ -276,6 +310,14 @@ class ConversationItems:
         if said := self.redaction.said():
             parts.append(f" {said}")
         return "".join(parts)
+
+    def left_said(self) -> str:
+        """Return what is no item, with counts and names, as a sentence; "" for nothing."""
+        parts = [
+            f"{counted(len(names), what)}{f' {why}' if why else ''} ({first_of(names)})"
+            for (what, why), names in self.left.items()
+        ]
+        return f"Left out, not judged: {'; '.join(parts)}." if parts else ""
 
 
 def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from judge_gym.alike import said_alike
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown, what_exists
-from judge_gym.errors import ConfigError, DataFileError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, NoRowError, did_you_mean
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
@@ -344,7 +344,15 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
             unfold=conversations.rows,
             corpus=corpus_digest(path),
         )
-    finally:  # where no session is left, the reason comes first
+    except NoRowError as error:
+        conversations.check()  # where no session is left, the reason comes first
+        if not conversations.left:
+            raise
+        raise DataFileError(
+            f"{path} has no item to judge. {conversations.left_said()}",
+            "To judge messages as they are, name their column as text: text=messages.",
+        ) from error
+    finally:
         conversations.check()
     names = (item.id for item in rows.rows)
     conversations.note_ids(path, zip(names, rows.cells, strict=True))

@@ -7,8 +7,9 @@ of Anthropic's API (`tool_use`, `tool_result`) and pairs of `from` and `value` a
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from judge_gym.evidence.normal_text import normal_line
@@ -29,6 +30,7 @@ _TEXTS = ("text", "input_text", "output_text", "refusal")
 MOST_MESSAGES = 5_000
 _LONGEST_NAME = 80
 _RESULT = "result"
+_CALLS = "calls "
 _FIRST = re.compile(r"CONVERSATION: \d+ of \d+ messages\. .* mark (?P<mark>[0-9a-f]+)\.")
 _HEAD = (
     "CONVERSATION: {shown} of {total} messages. Each stands between two lines that say who wrote "
@@ -49,9 +51,42 @@ class Part:
     text: str
 
     @property
+    def calls(self) -> bool:
+        """Whether it is a call of a tool."""
+        return self.what.startswith(_CALLS)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it is text, and not blank."""
+        return not self.calls and bool(self.text.strip())
+
+    @property
     def heading(self) -> str:
         """Who wrote it, for people and judges."""
         return ", ".join(filter(None, (f"{self.role} {self.what}".strip(), self.time)))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An answer of the assistant, with the calls of tools that led to it."""
+
+    first: int
+    """The first of the messages that only call tools for it; without any, the answer's."""
+    number: int
+    """Of the message with the answer."""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The turns of a conversation, and the assistant's messages that are of none."""
+
+    given: tuple[Turn, ...]
+    calls: int
+    """Messages that only call tools and are part of the turn that they lead to."""
+    unled: int
+    """Messages that only call tools and lead to no answer."""
+    empty: tuple[int, ...]
+    """Messages with neither text nor calls."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +96,41 @@ class Conversation:
     parts: tuple[Part, ...]
     total: int
     """How many messages the session has."""
+    orphans: int = 0
+    """Results of tools whose id is that of no call before them."""
+
+    def turns(self, alone: Collection[int] = ()) -> Turns:
+        """Return its turns; messages that are `alone` are turns, although they only call tools."""
+        given: list[Turn] = []
+        empty: list[int] = []
+        waiting: list[int] = []
+        calls = unled = 0
+        for number, parts in groupby(self.parts, key=lambda one: one.number):
+            told = list(parts)
+            roles = {one.role for one in told}
+            if "assistant" not in roles:
+                if "user" in roles:  # what was called before led to no answer
+                    unled, waiting = unled + len(waiting), []
+                continue
+            own = [one for one in told if one.role == "assistant"]
+            if any(one.speaks for one in own) or (number in alone and any(o.calls for o in own)):
+                given.append(Turn(min([*waiting, number]), number))
+                calls, waiting = calls + len(waiting), []
+            elif any(one.calls for one in own):
+                waiting.append(number)
+            else:
+                empty.append(number)
+                unled, waiting = unled + len(waiting), []
+        return Turns(tuple(given), calls, unled + len(waiting), tuple(empty))
 
     @property
-    def turns(self) -> list[int]:
-        """The numbers of the assistant's messages."""
-        return list(dict.fromkeys(one.number for one in self.parts if one.role == "assistant"))
+    def unanswered(self) -> str:
+        """Why there is nothing of the assistant to judge; "" where there is."""
+        own = [one for one in self.parts if one.role == "assistant"]
+        if not own:
+            return "without a message of the assistant"
+        last = [one for one in own if one.number == own[-1].number]
+        return "" if any(o.speaks or o.calls for o in last) else "whose last answer is empty"
 
     @property
     def length(self) -> int:
@@ -167,12 +232,23 @@ def conversation_of(given: Sequence[Any]) -> Conversation:
     """Return the conversation of a list of messages; raises `ValueError` naming the message."""
     names: dict[str, str] = {}
     parts: list[Part] = []
+    orphans = 0
     for number, message in enumerate(given, start=1):
         try:
             parts += _parts(number, message, names)
         except ValueError as error:
             raise ValueError(f"[{number - 1}] {error}") from None
-    return Conversation(tuple(parts), len(given))
+        orphans += sum(one not in names for one in _answered(message))
+    return Conversation(tuple(parts), len(given), orphans)
+
+
+def _answered(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the id of the call that each result in a message is of."""
+    content = message.get("content")
+    inside = content if isinstance(content, list) else ()
+    for one, key in ((message, "tool_call_id"), *((part, "tool_use_id") for part in inside)):
+        if isinstance(one, Mapping) and one.get(key):
+            yield str(one[key])
 
 
 def _parts(number: int, message: Any, names: dict[str, str]) -> list[Part]:
@@ -217,7 +293,7 @@ def _texts(content: Any, names: dict[str, str]) -> Iterator[tuple[str, str]]:
         elif kind == "tool_use":
             names[str(part.get("id"))] = name = _named(part.get("name"))
             yield from _together(own)
-            yield f"calls {name}", _text(part.get("input"))
+            yield f"{_CALLS}{name}", _text(part.get("input"))
         elif kind == "tool_result":
             inner = "\n".join(text for _, text in _texts(part.get("content"), names))
             yield from _together(own)
@@ -251,7 +327,7 @@ def _calls(message: Mapping[str, Any], names: dict[str, str]) -> Iterator[tuple[
         name = _named(called.get("name"))
         if call.get("id"):
             names[str(call["id"])] = name
-        yield f"calls {name}", _text(called.get("arguments", called.get("args")))
+        yield f"{_CALLS}{name}", _text(called.get("arguments", called.get("args")))
 
 
 def _first(part: Mapping[str, Any], names: Sequence[str]) -> Any:

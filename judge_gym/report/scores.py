@@ -42,6 +42,10 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
             "annotators": dict(file.labels.annotators) if file.labels else {},
             **agreement_json(scored.labelled),
         },
+        "left_out": [
+            {"what": what, "why": why, "items": names}
+            for (what, why), names in file.conversations.left.items()
+        ],
         "redacted": dict(file.conversations.redaction.counts),
         "systems": [
             asdict(one) | {"labelled": agreement_json(one.labelled)} for one in scored.parts
@@ -161,6 +165,8 @@ def sentences(scored: ScoredItems) -> Iterator[str]:
     counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     yield f"{counted(len(results), 'judgement')}: {counts}. {_paid(scored, scored.cost)}"
     yield from map(str, scored.cost.unread)
+    if left := scored.file.conversations.left_said():
+        yield left
     if redacted := scored.file.conversations.redaction.said():
         yield redacted
     yield from _contradictions(scored)

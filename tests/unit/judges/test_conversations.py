@@ -83,13 +83,13 @@ def test_messages_of_anthropic_and_of_share_gpt_read_alike():
 def test_a_turn_is_an_item_with_what_is_before_it(tmp_path):
     file = chats(tmp_path, {"id": "s1", "messages": SESSION, "truth": 3})
     read = read_item_file(file, {"unit": "turn"})
-    assert [(item.id, item.truth) for item in read.items] == [
-        ("s1#3", None), ("s1#5", 4), ("s1#7", 2),
-    ]  # fmt: skip
-    last = read.items[-1]
+    assert [(item.id, item.truth) for item in read.items] == [("s1#5", 4), ("s1#7", 2)]
+    first, last = read.items
+    assert (conversation_in(first.text), conversation_in(first.context)) == (PARTS[2:5], PARTS[:2])
     assert conversation_in(last.text) == PARTS[6:]
     assert conversation_in(last.context) == PARTS[:6]
-    assert read.conversations.sessions == {"s1#3": "s1", "s1#5": "s1", "s1#7": "s1"}
+    assert read.conversations.sessions == {"s1#5": "s1", "s1#7": "s1"}
+    assert "each part of the answer that it leads to: 1." in read.conversations.said()
     windowed = read_item_file(file, {"unit": "turn", "window": "2"}).items[-1]
     assert conversation_in(windowed.context) == PARTS[4:6]
 
@@ -111,8 +111,8 @@ def test_pairs_may_be_messages_and_messages_may_be_json_in_a_table(tmp_path):
     (item,) = read_item_file(chats(tmp_path, pair), {"text": "chosen", "second": "rejected"}).items
     assert conversation_in(item.text) != conversation_in(item.second or "")
     table = tmp_path / "chats.csv"
-    table.write_text('id,messages\ns1,"[{""role"": ""user"", ""content"": ""hi""}]"\n')
-    assert conversation_in(read_item_file(table).items[0].text) == [("1 of 1, user", "hi")]
+    table.write_text('id,messages\ns1,"[{""role"": ""assistant"", ""content"": ""hi""}]"\n')
+    assert conversation_in(read_item_file(table).items[0].text) == [("1 of 1, assistant", "hi")]
 
 
 def test_messages_stand_in_a_named_column_or_path(tmp_path):
@@ -165,7 +165,7 @@ def test_a_key_that_is_not_allowed_says_what_is(tmp_path, fields, said):
 
 
 def test_turns_need_messages_of_the_assistant(tmp_path):
-    with pytest.raises(JudgeGymError, match="no message of the assistant"):
+    with pytest.raises(JudgeGymError, match=r"1 session without a message of the assistant \(s1\)"):
         read_item_file(chats(tmp_path, {"id": "s1", "messages": SESSION[:2]}), {"unit": "turn"})
     with pytest.raises(JudgeGymError, match="no column 'messages'"):
         read_item_file(chats(tmp_path, {"id": "s1", "text": "a"}), {"unit": "turn"})
@@ -248,9 +248,9 @@ def test_the_score_of_a_session_is_of_its_turns():
     assert (b.turns, b.scored, b.mean, b.lowest) == (1, 0, None, None)
 
 
-def test_all_sessions_that_cannot_be_judged_are_counted_and_three_named(tmp_path):
-    silent = {"messages": SESSION[:2]}
-    file = chats(tmp_path, {"messages": SESSION}, silent, {"messages": "x"}, *[silent] * 3)
+def test_all_sessions_that_cannot_be_read_are_counted_and_three_named(tmp_path):
+    broken = {"messages": "x"}
+    file = chats(tmp_path, {"messages": SESSION}, broken, {"messages": [3]}, *[broken] * 3)
     with pytest.raises(JudgeGymError) as raised:
         read_item_file(file, {"unit": "turn"})
     first, *named, more = raised.value.message.splitlines()
@@ -259,5 +259,66 @@ def test_all_sessions_that_cannot_be_judged_are_counted_and_three_named(tmp_path
         True
     ] * 3
     assert more == "and 2 more."
-    with pytest.raises(JudgeGymError, match="line 3"):
-        read_item_file(file)
+
+
+CALLING = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "Ten."}
+
+
+def said(role: str, text: str | None, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": text, **more}
+
+
+@pytest.mark.parametrize("unit", ["session", "turn"])
+def test_where_there_is_nothing_to_judge_there_is_no_item(tmp_path, unit):
+    rows = {
+        "good": [said("user", "a"), said("assistant", "b")],
+        "silent": [said("user", "a")],
+        "empty": [said("user", "a"), CALLING, RESULT, said("assistant", " ")],
+        "null": [said("user", "a"), said("assistant", None)],
+    }
+    read = read_item_file(
+        chats(tmp_path, *[{"id": name, "messages": told} for name, told in rows.items()]),
+        {"unit": unit},
+    )
+    assert [item.id.partition("#")[0] for item in read.items] == ["good"]
+    left = read.conversations.left_said()
+    assert "1 session without a message of the assistant (silent)" in left
+    assert "2 sessions whose last answer is empty (empty, null)" in left
+    assert "#" not in left
+    assert left in read.conversations.said()
+
+
+def test_an_empty_answer_is_no_turn_of_its_session(tmp_path):
+    told = [said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "")]
+    read = read_item_file(chats(tmp_path, {"id": "s", "messages": told}), {"unit": "turn"})
+    assert [item.id for item in read.items] == ["s#2"]
+    assert read.conversations.left_said() == "Left out, not judged: 1 empty answer (s#4)."
+
+
+def test_calls_of_tools_belong_to_the_answer_that_they_lead_to():
+    told = [
+        said("user", "a"), CALLING, RESULT, CALLING, RESULT, said("assistant", "b"),
+        said("user", "c"), CALLING, RESULT, said("user", "d"), said("assistant", "e"),
+        {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}, RESULT, CALLING,
+    ]  # fmt: skip
+    turns = conversation_of(told).turns()
+    assert [(one.first, one.number) for one in turns.given] == [(2, 6), (11, 11), (12, 12)]
+    assert (turns.calls, turns.unled, turns.empty) == (2, 2, ())
+
+
+def test_a_call_that_has_a_label_is_a_turn(tmp_path):
+    told = [said("user", "a"), {**CALLING, "truth": 1}, RESULT, said("assistant", "b", truth=3)]
+    read = read_item_file(chats(tmp_path, {"id": "s", "messages": told}), {"unit": "turn"})
+    assert [(item.id, item.truth) for item in read.items] == [("s#2", 1), ("s#4", 3)]
+
+
+def test_a_result_of_no_call_is_counted(tmp_path):
+    orphan = {**RESULT, "tool_call_id": "c9"}
+    inside = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "u9"}]}
+    told = [said("user", "a"), CALLING, RESULT, orphan, inside, said("assistant", "b")]
+    read = read_item_file(chats(tmp_path, {"id": "s", "messages": told}))
+    assert (
+        "name no call before them, shown without the name of a tool: 2."
+        in read.conversations.said()
+    )

@@ -98,22 +98,17 @@ def test_a_span_with_messages_is_an_item_named_after_trace_and_span(tmp_path, gi
     parts = conversation_in(item.text)
     assert [(who.split(", ", 1)[1], said) for who, said in parts] == SAID
     turns = read_item_file(file, {"unit": "turn"})
-    assert [one.id for one in turns.items] == ["t1:s2#3", "t1:s2#5"]
+    assert [one.id for one in turns.items] == ["t1:s2#5"]
     assert turns.conversations.sessions["t1:s2#5"] == "t1:s2"
 
 
 def test_scores_are_written_by_trace_and_span(tmp_path):
     read = read_item_file(exported(tmp_path, span(2, **GEN_AI)), {"unit": "turn"})
-    first, second = read.items
-    rows = list(
-        csv.DictReader(
-            csv_of(
-                score_rows(HELP, [result(first.id, 4), result(second.id, None)], read.conversations)
-            ).splitlines()
-        )
-    )
+    (item,) = read.items
+    own = score_rows(HELP, [result(item.id, 4), result(item.id, None)], read.conversations)
+    rows = list(csv.DictReader(csv_of(own).splitlines()))
     assert [(row["trace_id"], row["span_id"], row["message"], row["score"]) for row in rows] == [
-        ("t1", "s2", "3", "4.0"), ("t1", "s2", "5", ""),
+        ("t1", "s2", "5", "4.0"), ("t1", "s2", "5", ""),
     ]  # fmt: skip
     assert (rows[0]["annotator_kind"], rows[0]["explanation"]) == ("CODE", "'=1+1")
 
