@@ -49,7 +49,7 @@ async def certificate(
     """
     judge = load_judge(file)
     loaded = load_certification(judge)
-    target, folder = places(file, out, data)
+    target, folder = places(file, judge, out, data)
     key = private_key(sign) if sign else None
     asked = [Asked(judge, loaded.labelled, loaded.rule.repeats)]
 

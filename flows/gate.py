@@ -13,11 +13,12 @@ from flows.forms import Columns, File, OrLeftOut, Thresholds, unless_named
 from flows.judge_study import JudgeStudy, decided, run_study, spending_on
 from flows.judged_items import judge_requests
 from flows.running import Run
+from judge_gym.errors import JudgeGymError, OutageError
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.gate import GateReport, day_again, gate_report, judgements_of
 from judge_gym.judges.gate_texts import load_gates
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.gate import save_gates
+from judge_gym.report.gate import save_gates, stopped_by
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import write_report
@@ -58,16 +59,17 @@ async def gate(
     """
     changes: dict[str, Any] = dict(fail_under or {})
     if labels:
-        changes |= {"labels": labels, "label_fields": label_fields or {}}
+        # Without columns of its own, the file has those of the gate.
+        changes |= {"labels": labels, **({"label_fields": label_fields} if label_fields else {})}
     gates = load_gates(files, changes, certificate or ())
-    for one in gates:
-        one.certified()  # refused before anything is asked
     asked = [Asked(one.judge, one.texts, one.rule.repeats) for one in gates]
     before: list[int] = []
     again: list[tuple[str, int]] = []
     reports: list[GateReport] = []
 
     async def judged(run: Run) -> None:
+        for one in gates:
+            one.certified()  # refused before anything is asked
         before[:] = [run.query(judgements_of, one) for one in gates]
         await judge_requests(run, asked, retry_failed=retry_failed)
 
@@ -88,7 +90,7 @@ async def gate(
                 gate_report(session, one, day, had, had_again)
                 for one, had, (day, had_again) in zip(gates, before, again, strict=True)
             ]
-        return save_gates(reports, runtime.settings.reports_dir)
+        return save_gates(files, reports, (), runtime.settings.reports_dir)
 
     async def verdict(_: Run) -> State[Path] | None:
         sentences = " ".join(report.sentence for report in reports)
@@ -103,4 +105,14 @@ async def gate(
         finish=verdict,
         reported=(),
     )
-    return await run_study(study, approve_over_usd=approve_over_usd)
+    try:
+        return await run_study(study, approve_over_usd=approve_over_usd)
+    except OutageError:
+        raise  # the run begins again
+    except JudgeGymError as error:
+        stopped = [stopped_by(error, one.judge) for one in gates]
+        await write_report(
+            "gate",
+            lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir),
+        )
+        raise

@@ -71,11 +71,11 @@ def certify(
     columns = options.fields_of(items, fields)
     label_columns = options.label_fields_of(labels, label_fields)
     if items:
-        named |= {"items": items, "fields": columns}
+        named |= {"items": items, **({"fields": columns} if columns else {})}
     if labels:
-        named |= {"labels": labels, "label_fields": label_columns}
+        named |= {"labels": labels, **({"label_fields": label_columns} if label_columns else {})}
     loaded = _loaded(file, named)
-    target, folder = places(file, out, data)
+    target, folder = places(file, loaded.judge, out, data)
     key = private_key(sign) if sign else None
     if plan:
         _show_plan(loaded)

@@ -81,12 +81,13 @@ def gate(
     """
     from deployments.cli.answerers import check_functions
 
-    written = _Written(junit, markdown, as_json)
+    written = _Written(files, junit, markdown, as_json)
     written.check()
     given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
     columns = label_fields_of(labels, label_fields)
     if labels:
-        given |= {"labels": labels, "label_fields": columns}
+        # Without columns of its own, the file has those of the gate.
+        given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
     loaded = _loaded(files, given, certificate)
     if plan:
         _show_plan(loaded, recheck=recheck)
@@ -144,6 +145,7 @@ _SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command
 class _Written:
     """Where the reports of gates go."""
 
+    judges: Sequence[Path]
     junit: Path | None
     markdown: Path | None
     as_json: bool
@@ -174,9 +176,8 @@ class _Written:
             json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
         else:
             _show(reports)
-        if reports:
-            page = save_gates(reports, settings().reports_dir).path
-            console.print(f"Page: {page}", markup=False, soft_wrap=True)
+        page = save_gates(self.judges, reports, stopped, settings().reports_dir).path
+        console.print(f"Page: {page}", markup=False, soft_wrap=True)
 
 
 def _check_writable(option: str, file: Path | None) -> None:

@@ -57,7 +57,7 @@ def save_comparison(
     checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
     page = StudyPage(
         stem=stem,
-        title=f"{names[1]} in place of {names[0]}",
+        title=f"{names[1]} in place of {names[0]}: {comparison.replacement.result.words}",
         found=comparison.replacement.sentence,
         tables=[checks, *comparison_tables(comparison), *([furthest] if furthest else [])],
         sentences=[

@@ -7,8 +7,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
+from judge_gym.errors import JudgeGymError
 from judge_gym.judges import Judge
+from judge_gym.judges.certifying.checking import CertificateError
 from judge_gym.judges.gate import GateReport
+from judge_gym.judges.judging import UnreadableError
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.table import Table, markdown_table, plain_table
@@ -33,6 +36,17 @@ class Stopped:
     def result(self) -> Result:
         """Fails, or cannot tell."""
         return Result.FAILS if self.fails else Result.INCONCLUSIVE
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        return f"{self.judge.name}: {self.result.words}, stopped. {self.reason}"
+
+
+def stopped_by(error: JudgeGymError, judge: Judge) -> Stopped:
+    """Return a gate that an error has stopped: refused, unreadable, or not judged to its end."""
+    fails = isinstance(error, UnreadableError | CertificateError)
+    return Stopped(judge, f"{error.message} {error.remedy}".strip(), fails=fails)
 
 
 def gate_json(report: GateReport) -> dict[str, Any]:
@@ -69,23 +83,44 @@ def stopped_json(stopped: Stopped) -> dict[str, Any]:
     }
 
 
-def save_gates(reports: Sequence[GateReport], folder: Path) -> WrittenReport:
-    """Write the page of gates, all of them as JSON, and as JUnit XML."""
-    names = [report.judge.name for report in reports]
-    stem = stem_of("gate", *names)
+def save_gates(
+    files: Sequence[Path],
+    reports: Sequence[GateReport],
+    stopped: Sequence[Stopped],
+    folder: Path,
+) -> WrittenReport:
+    """Write the page of the gates of these judge files, all of them as JSON, and as JUnit XML.
+
+    A gate that was stopped or refused stands there as such, in place of what an earlier run found.
+    """
+    stem = stem_of("gate", *(file.stem for file in files))
+    results = [*(report.result for report in reports), *(one.result for one in stopped)]
+    names = [*(one.judge.name for one in reports), *(one.judge.name for one in stopped)]
     page = StudyPage(
         stem=stem,
-        title=f"Gate of {', '.join(names)}",
-        found=" ".join(report.sentence for report in reports),
+        title=f"Gate of {', '.join(names)}: {_together(results)}",
+        found=" ".join([*(one.sentence for one in reports), *(one.sentence for one in stopped)]),
         tables=[
             checks_table(f"{report.judge.name}, {report.answered}", report.checks)
             for report in reports
         ],
-        sentences=[line for report in reports for line in _lines(report)],
+        sentences=[
+            f"Judge files: {', '.join(map(str, files))}.",
+            *(line for report in reports for line in _lines(report)),
+        ],
         simulated=any(report.simulated for report in reports),
         files=(f"{stem}.json", f"{stem}.xml"),
     )
-    return save_study(page, folder, [*map(gate_json, reports)], {".xml": gate_junit(reports)})
+    value = [*map(gate_json, reports), *map(stopped_json, stopped)]
+    return save_study(page, folder, value, {".xml": gate_junit(reports, stopped)})
+
+
+def _together(results: Sequence[Result]) -> str:
+    """Return the result of several gates: fails with any that does, passes if all do."""
+    if Result.FAILS in results:
+        return Result.FAILS.words
+    passes = bool(results) and set(results) <= {Result.PASSES}
+    return (Result.PASSES if passes else Result.INCONCLUSIVE).words
 
 
 def checks_table(title: str, checks: Sequence[Check]) -> Table:

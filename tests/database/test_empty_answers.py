@@ -12,7 +12,7 @@ from judge_gym.lab.status import sweep_status
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import (
     EmptyAnswers,
-    Kept,
+    StoredFailures,
     empty_answers,
     forget_failures,
     kept_failures,
@@ -50,7 +50,7 @@ def test_empty_judgements_and_probes_are_made_again_and_stay_in_the_ledger(
             selection = Selection(study.ids(tags), sweep="both")
             replicates = {one.key: one.replicates for one in both}
 
-            def kept() -> list[Kept]:
+            def kept() -> list[StoredFailures]:
                 return study.change(lambda session: kept_failures(session, selection))
 
             def retry(failure: str = "") -> None:
@@ -60,7 +60,7 @@ def test_empty_judgements_and_probes_are_made_again_and_stay_in_the_ledger(
             faulty.use_faults({"kind": "empty", "model": "calm-1", "role": "scorer"})
             assert (await study.score(tags))["unparseable"] == 4
             faulty.use_faults()
-            assert kept() == [Kept("w3-scoring", "empty", 4)]
+            assert kept() == [StoredFailures("w3-scoring", "empty", 4)]
             status = study.change(lambda session: sweep_status(session, "both"))
             assert status.empty == [EmptyAnswers("sim/calm-1", 4, 0.0, 0)]
             (failed,) = study.change(
@@ -69,7 +69,7 @@ def test_empty_judgements_and_probes_are_made_again_and_stay_in_the_ledger(
             assert (failed[0][:2], failed[1]) == (("w3-scoring", "sim/calm-1"), 4)
 
             retry("timeout")
-            assert kept() == [Kept("w3-scoring", "empty", 4)]
+            assert kept() == [StoredFailures("w3-scoring", "empty", 4)]
             retry("empty")
             assert kept() == []
             again = await study.score(tags)
@@ -108,7 +108,7 @@ def test_an_answer_with_text_and_an_imported_one_are_not_made_again(
         plant(study, mine[3:], "empty: no judgement is recorded", "", imported=True)
         selection = Selection(study.ids(tags))
         assert study.change(lambda session: kept_failures(session, selection)) == [
-            Kept("w3-scoring", "empty", 1)
+            StoredFailures("w3-scoring", "empty", 1)
         ]
         study.change(lambda session: forget_failures(session, selection))
         assert sample_ids(study, tags[0]) == mine[1:]

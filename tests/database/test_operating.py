@@ -19,7 +19,7 @@ from judge_gym.records.attempts import UNKNOWN_OUTCOME, attempt_error
 from judge_gym.settings import settings
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import (
-    Kept,
+    StoredFailures,
     cancel_calls,
     forget_failures,
     kept_failures,
@@ -49,14 +49,14 @@ def test_only_the_chosen_failures_are_asked_again(database: str, tmp_path: Path)
         fail(study, t.Sample, mine[1:3], "bad_request")
         fail(study, t.Sample, theirs[:1], "timeout")
 
-        def kept(*selected: Any) -> list[Kept]:
+        def kept(*selected: Any) -> list[StoredFailures]:
             return study.change(lambda session: kept_failures(session, Selection(*selected)))
 
         assert kept([one]) == [
-            Kept("w3-scoring", "bad_request", 2),
-            Kept("w3-scoring", "timeout", 1),
+            StoredFailures("w3-scoring", "bad_request", 2),
+            StoredFailures("w3-scoring", "timeout", 1),
         ]
-        assert kept([one, other], "", "timeout") == [Kept("w3-scoring", "timeout", 2)]
+        assert kept([one, other], "", "timeout") == [StoredFailures("w3-scoring", "timeout", 2)]
         assert kept([one], "w4-swap") == kept([one], "w5-probe") == []
 
         study.change(
@@ -105,8 +105,8 @@ def test_a_view_that_failed_takes_those_made_from_it_along(database: str, tmp_pa
         study.change(plant)
         selection = Selection(study.ids(tags), "", "timeout")
         assert study.change(lambda session: kept_failures(session, selection)) == [
-            Kept("w1-evidence", "other", 1),
-            Kept("w1-evidence", "timeout", 1),
+            StoredFailures("w1-evidence", "other", 1),
+            StoredFailures("w1-evidence", "timeout", 1),
         ]
         study.change(lambda session: forget_failures(session, selection))
         assert study.all(sa.select(t.View.failure)) == ["too_long: 900 words"]
@@ -237,7 +237,7 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         study.change(plant)
         found = read()
         assert not found.finished
-        assert found.failures == [Kept("w3-scoring", "timeout", 1)]
+        assert found.failures == [StoredFailures("w3-scoring", "timeout", 1)]
         [lowered] = found.lowered_limits
         assert (lowered.process, lowered.in_flight, lowered.reason) == ("a:1", 1, "rate limit")
         assert found.expected.left == sum(

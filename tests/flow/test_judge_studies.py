@@ -318,3 +318,33 @@ def test_judge_and_rows_given_as_json_are_those_of_the_files(
     assert "both are given" in str(both)
     neither = error_of(run_flow(score, rows=rows))
     assert "Give judge or definition" in str(neither)
+
+
+def test_a_gate_that_is_refused_replaces_the_page_on_which_it_passed(folder: Path) -> None:
+    passing = run_flow(gate, [folder / "one.yaml"])
+    page = asyncio.run(passing.aresult())
+    assert page.name == "gate-one.html"
+    assert "Gate of one: passes" in page.read_text()
+    assert run_flow(certificate, folder / "one.yaml").name in ("Completed", "Cannot tell")
+    (folder / "one.yaml").write_text(
+        (folder / "one.yaml").read_text().replace("Decide whether", "Say whether")
+    )
+    given = [folder / "one.certificate.json"]
+    refused = run_flow(gate, [folder / "one.yaml"], certificate=given)
+    assert refused.is_failed()
+    shown = page.read_text()
+    assert "Gate of one: fails" in shown
+    assert "task changed" in shown
+    assert "the gate passes" not in shown
+    [told] = json.loads(page.with_suffix(".json").read_text())
+    assert (told["result"], told["checks"]) == ("fails", [])
+    assert 'failures="1"' in page.with_suffix(".xml").read_text()
+
+
+def test_judges_of_one_name_in_two_files_have_a_page_each(folder: Path) -> None:
+    (folder / "two.yaml").write_text((folder / "other.yaml").read_text().replace("other", "one"))
+    pages = {
+        asyncio.run(state.aresult()).name
+        for state in (run_flow(gate, [folder / name]) for name in ("one.yaml", "two.yaml"))
+    }
+    assert pages == {"gate-one.html", "gate-two.html"}

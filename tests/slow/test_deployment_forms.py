@@ -157,6 +157,7 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
         "certificate/default": {"file": "deployments/calibrations/good.yaml"},
+        "gate/default": {"files": ["deployments/calibrations/good.yaml"]},
         "estimate/default": {
             "judge": "deployments/judges/notes.yaml",
             "items": "deployments/judges/notes.jsonl",

@@ -29,6 +29,9 @@ class UncheckedSignatureWarning(UserWarning):
     """A certificate holds, and whose it is was not checked."""
 
 
+_CERTIFY = "Certify the judge as it is now: judge-gym judge certify FILE."
+
+
 @dataclass(frozen=True)
 class ValidCertificate:
     """A certificate that holds for a judge, with the file it stands in."""
@@ -102,7 +105,9 @@ def valid_certificate(
     show the use there; `ConfigError` for a file that is no key.
     """
     if not path.is_file():
-        raise CertificateError(f"{judge.called} is refused: there is no certificate {path}.")
+        raise CertificateError(
+            f"{judge.called} is refused: there is no certificate {path}.", _CERTIFY
+        )
     try:
         certificate = read_certificate(path)
     except ConfigError as error:
@@ -154,7 +159,7 @@ def _shows(found: CertifiedSlice, use: Use) -> bool:
 
 
 def _refused(judge: Judge, path: Path, why: str) -> CertificateError:
-    return CertificateError(f"{judge.called} is refused: its certificate {path} {why}.")
+    return CertificateError(f"{judge.called} is refused: its certificate {path} {why}.", _CERTIFY)
 
 
 def _and(names: Collection[str]) -> str:

@@ -46,7 +46,7 @@ class LoadedCertification:
         sentence = self.file.said(self.judge, _PLACE)
         if self.left_out:
             sentence += f" {counted(self.left_out, 'text')} that the judge was made with: left out."
-        column = self.rule.system
+        column = _column(self.rule, "system")
         if column not in self.file.columns:
             hint = did_you_mean(column, self.file.columns)
             sentence += f" No column {column!r}: whether it may rank systems is not tested. {hint}"
@@ -152,8 +152,13 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
 
 def _if_there(rule: CertifyRule, file: ItemFile, name: str) -> list[str]:
     """Return a column that `certify` names, or that has the usual name if it is there."""
-    stated = name in rule.model_fields_set
-    column = getattr(rule, name) if stated else rule.fields.get(name, getattr(rule, name))
-    if column not in file.columns and not stated:
+    column = _column(rule, name)
+    if column not in file.columns and name not in rule.model_fields_set:
         return [""] * len(file.items)
     return file.column(column)
+
+
+def _column(rule: CertifyRule, name: str) -> str:
+    """Return the column of systems or questions: as `certify` names it, else as `fields` does."""
+    named: str = getattr(rule, name)
+    return named if name in rule.model_fields_set else rule.fields.get(name, named)

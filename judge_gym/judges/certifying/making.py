@@ -12,6 +12,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, masked
 from judge_gym.judges.aligning.splitting import digest_of
+from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.certificate import (
     LONGEST_NAME,
@@ -97,12 +98,14 @@ def certification(runtime: Runtime, loaded: LoadedCertification) -> Certificatio
     return Certification(certificate_of(loaded, evidence, by, earlier, results), evidence)
 
 
-def places(file: Path, out: Path | None, data: Path | None) -> tuple[Path, Path]:
+def places(file: Path, judge: Judge, out: Path | None, data: Path | None) -> tuple[Path, Path]:
     """Return where the certificate of a judge's file and its evidence are written.
 
-    Raises `ConfigError` for a file that is no certificate, and where none can be written.
+    Without `out`, that is where the judge's gate looks for it, or beside the file. Raises
+    `ConfigError` for a file that is no certificate, and where none can be written.
     """
-    target = out or file.with_name(f"{file.stem}{SUFFIX}")
+    asked_for = judge.gate.certificate if judge.gate else None
+    target = out or asked_for or file.with_name(f"{file.stem}{SUFFIX}")
     folder = data or target.with_name(f"{target.name.removesuffix('.json')}-data")
     if not target.parent.is_dir():
         raise ConfigError(f"out is {target}, and {target.parent} is no folder.", "Make it first.")
