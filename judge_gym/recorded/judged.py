@@ -159,6 +159,10 @@ class Unread:
     """How many items, judges and wordings the rows are of."""
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
+    outside: dict[str, list[str]] = field(default_factory=dict)
+    """Judge → its numbers that are no verdict, with item and line."""
+    scale: tuple[float, float] | None = None
+    """The ends of the mapping's scale."""
     doubted: list[DoubtedScale] = field(default_factory=list)
     """Columns of verdicts that may have another scale than the mapping's."""
     unlabelled: list[str] = field(default_factory=list)

@@ -79,11 +79,16 @@ class Noting:
         for judging, given in by_judge.items():
             self._note_again(window, place, judging, item)
             for one in given:
-                self._note_range(judging.judge, one.verdict)
+                if one.choice is not None:
+                    self._note_range(judging.judge, one.verdict)
+                elif one.answer is None and as_score(one.verdict) is not None:
+                    value = f"{one.verdict[:80]} in {place}"
+                    unread.outside.setdefault(judging.judge, []).append(value)
         for column, one in zip(recorded.verdicts, given_by_column, strict=False):
-            self._note_highest(column.column, one.verdict)
+            if one.choice is not None:
+                self._note_highest(column.column, one.verdict)
         known = () if recorded.item.file else (recorded.item.truth, *recorded.item.people)
-        if recorded.item.known and known:
+        if recorded.item.known and known and recorded.label(record.verdict(recorded.item.known)):
             self._note_range(KNOWN, record.verdict(recorded.item.known))
         if self._may_be_percent:
             for column, one in zip(recorded.verdicts, given_by_column, strict=False):
@@ -166,6 +171,7 @@ class Noting:
         """
         self._check_percent(files)
         scale = self._recorded.scale
+        self._unread.scale = (scale.lowest, scale.highest) if scale else None
         for column, (highest, count) in self._highest.items():
             assert scale is not None
             named = _RANGE.search(column)

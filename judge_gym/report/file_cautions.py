@@ -24,6 +24,8 @@ _CONTRADICTED = "with verdicts that differ and no final one, unreadable"
 _MOST_COLUMNS = 12
 _MOST_PLACES, _FEW_PLACES = 10, 3
 """Judgements without an answer that a caution names; of more it names the first."""
+_OFTEN = 10
+"""Parts of a judge's scores of which more than one off the scale is no slip."""
 _OTHER_SCALE = 4
 """Times the highest verdict of the others from which a verdict is of another scale."""
 _LEFT = {
@@ -55,6 +57,7 @@ def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator
         yield said
     yield from _names_alike(unread)
     yield from _mixed_scales(unread.ranges)
+    yield from _off_the_scale(unread)
     yield from _other_scale(unread)
     for judging, (opposite, cells) in repeats.opposite.items():
         yield (
@@ -134,11 +137,18 @@ def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
             yield f"{count} count as unreadable ({_shares(of, unread)}). The first: {places[0]}."
     if unread.unlisted:
         count = counted(sum(map(len, unread.unlisted.values())), "answer")
-        named = [f"{value!r} ({len(of):,})" for value, of in unread.unlisted.items()]
-        places = [place for of in unread.unlisted.values() for place in of]
-        few = len(places) <= _MOST_PLACES
-        shown = f"They are {first_of(places, _MOST_PLACES)}" if few else f"The first: {places[0]}"
-        yield (f"{count} of no verdict, unreadable here: {first_of(named, _MOST_PLACES)}. {shown}.")
+        # The rarest first: a slip of one cell is what is mended, a word for no answer is not.
+        rarest = sorted(unread.unlisted.items(), key=lambda one: len(one[1]))
+        named = [
+            f"{value!r}{_as_often(of)}{f', {of[0]}' if place < _FEW_PLACES else ''}"
+            for place, (value, of) in enumerate(rarest)
+        ]
+        shown = "; ".join(named[:_MOST_PLACES])
+        more = len(named) - _MOST_PLACES
+        yield (
+            f"{count} of no verdict, unreadable here: {shown}"
+            f"{f'; and {more:,} other values' if more > 0 else ''}."
+        )
     if unread.between:
         yield (
             f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)}) count as "
@@ -290,6 +300,29 @@ def _apart(one: Apart) -> str:
         answers = counted(one.without, "answer")
         return f"{said}: {answers} without a verdict count 0 there and are left out here."
     return f"{said}. Compare the file with the mapping (--show-mapping) before you use the figures."
+
+
+def _as_often(places: Sequence[str]) -> str:
+    return "" if len(places) == 1 else f" ({len(places):,} times)"
+
+
+def _off_the_scale(unread: Unread) -> Iterator[str]:
+    """Yield the numbers that are no verdict; many of one judge are of another scale."""
+    low, high = unread.scale or (0.0, 0.0)
+    off = f"outside {low:g} to {high:g}" if unread.scale else "none of the verdicts"
+    for judge, values in unread.outside.items():
+        if len(values) > 1 and _OFTEN * len(values) > unread.judges[judge]:
+            yield (
+                f"Scales may be mixed: {len(values):,} of {unread.judges[judge]:,} scores of "
+                f"{judge} are {off}, unreadable here: {first_of(values, _FEW_PLACES)}. Read it by "
+                "a mapping of its own, with its scale."
+            )
+        else:
+            are = "is" if len(values) == 1 else "are"
+            yield (
+                f"{judge}: {first_of(values, _FEW_PLACES)} {are} {off}, and unreadable here. "
+                "Correct the file, or leave the cell empty."
+            )
 
 
 def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:

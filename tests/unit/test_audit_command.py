@@ -1103,3 +1103,31 @@ def test_each_judge_has_a_line_of_its_order_with_the_fewest_inversions_first(
     of = {one["scope"]["judge"]: one for one in rows if one["metric"] == "majority_accuracy"
           and one["scope"].keys().isdisjoint({"system", "category"})}  # fmt: skip
     assert of["fair"]["n_items"] == 90
+
+
+def test_a_number_off_the_scale_is_named_with_its_row_and_is_no_other_scale(
+    command: CommandLine,
+) -> None:
+    mapping = (
+        "name: wide\nconcept: good answer\nsource: our log\njudge: '{column}'\n"
+        "scale: {lowest: 1, highest: 5}\nverdicts: [one, two]\nunlisted: unreadable\n"
+        "item: {key: id, truth: person}\n"
+    )
+    (command.folder / "mapping.yaml").write_text(mapping)
+    typed = ("audit", "wide.csv", "--mapping", "mapping.yaml", "--all")
+
+    def shown(two: Callable[[int], object]) -> str:
+        lines = ["id,one,two,person"]
+        lines += [f"a{n},{1 + n % 5},{two(n)},{1 + n % 5}" for n in range(20)]
+        (command.folder / "wide.csv").write_text("\n".join(lines))
+        return " ".join(command(*typed).fine().output.split())
+
+    slip = shown(lambda n: {3: "n/a", 4: "n/a", 7: 44}.get(n, 1 + n % 5))
+    assert "two: 44 in a7 (line 9) is outside 1 to 5" in slip
+    assert "Scales may be mixed" not in slip
+    # The rarest value first, each with where it stands.
+    named = "3 answers of no verdict, unreadable here: '44', two on a7 (line 9); 'n/a' (2 times), "
+    assert f"{named}two on a3 (line 5)." in slip
+    # Half of a judge's scores off the scale are no slip.
+    other = shown(lambda n: 20 * (1 + n % 5) if n % 2 else 1 + n % 5)
+    assert "Scales may be mixed: 10 of 20 scores of two are outside 1 to 5" in other
