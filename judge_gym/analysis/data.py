@@ -306,13 +306,17 @@ def select(table: Rows, arms: Arms) -> tuple[IntArray, Rows]:
             first, end = np.searchsorted(table.arm, [arm.id, arm.id + 1])
             chosen.append(np.arange(first, end))
             judges.append(np.full(end - first, number))
-    rows = np.concatenate(chosen)
+    return np.concatenate(judges), rows_at(table, np.concatenate(chosen))
+
+
+def rows_at(table: Rows, chosen: IntArray | BoolArray) -> Rows:
+    """Return the chosen rows of a table; a column that it does not have stays absent."""
     columns = {
-        field.name: column[rows]
+        field.name: column[chosen]
         for field in fields(table)
         if (column := getattr(table, field.name)) is not None
     }
-    return np.concatenate(judges), type(table)(**columns)
+    return type(table)(**columns)
 
 
 def load_sweep_data(session: Session, sweep: str) -> SweepData:

@@ -4,14 +4,14 @@ They are plain values, and nothing here is stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.data import Arms, select
+from judge_gym.analysis.data import Arms, rows_at, select
 from judge_gym.analysis.groups import Group, generator_of
 from judge_gym.metrics.cells import (
     CellMeans,
@@ -343,9 +343,7 @@ def outcome_shares(group: Group, judge: int, item: int | None = None) -> Sequenc
     """
     _, rows = select(group.data.samples, [group.own_arms[judge]])
     if item is not None:
-        chosen = rows.item == item
-        columns = {column.name: getattr(rows, column.name)[chosen] for column in fields(rows)}
-        rows = type(rows)(**columns)
+        rows = rows_at(rows, rows.item == item)
     samples = len(rows.status)
     if not samples:
         return ()
