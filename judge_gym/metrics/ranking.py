@@ -15,6 +15,7 @@ from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, item_means
 from judge_gym.metrics.estimate import (
     EPSILON,
+    SIGNED_UNIT,
     Estimate,
     Remark,
     RemarkKind,
@@ -92,7 +93,9 @@ def pool_pairs(pairs: Sequence[AxisDifference]) -> list[PooledContrast]:
     2015). That interval ignores that errors of settings with the same items correlate, so the
     t interval over items of the weighted difference is used where it is wider.
     Shrunken effects: empirical Bayes, w·effect + (1 - w)·mean with w = τ²/(τ² + SE²). Pairs
-    without an interval (one item, no spread) are left out and counted.
+    without an interval (one item, no spread) are left out and counted. Values lie in [0, 1], so a
+    change does in [-1, 1]: intervals are cut to that, and a mean whose interval holds all of it is
+    not estimable.
     """
     grouped: dict[tuple[str, str, str], list[AxisDifference]] = defaultdict(list)
     for pair in pairs:
@@ -204,11 +207,20 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
         )
         shrunk[pair.setting] = _with_t(drawn, float(its_error), min(df, len(pair.item) - 1))
     spread = tau2**0.5 if len(usable) > 1 else None
-    return PooledContrast(axis, start, end, _with_t(point, error, df), spread, shrunk)
+    pooled = _with_t(point, error, df)
+    if (pooled.lower, pooled.upper) == SIGNED_UNIT:
+        because = (
+            f"{len(usable)} settings are too few: its 95% interval holds every change from -1 to 1"
+        )
+        pooled = not_estimable(axis, because, n=point.n, n_items=point.n_items, unit=unit)
+    return PooledContrast(axis, start, end, pooled, spread, shrunk)
 
 
 def _with_t(estimate: Estimate, error: float, df: int) -> Estimate:
-    return t_coefficient(estimate, error, df, advised=0).estimate
+    found = t_coefficient(estimate, error, df, advised=0).estimate
+    assert found.lower is not None
+    assert found.upper is not None
+    return with_interval(found, (found.lower, found.upper), SIGNED_UNIT)
 
 
 @dataclass(frozen=True, eq=False)

@@ -133,7 +133,7 @@ def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
 
 
 def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[Row]:
-    """Yield the changes that moved judges one by one, those that moved most of them first.
+    """Yield the changes that moved judges one by one: of verdicts first, then of most judges.
 
     A mean over few judges that move by unlike amounts has a wide interval, though each moves. That
     the verdict of a judge moved is always among them.
@@ -146,11 +146,12 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
         moved = [row for row in of if stands(row)]
         judges, some = ({row.scope["judge"] for row in some} for some in (of, moved))
         if moved and (label, metric) not in shown:
-            place = (len(some) / len(judges), max(abs(row.estimate or 0.0) for row in moved))
+            most = max(abs(row.estimate or 0.0) for row in moved)
+            place = (metric == _VERDICT, len(some) / len(judges), most)
             found.append((place, axis, metric, _moved_in(label, metric, of, moved)))
         elif not moved and metric == _VERDICT and axis not in over_judges:
             cells = (label, figures_text(of), f"{NOT_SHOWN} in {counted(len(judges), 'judge')}")
-            found.append(((0.0, 0.0), axis, metric, cells))
+            found.append(((False, 0.0, 0.0), axis, metric, cells))
     named = Counter[str]()
     for _, axis, metric, cells in sorted(found, reverse=True):
         named[axis] += metric != _VERDICT

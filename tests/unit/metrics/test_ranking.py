@@ -70,7 +70,21 @@ def test_pooling_by_hand_with_unequal_variances(rng):
     # Σ w (d - mean)² / 2, above 1/Σw with known variances; t(2) = 4.302653
     squares = 0.2125 * (mean**2 + (0.5 - mean) ** 2) + 0.1825 * (1 - mean) ** 2
     half = 4.30265272974946 * (squares / 0.6075 / 2) ** 0.5
-    assert result.pooled.upper == pytest.approx(mean + half, rel=1e-12)
+    assert result.pooled.lower == pytest.approx(mean - half, rel=1e-12)
+    # mean + half is 1.70, and no change of values between 0 and 1 is more than 1.
+    assert result.pooled.upper == 1
+
+
+def test_a_mean_over_two_settings_that_say_opposite_things_is_not_estimable(rng):
+    """Effects -0.4 and 0.2 with small variances: t(1) = 12.7 times 0.3 passes both -1 and 1."""
+    step = np.array([-1, 0, 1.0]) * 0.01
+    pairs = [pair(mean + step, rng, setting=str(mean)) for mean in (-0.4, 0.2)]
+    (found,) = pool_pairs(pairs)
+    assert found.pooled.estimate is None
+    assert "2 settings are too few" in found.pooled.because
+    assert found.pooled.n == 24
+    for shrunk in found.shrunk.values():
+        assert -1 <= shrunk.lower <= shrunk.upper <= 1
 
 
 def test_settings_that_agree_are_drawn_all_the_way_to_the_mean(rng):

@@ -116,7 +116,7 @@ def test_a_judge_whose_verdicts_moved_is_named_though_other_figures_moved_more(m
             rows.append(row)
     found = cells(rows)
     assert found[0] == ("abstain: off → on", "0.03 [-0.04, 0.11]", "no move shown")
-    assert sorted(found[1:]) == [
+    assert found[1:] == [
         ("abstain: off → on, b", "0.06 to 0.07", "moved in 1 of 2 judges, 2 of 2 contrasts"),
         ("abstain: off → on, share between the ends", "-0.30 to -0.20",
          "moved in 2 of 2 judges, 4 of 4 contrasts"),
