@@ -11,7 +11,7 @@ from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
 from judge_gym.report.findings import stands
 from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
-from judge_gym.report.scopes import behind, changes, evidence_link
+from judge_gym.report.scopes import behind, evidence_link, group_labels
 from judge_gym.report.table import Table, plain_table
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -305,7 +305,9 @@ def rule_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
         key=lambda of: (of[_PANEL[2]].estimate or 0.0, -abs(of[_PANEL[0]].estimate or 0.0)),
     )
     if hanging:
-        told = "; ".join(map(_kept, hanging[:_MOST_CHANGES]))
+        named = hanging[:_MOST_CHANGES]
+        labels = group_labels([of[_PANEL[0]].scope for of in named])
+        told = "; ".join(map(_kept, named, labels))
         yield (
             f"The rule that combines the judges decides {len(hanging)} of "
             f"{counted(len(supported), 'change')} that the linear pool supports: {told}. See "
@@ -316,11 +318,10 @@ def rule_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
 _PANEL = ("panel_contrast", "panel_contrast_same_sign", "panel_contrast_supported")
 
 
-def _kept(of_change: dict[str, ResultRow]) -> str:
+def _kept(of_change: dict[str, ResultRow], label: str) -> str:
     rules = of_change[_PANEL[1]].n
     same, supported = (round((of_change[name].estimate or 0.0) * rules) for name in _PANEL[1:])
-    [change] = changes([of_change[_PANEL[0]].scope])
     return (
-        f"{change} keeps its sign under {same} of {counted(rules, 'rule')}, "
+        f"{label} keeps its sign under {same} of {counted(rules, 'rule')}, "
         f"its support under {supported}"
     )

@@ -137,3 +137,13 @@ def test_changes_that_few_rules_support_are_said_the_frailest_first() -> None:
 def test_where_every_rule_supports_what_the_linear_pool_does_nothing_is_said() -> None:
     firm, open_one = of_panel("abstain", 0.3, 1.0, 1.0), of_panel("concept", 0.05, 0.5, 0.0)
     assert not list(rule_cautions([*firm, *open_one]))
+
+
+def test_the_same_change_in_two_settings_is_told_apart() -> None:
+    rows = []
+    for may, supported in ((True, 4 / 8), (False, 7 / 8)):
+        found = of_panel("concept", 0.2, 1.0, supported)
+        rows += [replace(one, scope={**one.scope, "abstain": may}) for one in found]
+    [said] = rule_cautions(rows)
+    assert "may abstain keeps its sign under 8 of 8 rules, its support under 4" in said
+    assert "forced choice keeps its sign under 8 of 8 rules, its support under 7" in said
