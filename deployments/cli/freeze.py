@@ -172,8 +172,10 @@ def _write_new(target: Path, text: str) -> None:
 def _risks(sweep: "Sweep") -> list[str]:
     """Return why primary outcomes of the plan may not be testable as the sweep is designed."""
     from judge_gym.lab.power.comparisons import outcomes_without_figure, replicate_warnings
+    from judge_gym.lab.power.contrasts import contrast_powers
 
-    return [*outcomes_without_figure(sweep), *replicate_warnings(sweep)]
+    short = [one.shortfall for one in contrast_powers(sweep) if one.shortfall]
+    return [*outcomes_without_figure(sweep), *replicate_warnings(sweep), *short]
 
 
 def _lines(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]") -> "Iterator[str]":

@@ -190,6 +190,8 @@ def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
     for one in contrasts:
         if one.reason:
             console.print(f"{one.hypothesis}: {one.reason}.", markup=False)
+        if one.shortfall:
+            console.print(f"Warning: {one.shortfall}", markup=False)
     primary = counted(contrasts[0].tests, "primary figure")
     console.print(
         f"By the paired t interval over items that decides each claim, after Holm over {primary}. "

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi
 
+from judge_gym.counting import counted
 from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.design.plan_scopes import ComparedPair, contrasted
 from judge_gym.design.plans import IN_STAGES, PlannedContrast
@@ -21,7 +22,11 @@ from judge_gym.lab.power.comparisons import (
     primary_figures,
 )
 from judge_gym.metrics.hypotheses import CONTRAST_FIGURES
-from judge_gym.metrics.inference import detectable_difference, equivalence_margin
+from judge_gym.metrics.inference import (
+    detectable_difference,
+    equivalence_items,
+    equivalence_margin,
+)
 
 REPLICATE_SD = 0.1 * pi / 3**0.5
 """Assumed spread of replicates on 0 to 1: that of logistic noise of scale 0.1, as `sweep power`."""
@@ -58,6 +63,19 @@ class ContrastPower:
     where nothing moves."""
     reason: str = ""
     """Why there is none."""
+
+    @property
+    def shortfall(self) -> str:
+        """Why a claim within a margin is not to be expected of this plan; empty where it is."""
+        found, sd = self.detectable, self.item_sd
+        if self.direction != "within" or found is None or sd is None or found <= self.margin:
+            return ""
+        needed = equivalence_items(sd, self.margin, tests=self.tests)
+        return (
+            f"{self.hypothesis}: this plan cannot be expected to show {self.figure} within "
+            f"{self.margin:g}: where nothing moves, {counted(self.items, 'item')} show "
+            f"{found:.2g} in 80% of runs. With this spread it needs {needed:,} items."
+        )
 
 
 def contrast_powers(sweep: Sweep) -> list[ContrastPower]:

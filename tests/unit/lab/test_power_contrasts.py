@@ -219,3 +219,25 @@ def test_a_contrast_says_what_it_is_of() -> None:
     assert not planned.matches(scope | {"shuffle_order": False})
     assert not planned.matches(scope)
     assert not planned.matches({"concept": "order", "shuffle_order": True})
+
+
+def test_a_margin_that_the_plan_cannot_show_is_said_with_the_items_that_would(tmp_path) -> None:
+    """With SD 0.3, 24 items: (t(0.975; 23) + z(0.9)) x 0.3 / sqrt 24 = (2.069 + 1.282) x 0.0612."""
+    given = ", item_sd: 0.3"
+    axes = "temperature: [0.0, 1.0]"
+    [short] = powers(tmp_path, axes, scoped(contrast(TEMPERATURE, "within", 0.1, given)))
+    assert short.detectable == pytest.approx(0.205, abs=1e-3)
+    needed = equivalence_items(0.3, 0.1)
+    assert "cannot be expected to show score within 0.1" in short.shortfall
+    assert f"24 items show 0.21 in 80% of runs. With this spread it needs {needed} items" in (
+        short.shortfall
+    )
+    [enough] = powers(tmp_path, axes, scoped(contrast(TEMPERATURE, "within", 0.21, given)))
+    assert enough.shortfall == ""
+    [beyond] = powers(tmp_path, axes, scoped(contrast(TEMPERATURE, "above", 0.1, given)))
+    assert beyond.shortfall == ""
+
+
+def scoped(text: str) -> str:
+    """A contrast of one judge alone, so that Holm's correction is over one test."""
+    return text.replace("why: because", "why: because, scope: {judge: sim/calm-1}")
