@@ -84,6 +84,31 @@ class ExpectedDifference:
     then: float
 
 
+@dataclass(frozen=True)
+class HalfWidths:
+    """Half-widths of the interval of the mean of all texts: now, and with `more` labels."""
+
+    more: int
+    now: float
+    at_random: float
+    """With as many more labels at random, by the method in use."""
+    as_planned: float
+    """With as many as planned by groups of scores, and estimated by groups."""
+    is_offered: bool
+    """Whether the plan is narrower than labels at random."""
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """Labels that were drawn by gain, where random ones alone give the narrower interval."""
+
+    labels: int
+    alone: float
+    """Half-width by the random labels alone."""
+    by_groups: float | None
+    """Half-width by all labels, by groups of scores; None without an interval."""
+
+
 @dataclass(frozen=True, eq=False)
 class Correction:
     """What labels of a part of the texts say of all of them, and what to label next."""
@@ -106,6 +131,9 @@ class Correction:
     """How labels are drawn to compare systems (`draw_to_compare`)."""
     by_order: DecidedByOrder
     """Of a pairwise judge, the pairs whose winner is a matter of the order."""
+    half_widths: HalfWidths | None = None
+    """What the next labels are expected to bring to the mean of all texts."""
+    set_aside: SetAside | None = None
 
 
 def correct(
@@ -152,7 +180,8 @@ def correct(
         sure=np.isin([item.key for item in of_rows], list(labelled_for_sure(of_rows))),
     )  # fmt: skip
     every = np.ones(len(of_rows), dtype=np.bool_)
-    found = [figures.mean(ALL, every), *figures.of_systems()]
+    used, set_aside = _narrower(figures, items, text, every)
+    found = [used.mean(ALL, every), *used.of_systems()]
     # To label a text once is enough, however often it stands there.
     firsts = np.unique(text, return_index=True)[1]
     tied = np.isin(text[firsts], text[labelled]) & ~figures.sure[firsts]
@@ -160,6 +189,9 @@ def correct(
     texts, draw = [of_rows[place] for place in firsts], draw_to_compare(of_rows)
     at_random = draw == "random" and not by_gain
     plan = None if at_random else next_labels(figures.to_label(firsts, left), more)
+    halves = None if plan is None else _half_widths(plan, found[0], used, figures, every)
+    if halves and not halves.is_offered:
+        plan, at_random = None, True
     chosen = (
         _at_random(judge, texts, left, more)
         if at_random
@@ -168,14 +200,79 @@ def correct(
     return Correction(
         tuple(found),
         int(np.isnan(judged).sum()),
-        by_gain,
+        used.by_gain,
         plan,
         chosen,
         tuple(_expected(found, len(chosen), int(left.sum()))),
         {float(one): int(((middles == one) & left).sum()) for one in np.unique(middles)},
         draw,
         DecidedByOrder.of(one for some in results.values() for one in some),
+        halves,
+        set_aside,
     )
+
+
+def _narrower(
+    figures: "_Figures", items: ItemFile, text: IntArray, every: BoolArray
+) -> "tuple[_Figures, SetAside | None]":
+    """Return figures by all labels, or by the random ones alone where these are narrower.
+
+    Labels by gain are estimated by groups of scores, with whatever random ones stand beside them:
+    few of them may make the interval of many random ones wider.
+    """
+    if not figures.by_gain or items.labels is None:
+        return figures, None
+    rows = tuple(row for row in items.labels.rows if not row.draw.startswith("gain"))
+    of_random = replace(items, labels=replace(items.labels, rows=rows))
+    own, has = np.array(of_random.labelled), ~np.isnan(figures.given)
+    known = has & (np.isin(text, text[own]) if of_random.drawn else own)
+    alone = replace(figures, known=known, drawn=of_random.drawn, by_gain=False)
+    if not known.any():
+        return figures, None
+    halves = [_half(one.mean(ALL, every).corrected) for one in (alone, figures)]
+    if halves[0] is None or (halves[1] is not None and halves[1] <= halves[0]):
+        return figures, None
+    aside = len(np.unique(text[figures.known])) - len(np.unique(text[known]))
+    return alone, SetAside(aside, halves[0], halves[1])
+
+
+def _half_widths(
+    plan: NextLabels, of_all: Corrected, used: "_Figures", figures: "_Figures", every: BoolArray
+) -> HalfWidths:
+    """Return what as many labels bring at random and as planned, from the interval in use."""
+    more, now = int(plan.counts.sum()), _half(of_all.corrected)
+    if now is None:
+        return HalfWidths(more, plan.now, plan.at_random, plan.allocated, is_offered=True)
+    grouped = stratified_mean(figures.by_group(every), bounds=figures.bounds)
+    # The plan's own half-widths leave out what the estimate adds; their ratios stand.
+    planned = plan.allocated / plan.now * (_half(grouped) or plan.now)
+    at_random = now * plan.at_random / plan.now
+    if not used.by_gain:
+        at_random = now * _narrowed(used.part(every), more)
+    offered = planned < now if used.by_gain else planned < min(now, at_random)
+    return HalfWidths(more, now, at_random, planned, is_offered=offered)
+
+
+def _narrowed(part: Labelled, more: int) -> float:
+    """Return the half-width with `more` labels at random over that of today's.
+
+    The variance of a mean that scores correct is, by what they share with labels (r²),
+    (1 - r²) / n + r² / N of the variance of labels: labels of n of N texts narrow the first only.
+    """
+    shared = 0.0
+    if np.ptp(part.expert) and np.ptp(part.judge):
+        shared = float(np.corrcoef(part.expert, part.judge)[0, 1] ** 2)
+    now, then = (
+        (1 - shared) / n + shared / part.n for n in (len(part.expert), len(part.expert) + more)
+    )
+    return float((then / now) ** 0.5)
+
+
+def _half(estimate: Estimate) -> float | None:
+    """Return half the width of an interval; None without one."""
+    if estimate.lower is None or estimate.upper is None:
+        return None
+    return (estimate.upper - estimate.lower) / 2
 
 
 def _expected(rows: Sequence[Corrected], more: int, left: int) -> Iterator[ExpectedDifference]:

@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.counting import counted
 from judge_gym.formats import figure
 from judge_gym.judges import Judge
-from judge_gym.judges.correcting import Corrected, Correction
+from judge_gym.judges.correcting import Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport
@@ -57,6 +57,7 @@ def sentences(found: Correction) -> Iterator[str]:
             f"Read in both orders: {counted(pairs, 'pair')}. What was shown first won "
             f"{found.by_order.first} of them, what was shown second {found.by_order.second}."
         )
+    yield from _of_labels(found)
     if found.without_score:
         yield (
             f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
@@ -64,24 +65,51 @@ def sentences(found: Correction) -> Iterator[str]:
         )
 
 
+def _of_labels(found: Correction) -> Iterator[str]:
+    """Yield which labels are used, and why those of systems may be more than those of all."""
+    if aside := found.set_aside:
+        by_groups = "no interval" if aside.by_groups is None else f"{aside.by_groups:.2g}"
+        yield (
+            f"{counted(aside.labels, 'text')} labelled by expected gain set aside: the labels at "
+            f"random alone have a half-width of {aside.alone:.2g}, all labels by groups of scores "
+            f"{by_groups}."
+        )
+    of_all = found.rows[0].labelled
+    systems = [row.labelled for row in found.rows[1:] if not row.is_difference]
+    if found.by_gain and sum(systems) > of_all:
+        yield (
+            f"Of the {of_all} labelled texts {sum(systems) - of_all} count twice or more below, "
+            "as several systems gave them."
+        )
+
+
 def expectations(found: Correction) -> Iterator[str]:
     """Yield what more labels are expected to bring."""
     yield from _of_differences(found)
-    if found.plan is None:
-        return
-    total = int(found.plan.counts.sum())
-    yield (
-        f"Expected half-width of the 95% interval, by groups of scores: {found.plan.now:.2g} now, "
-        f"{found.plan.at_random:.2g} with {total} more labels at random, "
-        f"{found.plan.allocated:.2g} with {total} more as planned."
-    )
-    if not found.by_gain:
+    if found.half_widths:
+        yield _of_all(found.half_widths)
+    if found.plan is not None and not found.by_gain:
         yield (
             "The labels have to be of a random part of the texts. Labels as planned are random "
             "only within a group of scores: the estimate is then by groups."
         )
-    if found.draw:
+    if found.draw and found.plan is not None:
         yield draw_note(found.draw)
+
+
+def _of_all(halves: HalfWidths) -> str:
+    """Return what more labels bring to the mean of all texts, and why none are planned."""
+    said = (
+        f"Expected half-width of the 95% interval of all texts: {halves.now:.2g} now, "
+        f"{halves.at_random:.2g} with {halves.more} more labels at random, "
+        f"{halves.as_planned:.2g} with {halves.more} more by groups of scores."
+    )
+    if halves.is_offered:
+        return said
+    return (
+        f"{said} Labels by groups would not be narrower than random ones: the next labels are "
+        "drawn at random."
+    )
 
 
 def _of_differences(found: Correction) -> Iterator[str]:
@@ -108,7 +136,7 @@ def draw_note(draw: str) -> str:
 
 def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict[str, Any]:
     """Return the figures and the labels to buy next as JSON."""
-    plan = found.plan
+    halves = found.half_widths
     return {
         "judge": judge.name,
         "simulated": simulated,
@@ -121,8 +149,10 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
         ],
         "differences_next": [asdict(one) for one in found.expected],
         "half_width": None
-        if plan is None
-        else {"now": plan.now, "at_random": plan.at_random, "as_planned": plan.allocated},
+        if halves is None
+        else {"now": halves.now, "at_random": halves.at_random, "as_planned": halves.as_planned},
+        "next_drawn": "random" if found.plan is None else "gain",
+        "set_aside": found.set_aside and asdict(found.set_aside),
     }
 
 

@@ -20,6 +20,7 @@ from judge_gym.judges import (
 from judge_gym.judges.correcting import Corrected, Correction, correct
 from judge_gym.judges.label_files import collect_labels
 from judge_gym.judges.pairwise_judge import DecidedByOrder
+from judge_gym.report.correction import expectations, sentences
 
 JUDGE = CallableJudge(name="own", function="grades:own", scale=Scale(lowest=0, highest=10))
 
@@ -175,7 +176,13 @@ def test_what_to_label_next_is_drawn_where_people_differ() -> None:
     planned = dict(found.plan.rows)
     assert planned[10.0] > 40 > planned[0.0]
     assert sum(planned.values()) == len(found.chosen) == 50
-    assert found.plan.allocated <= found.plan.at_random < found.plan.now
+    halves = found.half_widths
+    assert halves is not None
+    assert halves.as_planned < halves.at_random < halves.now
+    of_all = found.rows[0].corrected
+    assert of_all.lower is not None
+    assert of_all.upper is not None
+    assert halves.now == pytest.approx((of_all.upper - of_all.lower) / 2)
     for item, probability in found.chosen:
         group = scores[int(item.id[1:])]
         assert int(item.id[1:]) % 5, "it has no label yet"
@@ -468,3 +475,46 @@ def test_systems_that_answered_the_same_questions_are_compared_by_question() -> 
 def test_a_second_system_is_of_a_pair_that_names_both(columns: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Item(id="a", text="One.", **columns)
+
+
+def one_answer_often(gain: int) -> Correction:
+    """34 of 600 rows are one answer; 64 texts are labelled at random, and `gain` by gain."""
+    rng = np.random.default_rng(4)
+    said = [f"Text {place if place > 34 else 0}." for place in range(600)]
+    right = np.where(np.array(said) == "Text 0.", 0.0, 10.0 * (rng.random(600) < 0.65))
+    scores = np.where((right > 0) | (rng.random(600) < 0.5), 10.0, 0.0)
+    scores[:35] = 0.0
+    texts = [Item(id=f"t{place}", text=text) for place, text in enumerate(said)]
+    labels = [new_label(f"t{place}", "ann", right[place]) for place in range(20, 84)]
+    more = [place for place in range(100, 600) if scores[place] == 10.0][:gain]
+    labels += [replace(new_label(f"t{n}", "ann", right[n]), draw="gain") for n in more]
+    file = ItemFile(Path("texts.csv"), tuple(texts), ("",) * 600, ("id", "text"), "")
+    results = {text.key: [result(text, score)] for text, score in zip(texts, scores, strict=True)}
+    return correct(JUDGE, file.with_labels(collect_labels(labels), [JUDGE]), results, more=40)
+
+
+def test_labels_by_gain_do_not_widen_what_random_ones_give() -> None:
+    before, after = one_answer_often(0), one_answer_often(10)
+    assert before.half_widths is not None
+    assert after.set_aside is not None
+    assert after.set_aside.labels == 10
+    of_all = after.rows[0].corrected
+    assert of_all == before.rows[0].corrected
+    assert of_all.lower is not None
+    assert of_all.upper is not None
+    assert after.set_aside.alone == pytest.approx((of_all.upper - of_all.lower) / 2)
+    assert any("10 texts labelled by expected gain set aside" in one for one in sentences(after))
+
+
+def test_a_plan_that_is_wider_than_labels_at_random_is_not_offered() -> None:
+    found = one_answer_often(0)
+    halves, of_all = found.half_widths, found.rows[0]
+    assert halves is not None
+    assert halves.as_planned > halves.at_random
+    assert found.plan is None
+    # 64 labels now and 40 more: a little less than 1/√n, since scores are known already.
+    assert halves.now * (64 / 104) ** 0.5 < halves.at_random < 0.85 * halves.now
+    assert of_all.labelled == 64
+    assert len(found.chosen) == 40
+    assert len({probability for _, probability in found.chosen}) == 1
+    assert any("drawn at random" in one for one in expectations(found))
