@@ -101,7 +101,8 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         try:
             proposal = propose(files, kind, options)
         except NoMappingError as none:
-            remedies = [*none.remedies, *error.remedies]
+            # What mends the table at hand comes without what every table may be.
+            remedies = none.remedies or error.remedies
             raise NoMappingError(f"{error.message} {none.message}", remedies) from None
         return _proposed(paths, proposal, yes=yes)
     options.check_no_columns()
@@ -142,9 +143,8 @@ def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Read
         )
     if not (yes or (sys.stdin.isatty() and typer.confirm("Read the columns so?"))):
         raise ConfigError(
-            f"{first}: no column is the judge and the verdict of its row. {said}, and nothing is "
-            "read by it yet.",
-            f"Check it, then add --yes, or change it and run: {again}",
+            f"{first}: consent is missing, so nothing is read yet. {said}.",
+            f"Check it, then add --yes to read it so, or change it and run: {again}",
         )
     recorded = Recorded.model_validate(proposal.mapping)
     files = proposal.files

@@ -44,6 +44,10 @@ _SPARSE = 0.5
 """A column with verdicts in fewer rows than this share is hardly of a judge."""
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
 """Where scales of scores end that people write without their end."""
+_INITIALS = re.compile(r"(?:[^\W\d_]\.[ -]?)+ ?[^\W\d_]{2,}|[^\W\d_]{2,} (?:[^\W\d_]\.[ -]?)+")
+"""A person's name with initials, such as R. Ahn and Ahn R."""
+_EMPTIER = 0.1
+"""Share of cells by which people's columns are emptier than each judge's."""
 _FEWEST = 10
 """Fewest scores that tell the end of their scale by the highest."""
 Everyone = Literal["", "files", "rest"]
@@ -66,6 +70,8 @@ class Columns:
     """All columns of such verdicts."""
     left: dict[str, str] = field(default_factory=dict)
     """Column of such verdicts → why it is not read."""
+    like: dict[str, str] = field(default_factory=dict)
+    """Column of a person, by what it is like → why it is one."""
 
     @property
     def read(self) -> list[str]:
@@ -119,6 +125,8 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
             one: why for one in free if (why := _not_a_judges(table, one, everyone=everyone))
         }
         found.judges = [one for one in free if one not in found.left]
+        if found.people and not (options.people or everyone):
+            _take_raters(table, found)
     else:
         found.left = dict.fromkeys(free, "such verdicts, and --judges names others")
     _keep_one_scale(table, found, named)
@@ -163,6 +171,28 @@ def _not_a_judges(table: ProposedTable, column: str, *, everyone: Everyone) -> s
             "--people (item.people) if a person, --truth (item.truth) if they are known answers"
         )
     return ""
+
+
+def _take_raters(table: ProposedTable, found: Columns) -> None:
+    """Take columns of unknown givers for people, where they are as one that its name says is.
+
+    Labels of one such column alone would become the known answers, and the other be left out.
+    """
+    [first, *_] = named = list(found.people)
+    most = max(map(table.filled, named))
+    least = min(map(table.filled, found.judges), default=1.0)
+    for one in list(found.left):
+        if words_of(one) & _KNOWN or names_a_judge(one):
+            continue
+        if _INITIALS.fullmatch(one.strip()):
+            why = "its name is a person's, with initials"
+        elif table.filled(one) <= (most + least) / 2 and most < least - _EMPTIER:
+            why = f"cells are empty as in {first}, and in no judge's column"
+        else:
+            continue
+        found.like[one] = f"such verdicts, and {why}: --judges (verdicts) if of a judge"
+        found.people.append(one)
+        del found.left[one]
 
 
 def _nobody(found: Columns) -> NoMappingError:

@@ -79,12 +79,18 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
             why = f"no column tells the rows of each file apart{_doubled(files)}"
             raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
         files = joined(files, join)
-    table = ProposedTable([_with_points(row) for file in files.paths for row in files.rows(file)])
+    read = [row for file in files.paths for row in files.rows(file)]
+    table = ProposedTable([*map(_with_points, read)], [row.where for row in read])
     found = columns_of(table, options, of_judges=kind == "qrels")
     key = table.key(_KEYS, found.every)
     if not key:
         doubled = table.doubled(_KEYS)
-        raise unproposed(f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}")
+        raise unproposed(
+            f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}",
+            doubled
+            and "Take the repeated rows out of the file, or correct them; if they are "
+            "judgements repeated on purpose, number them in a column `run`.",
+        )
     if summary := table.summary(key):
         raise unproposed(
             f"the row {summary!r} may sum up the others",
@@ -158,14 +164,16 @@ def _roles(
         yield ColumnRole(one, "judge", reasons[one])
     for one in found.people:
         by = "as --people says" if options.people else "its name is of a person"
-        yield ColumnRole(one, "person", f"such verdicts, and {by}")
+        yield ColumnRole(one, "person", found.like.get(one, f"such verdicts, and {by}"))
     if found.truth:
         yield ColumnRole(found.truth, "known answer", "as --truth says")
 
 
 def _doubled(files: RecordedFiles) -> str:
     for file in files.paths:
-        if doubled := ProposedTable([row.values for row in files.rows(file)]).doubled(_KEYS):
+        rows = list(files.rows(file))
+        table = ProposedTable([row.values for row in rows], [row.where for row in rows])
+        if doubled := table.doubled(_KEYS):
             return f": in {file.name} {doubled}"
     return ""
 

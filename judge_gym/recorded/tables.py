@@ -5,15 +5,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from judge_gym.alike import folded
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
 from judge_gym.recorded.derived_stages import MOST
 from judge_gym.recorded.mapping import WrittenScore, as_score, read_score
 
+T = TypeVar("T")
 NO_VERDICT = frozenset({"n/a", "na", "nan", "null", "-", "--", "?", "error"})
 """Words that stand for an answer without a verdict, never for a stage, whatever their case."""
 _SHARED = 0.9
@@ -31,6 +32,8 @@ _SUMMARIES = frozenset(
 )  # fmt: skip
 _LAST = 3
 """Rows at the end of a table among which one may sum up the others."""
+_FEW = 3
+"""Places of rows that an error names."""
 _LONGEST = 40
 """Characters of a verdict."""
 
@@ -38,7 +41,9 @@ _LONGEST = 40
 class ProposedTable:
     """The texts of a table by column. Values that differ only in case or space are one."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, places: Sequence[str]) -> None:
+        """Take rows, and where each stands in its file."""
+        self._places = places
         self.columns = list(dict.fromkeys(column for row in rows for column in row))
         self.n = len(rows)
         self.values = {
@@ -183,17 +188,30 @@ class ProposedTable:
     def doubled(self, usual: Collection[str]) -> str:
         """Return what is there twice: a value of a `usual` key column, or whole rows; else ""."""
         for column in self.values:
-            if folded(column) in usual:
-                [(value, times)] = Counter(self.values[column]).most_common(1)
-                if times > 1:
-                    return f"{column} has {value!r} in {times} rows"
-        counts = Counter(zip(*self.values.values(), strict=True))
-        if copies := [row for row, count in counts.items() if count > 1]:
-            beginning = next((value for value in copies[0] if value), "")
-            count = sum(counts[row] - 1 for row in copies)
+            several = self._several(self.values[column]) if folded(column) in usual else {}
+            if several:
+                said = [
+                    f"{value!r} in {len(places)} rows ({_said(places)})"
+                    for value, places in several.items()
+                ]
+                return f"{column} has {first_of(said)}"
+        if copies := self._several(zip(*self.values.values(), strict=True)):
+            first, places = next(iter(copies.items()))
+            beginning = next((value for value in first if value), "")
+            count = sum(len(of) - 1 for of in copies.values())
             verb = "repeats" if count == 1 else "repeat"
-            return f"{counted(count, 'row')} {verb} another, such as that of {beginning!r}"
+            return (
+                f"{counted(count, 'row')} {verb} another, such as that of {beginning!r} "
+                f"({_said(places)})"
+            )
         return ""
+
+    def _several(self, values: Iterable[T]) -> dict[T, list[str]]:
+        """Return what stands in several rows → where."""
+        found: dict[T, list[str]] = {}
+        for value, place in zip(values, self._places, strict=True):
+            found.setdefault(value, []).append(place)
+        return {value: places for value, places in found.items() if len(places) > 1}
 
     def named(self, names: Sequence[str], without: Collection[str], *, repeated: bool) -> str:
         """Return the column of the first of some names that is there, with values that differ.
@@ -207,6 +225,11 @@ class ProposedTable:
                 if column not in without and folded(column) == name and fits:
                     return column
         return ""
+
+
+def _said(places: Sequence[str]) -> str:
+    more = len(places) - _FEW
+    return f"{' and '.join(places[:_FEW])}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _scores(values: Iterable[str]) -> list[WrittenScore]:

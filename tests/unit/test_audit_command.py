@@ -924,6 +924,17 @@ def test_an_unchanged_proposal_gives_way_to_the_next(command: CommandLine) -> No
     assert command("audit", "sheet.csv", "--yes").code == 2
 
 
+def test_a_proposal_without_consent_says_that_consent_is_missing(command: CommandLine) -> None:
+    lines = ["id,gpt-4o,claude", *(f"q{n},{n % 2},{n // 2 % 2}" for n in range(20))]
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    refused = command("audit", "wide.csv")
+    assert refused.code == 2
+    said = " ".join(refused.errors.split())
+    assert "consent is missing" in said
+    assert "add --yes" in said
+    assert "no column" not in said
+
+
 def test_a_mapping_of_ones_own_is_not_written_over(command: CommandLine) -> None:
     (command.folder / "sheet.csv").write_text(WIDE)
     own = command.folder / "sheet-mapping.yaml"

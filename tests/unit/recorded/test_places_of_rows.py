@@ -75,7 +75,18 @@ def test_what_keeps_a_table_from_being_proposed_is_named(command: CommandLine) -
     lines += [f"q{n},{n % 2},{n // 2 % 2},{n % 2}" for n in range(20)]
     (command.folder / "wide.csv").write_text("\n".join([*lines, *lines[3:5]]))
     refused = " ".join(command("audit", "wide.csv").errors.split())
-    assert "2 rows repeat another, such as that of 'q2'" in refused
+    assert "2 rows repeat another, such as that of 'q2' (line 4 and line 22)" in refused
+    lines = ["id,gpt-4o,claude,ann"]
+    lines += [f"q{n},{n % 2},{n // 2 % 2},{n % 2}" for n in range(20)]
+    again = ["q2,1,0,1", "q3,0,0,0"]
+    (command.folder / "wide.csv").write_text("\n".join([*lines, *again]))
+    refused = " ".join(command("audit", "wide.csv").errors.split())
+    assert (
+        "id has 'q2' in 2 rows (line 4 and line 22), 'q3' in 2 rows (line 5 and line 23)."
+        in refused
+    )
+    assert "Take the repeated rows out of the file" in refused
+    assert "Formats read" not in refused
 
 
 def test_a_column_that_may_be_a_persons_is_pointed_at(command: CommandLine) -> None:

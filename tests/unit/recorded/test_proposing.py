@@ -443,3 +443,22 @@ def test_half_points_of_one_judge_leave_the_whole_scale_of_the_others(tmp_path: 
     ):
         kept = mapped(proposal(tmp_path, header, *graded(*columns)))
         assert len(kept.stages) == 9
+
+
+def test_two_columns_of_raters_are_both_people(tmp_path: Path) -> None:
+    """One is named as a person's; the other is as empty as it, where judges answered every row."""
+    whole = [str(1 + n % 5) for n in range(20)]
+    some = ["" if n % 5 < 2 else value for n, value in enumerate(whole)]
+    others = ["" if n % 5 == 3 or n % 4 == 0 else value for n, value in enumerate(whole)]
+    rows = graded(whole, whole[::-1], whole, some, others, whole)
+    header = "id,gpt-4o,claude,strict prompt,expert 2,second look,R. Ahn"
+    found = proposal(tmp_path, header, *rows)
+    assert mapped(found).item.people == ("expert 2", "second look", "R. Ahn")
+    assert "expert 2" in why(found, "second look")
+    assert "initials" in why(found, "R. Ahn")
+    assert taken(found)["strict prompt"] == "left out"
+    # Whoever names people names them all; without any named as a person nothing tells.
+    given = proposal(tmp_path, header, *rows, options=Options(people=("expert 2",)))
+    assert mapped(given).item.people == ("expert 2",)
+    alone = proposal(tmp_path, header.replace("expert 2", "first look"), *rows)
+    assert mapped(alone).item.people == ()
