@@ -328,10 +328,13 @@ def _criticised(
 
 
 def _show(scored: "ScoredItems") -> None:
-    from judge_gym.report.scores import results_table, sentences, sessions_table, systems_table
+    from judge_gym.report.scores import found_said, sentences, tables_of
 
     results = scored.results
-    _show_table(scored, results_table(scored))
+    found = f"{marked(scored.judge.name, simulated=scored.simulated)}: {found_said(scored)}"
+    console.print(found, markup=False, soft_wrap=True)
+    for table in tables_of(scored):
+        _show_table(scored, table)
     for sentence in sentences(scored):
         console.print(sentence, markup=False, soft_wrap=True)
     if scored.simulated:
@@ -340,9 +343,6 @@ def _show(scored: "ScoredItems") -> None:
         console.print(
             f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
         )
-    for table in (sessions_table(scored), systems_table(scored)):
-        if table is not None:
-            _show_table(scored, table)
 
 
 def _show_table(scored: "ScoredItems", table: "Table") -> None:

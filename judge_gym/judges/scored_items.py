@@ -1,7 +1,9 @@
 """Items that a judge has judged: their results, what they cost, and what labels say of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from sqlalchemy.orm import Session
 
@@ -47,6 +49,25 @@ class ScoredItems:
     def simulated(self) -> bool:
         """Whether any result is simulated."""
         return any(result.simulated for result in self.results)
+
+    @property
+    def by_item(self) -> dict[str, float]:
+        """Item → its score, the mean over repeats; items without a score are left out."""
+        scores: dict[str, list[float]] = {}
+        for result in self.results:
+            if result.score is not None:
+                scores.setdefault(result.item, []).append(result.score)
+        return {item: fmean(given) for item, given in scores.items()}
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """Verdict → how many judgements gave it; empty for a judge of scores."""
+        if not self.judge.verdict_scores:
+            return Counter()
+        return Counter(
+            result.verdict or self.judge.verdict_of(result.score) or "none"
+            for result in self.results
+        )
 
     @property
     def contradictions(self) -> list[tuple[JudgeResult, str, str]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from judge_gym.calibration.verdict import statistic
@@ -17,6 +18,8 @@ from judge_gym.report.table import Table, plain_table
 
 _LONGEST_CELL = 90
 _MOST_NAMED = 5
+_LOWEST = 3
+"""Items with the lowest scores that are named first."""
 
 
 def scores_json(scored: ScoredItems) -> dict[str, Any]:
@@ -90,18 +93,63 @@ def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
     """Write the page of scored items, every result as CSV, and all as JSON."""
     stem = stem_of("scores", scored.judge.name, scored.file.name)
     rows = score_rows(scored.judge, scored.results, scored.file.conversations)
-    counts, *others = sentences(scored)
-    tables = (systems_table(scored), sessions_table(scored), results_table(scored))
     page = StudyPage(
         stem=stem,
         title=f"Scores of {scored.judge.name}, {scored.file.path.name}",
-        found=str(scored.labelled) or counts,
-        tables=[table for table in tables if table is not None],
-        sentences=[counts, *others],
+        found=found_said(scored),
+        tables=tables_of(scored),
+        sentences=list(sentences(scored)),
         simulated=scored.simulated,
         files=(f"{stem}.csv", f"{stem}.json"),
     )
     return save_study(page, folder, scores_json(scored), {".csv": csv_of(rows)})
+
+
+def found_said(scored: ScoredItems) -> str:
+    """Return what was found, in sentences: mean and spread, the lowest items, and labels."""
+    by_item = scored.by_item
+    items = len({result.item for result in scored.results})
+    if not by_item:
+        return f"None of {counted(items, 'item')} has a score. {scored.labelled}".strip()
+    said = [_centre(scored, _of(len(by_item), items))]
+    if named := ", ".join(f"{count} {name}" for name, count in scored.verdicts.most_common()):
+        said.insert(0, f"Verdicts: {named}.")
+    elif min(by_item.values()) < max(by_item.values()):
+        said.append(_lowest(by_item))
+    return " ".join([*said, str(scored.labelled)]).strip()
+
+
+def _centre(scored: ScoredItems, items: str) -> str:
+    scores = list(scored.by_item.values())
+    lowest, highest = (_number(end) for end in scored.judge.score_range)
+    spread = (
+        f" (SD {_number(stdev(scores))}, from {_number(min(scores))} to {_number(max(scores))})"
+        if len(scores) > 1
+        else ""
+    )
+    mean = _number(fmean(scores))
+    return f"Mean score of {items}: {mean}{spread}, on a scale from {lowest} to {highest}."
+
+
+def _of(scored: int, items: int) -> str:
+    if scored == items:
+        return counted(items, "item")
+    return f"{scored:,} of {counted(items, 'item')}"
+
+
+def _lowest(by_item: dict[str, float]) -> str:
+    """Return the items with the lowest scores; of equal ones, how many there are more."""
+    ordered = sorted(by_item.items(), key=lambda one: one[1])
+    shown = ", ".join(f"{item} ({_number(score)})" for item, score in ordered[:_LOWEST])
+    last = ordered[:_LOWEST][-1][1]
+    more = sum(score == last for _, score in ordered[_LOWEST:])
+    return f"Lowest: {shown}{f' and {more:,} more with {_number(last)}' if more else ''}."
+
+
+def tables_of(scored: ScoredItems) -> list[Table]:
+    """Return its tables, in order: by system, by session, and a line for each judgement."""
+    tables = (systems_table(scored), sessions_table(scored), results_table(scored))
+    return [table for table in tables if table is not None]
 
 
 def results_table(scored: ScoredItems) -> Table:
@@ -174,8 +222,6 @@ def sentences(scored: ScoredItems) -> Iterator[str]:
         yield f"Reasons read: {critic}. {_paid(scored, scored.critic_cost)}"
     if scored.sessions:
         yield f"{STATED}."
-    if scored.labelled.labels:
-        yield str(scored.labelled)
 
 
 def _contradictions(scored: ScoredItems) -> Iterator[str]:

@@ -203,6 +203,38 @@ def test_score_says_how_it_agrees_with_labels_of_any_column(command: CommandLine
     assert labels["sensitivity"] is None, "of two verdicts alone"
 
 
+def test_what_was_found_comes_before_the_lines_of_items(command: CommandLine) -> None:
+    """Of 5, 1, 3, 2 and 3 the mean is 2.8, and the squares around it sum to 8.8, so SD is √2.2."""
+    judge, items = own_judge(command.folder, "return int(item['text'])"), command.folder / "i.csv"
+    items.write_text("id,text\na,5\nb,1\nc,3\nd,2\ne,3.\n")
+    (command.folder / "own.py").write_text("def grade(item):\n    return float(item['text'])\n")
+    shown = command("judge", "score", judge, "--items", items).fine().output
+    found = (
+        "Mean score of 5 items: 2.8 (SD 1.483, from 1 to 5), on a scale from 1 to 5. "
+        "Lowest: b (1), d (2), c (3) and 1 more with 3."
+    )
+    assert shown.index(found) < shown.index("status") < shown.index("5 judgements: 5 scored.")
+    page = Path(shown.partition("Page: ")[2].splitlines()[0].strip()).read_text()
+    assert page.index(found) < page.index("<table")
+
+
+def test_an_export_says_what_was_written_and_what_has_no_trace(command: CommandLine) -> None:
+    judge, items = own_judge(command.folder, "return 3"), command.folder / "chats.jsonl"
+    chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
+    rows = [{"id": "s", "messages": chat * 2, "trace_id": "t"}, {"id": "r", "messages": chat}]
+    items.write_text("\n".join(map(json.dumps, rows)))
+    arguments = ("judge", "score", judge, "--items", items, "--fields", "unit=turn")
+    shown = command(*arguments, "--export", command.folder / "out.csv").fine().output
+    # The turn of the second session, and its mean and lowest.
+    assert (
+        "Exported: 3 judgements, and mean and lowest of 2 sessions. 3 rows without a trace id. "
+        "Written to"
+    ) in shown
+    assert "scores-own-chats-turn.html" in shown
+    written = (command.folder / "out.csv").read_text().splitlines()
+    assert len(written) == 1 + 3 + 4
+
+
 def test_a_judge_that_cannot_be_read_does_not_end_as_success(command: CommandLine) -> None:
     judge = own_judge(command.folder, "return 6")
     items = command.folder / "items.csv"
