@@ -1,6 +1,6 @@
 """`judge-gym models`: what models accept, small calls that check it, and a local model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,10 +11,11 @@ import typer
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
+from judge_gym.model_names import is_simulated_provider
 
 if TYPE_CHECKING:
     from judge_gym.llm.capabilities import Capability
-    from judge_gym.llm.providers import Providers
+    from judge_gym.llm.providers import Provider, Providers
 
 _Model = Annotated[
     str, typer.Argument(help="A model: provider/model.", metavar="MODEL", show_default=False)
@@ -43,10 +44,13 @@ def list_models(
         listed = [{"model": model, "values": _as_json(taken)} for model, taken in found]
         json_output.give(listed)
         return
+    provider = found[0][0].partition("/")[0]
+    if is_simulated_provider(provider):
+        _list_simulated(provider, [model.partition("/")[2] for model, _ in found])
+        return
     columns = ("model", "context", "output", "temperature", "seed", "schema", "logprobs",
                "efforts", "retires")  # fmt: skip
     rows = [(model.partition("/")[2], *_cells(taken)) for model, taken in found]
-    provider = found[0][0].partition("/")[0]
     show_table(f"Models of {provider}", columns, rows)
     console.print(
         "fixed: only the default temperature is accepted. at none: only at reasoning effort none.\n"
@@ -56,10 +60,33 @@ def list_models(
     )
 
 
+def _list_simulated(provider: str, names: Sequence[str]) -> None:
+    """Show what each simulated model does; they all accept what their API does."""
+    from judge_gym.planted.families import models_about
+
+    about = models_about()
+    show_table(f"Models of {provider}", ("model", "what it does"), [(n, about[n]) for n in names])
+    console.print(
+        f"The simulator plays these models. `judge-gym models show {provider}/{names[0]}` prints "
+        "what one accepts.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _names(provider: "Provider") -> list[str]:
+    """Return the names of a provider's models; of the simulator those that it plays."""
+    from judge_gym.llm.pricing import priced_names
+    from judge_gym.planted.families import models_about
+
+    if is_simulated_provider(provider.name):
+        return list(models_about())
+    return priced_names(provider)
+
+
 def show(model: _Model, as_json: AsJson = False) -> None:
     """Show what a model accepts, and the source of each value."""
     from judge_gym.llm.capabilities import taken_by
-    from judge_gym.llm.pricing import priced_names
 
     providers = _providers()
     provider, name = providers.of(model), model.partition("/")[2]
@@ -70,7 +97,7 @@ def show(model: _Model, as_json: AsJson = False) -> None:
         return
     rows = [(fact.subject, fact.value, fact.source) for fact in facts]
     show_table(model, ("", "value", "source"), rows)
-    if name not in priced_names(provider):
+    if name not in _names(provider):
         console.print(
             f"{name} is in no list: litellm's code and the rules of [{provider.name}] decide.",
             markup=False,
@@ -169,7 +196,6 @@ def _matching(providers: "Providers", pattern: str) -> Iterator[tuple[str, "Capa
     """Yield the listed models that a provider's name or a pattern matches, sorted."""
     from judge_gym.errors import ConfigError, did_you_mean
     from judge_gym.llm.capabilities import taken_by
-    from judge_gym.llm.pricing import priced_names
 
     name = pattern.partition("/")[0]
     if name not in providers.by_name:
@@ -178,7 +204,7 @@ def _matching(providers: "Providers", pattern: str) -> Iterator[tuple[str, "Capa
             f"{did_you_mean(name, list(providers.by_name))}Known: {', '.join(providers.by_name)}.",
         )
     wanted = pattern if "/" in pattern else f"{pattern}/*"
-    names = sorted(set(priced_names(providers.by_name[name])))
+    names = sorted(set(_names(providers.by_name[name])))
     models = [f"{name}/{one}" for one in names if fnmatchcase(f"{name}/{one}", wanted)]
     if not models:
         raise ConfigError(

@@ -216,8 +216,13 @@ def grader_of(model: str) -> Grader:
 
 def served_models() -> tuple[str, ...]:
     """Return the names of the models of families and graders, as `/v1/models` lists them."""
-    of_families = (model for family in _families().values() for model in family.models)
-    return tuple(f"{SIMULATED}{model}" for model in (*of_families, *grader_models()))
+    return tuple(f"{SIMULATED}{model}" for model in models_about())
+
+
+def models_about() -> dict[str, str]:
+    """Return what the models of families and graders do, by name without the `sim/` prefix."""
+    of: list[Family | Grader] = [*_families().values(), *grader_file().graders.values()]
+    return {model: one.about for one in of for model in one.models}
 
 
 def check_served(model: str) -> None:

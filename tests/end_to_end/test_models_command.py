@@ -25,6 +25,17 @@ def test_lists_fit_a_terminal_and_show_agrees_with_them(command: CommandLine) ->
     assert shown["values"]["ranges"]["source"] == "file"
 
 
+def test_the_simulators_models_are_those_that_it_plays(command: CommandLine) -> None:
+    for provider in ("sim", "sim-gemini"):
+        rows = json.loads(command("models", "list", provider, "--json").fine().output)
+        names = {row["model"].partition("/")[2] for row in rows}
+        assert {"good-1", "calm-1", "high-1", "low-1", "like-gpt-4.1"} <= names
+        assert not any(name.startswith(("gpt-", "ft:", "gemini-")) for name in names)
+    listed = command("models", "list", "sim/like-*").fine().output
+    assert "like-gpt-4.1" in listed
+    assert "calm-1" not in listed
+
+
 def test_unknown_providers_and_patterns_name_the_closest(command: CommandLine) -> None:
     for asked, remedy in (
         (("list", "mistrall"), "Did you mean mistral?"),
