@@ -217,7 +217,9 @@ def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
     needed = items_needed(estimate, claim)
     if needed is None:
         return f"Use many more {noun}: the value lies at the margin."
-    return f"Use more {noun}: about {needed:,} would decide it, you have {estimate.n_items}."
+    low, high = claim.region
+    shows = "it" if low < estimate.estimate < high else "that it does not hold"
+    return f"Use more {noun}: about {needed:,} would show {shows}, you have {estimate.n_items}."
 
 
 def items_needed(estimate: Estimate, claim: MarginClaim) -> int | None:

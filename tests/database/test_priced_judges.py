@@ -129,7 +129,7 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Pat
         "with strong, not with the labels, strong alone is the cheapest way to ask that is shown "
         "to lose less than 5 in 100 right scores. cheap, then strong on the 25% in most doubt "
         "costs 0.00143 USD a text in place of 0.004 and loses 0 here, but it is not shown to lose "
-        "less than 5 in 100 right scores. Use more items: about 73 would decide it, you have 8."
+        "less than 5 in 100 right scores. Use more items: about 73 would show it, you have 8."
     )
 
     def without_cost(name: str) -> str:

@@ -86,7 +86,7 @@ def test_few_items_are_inconclusive_and_say_how_many_it_takes(rng):
     # the half 0.2 has to shrink to 0.1: four times the items
     near = Estimate("share", 0.7, 0.5, 0.9, 10, 10)
     told = more_items(near, MarginClaim(Direction.ABOVE, 0.6))
-    assert told == "Use more items: about 40 would decide it, you have 10."
+    assert told == "Use more items: about 40 would show it, you have 10."
     assert "at the margin" in more_items(near, MarginClaim(Direction.ABOVE, 0.7))
 
 

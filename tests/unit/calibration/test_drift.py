@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.checks import Margins, Result, more_items
 from judge_gym.calibration.comparisons import Drift, at_look, changed_check, drift_checks
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Direction, MarginClaim
 
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1)
@@ -33,7 +34,7 @@ def test_an_interval_across_the_margin_says_how_many_items_it_takes(rng):
     # mean 3, sd √(8·100/7) = 10.7, half 2.365·10.7/√8 = 8.94; (8.94/2)²·8 = 160
     found = check([13, -7] * 4, rng)
     assert found.result is Result.INCONCLUSIVE
-    assert found.action == "Use more items: about 160 would decide it, you have 8."
+    assert found.action == "Use more items: about 160 would show it, you have 8."
 
 
 def test_items_that_all_moved_alike_are_told_by_their_signs(rng):
@@ -50,7 +51,7 @@ def test_verdicts_are_told_by_the_share_that_changed(rng):
     assert check([0] * 36, rng, verdicts=True).result is Result.PASSES
     few = check([0] * 30, rng, verdicts=True)
     assert few.result is Result.INCONCLUSIVE
-    assert "about 35 would decide it, you have 30" in few.action
+    assert "about 35 would show it, you have 30" in few.action
     # 8 of 20: 0.219 to 0.613
     many = check([1] * 8 + [0] * 12, rng, verdicts=True)
     assert many.result is Result.FAILS
@@ -100,3 +101,11 @@ def test_a_look_fails_by_a_level_that_sums_to_a_twentieth() -> None:
     assert at_look(check, claim, 58).result is Result.INCONCLUSIVE
     passes = changed_check(np.zeros(100), 10.0, 0.2)
     assert at_look(passes, claim, 10_000).result is Result.PASSES
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.921, "would show that it does not hold"), (0.97, "would show it")]
+)
+def test_more_items_show_the_side_on_which_the_value_lies(value: float, said: str) -> None:
+    estimate = Estimate("readable", value, value - 0.05, min(1.0, value + 0.05), 60, 60)
+    assert said in more_items(estimate, MarginClaim(Direction.ABOVE, 0.95))

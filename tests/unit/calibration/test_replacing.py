@@ -147,7 +147,7 @@ def test_the_cheapest_policy_that_loses_little():
     one, decides = undecided(policies(strays, asked("strong", "b", [1] * 8, 10.0)), 0.05)
     assert one.name == "cheap, then strong on the 10% in most doubt"
     # Wilson's upper end of 0 of n is z² / (n + z²)
-    assert "about 73 would decide it" in decides
+    assert "about 73 would show it" in decides
     assert undecided(found, 0.2) is None
     with pytest.raises(ValueError, match="different items"):
         policies(cheap, replace(strong, cost=np.ones(2)))
