@@ -1,7 +1,7 @@
 """Recorded judgements as data of an analysis, without a database.
 
 The rows, their order and their numbers are those that an import would store, so that figures are
-the same.
+the same, but for means of scores as written, which an import does not store.
 """
 
 from collections import defaultdict
@@ -408,7 +408,7 @@ def _written_score(recorded: Recorded, row: Mapping[str, Any], n_stages: int) ->
 def _written_answer(recorded: Recorded, item: RecordedItem) -> float:
     """Return the known answer of an item, or the mean of people's labels, as `_written_score`."""
     scale = recorded.scale
-    if scale is None or len(scale.labels) < _FEWEST_STAGES or any(map(as_score, recorded.truths)):
+    if scale is None or len(scale.labels) < _FEWEST_STAGES:
         return np.nan
     position = scale.position(item.number)
     return np.nan if position is None else position

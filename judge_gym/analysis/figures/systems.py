@@ -330,7 +330,7 @@ def _people(group: Group) -> tuple[FloatArray, int]:
     written = np.array(scores)[group.items] if scores else np.full(len(group.items), np.nan)
     truth = truth_of_single(group)
     if truth is not None and truth.any():
-        known = as_written((truth - 1) / (group.n_stages - 1), written)
+        known = _near((truth - 1) / (group.n_stages - 1), written, group.n_stages)
         return np.where(truth > 0, known, np.nan), 0
     people = np.full(len(group.items), np.nan)
     labelled = np.zeros(len(group.items), dtype=np.bool_)
@@ -340,9 +340,19 @@ def _people(group: Group) -> tuple[FloatArray, int]:
             verdicts = verdicts_of_people(group, given, labels)
             made = known_stages(verdicts, by_vote=group.n_stages == 2)
             of_stages = (made - 1) / (group.n_stages - 1)
-            people = np.where(np.isfinite(made), as_written(of_stages, written), people)
+            counted = _near(of_stages, written, group.n_stages)
+            people = np.where(np.isfinite(made), counted, people)
             labelled[verdicts.item] = True
     return people, int(np.count_nonzero(labelled & ~np.isfinite(people)))
+
+
+def _near(of_stages: FloatArray, written: FloatArray, n_stages: int) -> FloatArray:
+    """Return what is written, where its stage is the one that was read.
+
+    A mapping may give a number another stage than the nearest; the stage counts then.
+    """
+    near = np.abs(written - of_stages) <= 1 / (n_stages - 1)
+    return as_written(of_stages, np.where(near, written, np.nan))
 
 
 def _of_judge(found: Ranking) -> Iterator[Estimate]:
