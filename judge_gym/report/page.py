@@ -45,6 +45,7 @@ from judge_gym.report.scopes import DEFAULTS_NOTE, evidence_link
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import Tile, trust_tiles
+from judge_gym.report.undecided import undecided
 from judge_gym.store.results import ResultRow, load_findings, load_results
 
 
@@ -92,6 +93,11 @@ class Report:
     def marks_beside(self, shown: Table | Plot) -> Sequence[str]:
         """Return the marks that a table or plot needs beside those of the banner."""
         return [mark for mark in shown.marks if mark not in self.banner_marks]
+
+    @property
+    def undecided(self) -> Sequence[str]:
+        """The claims that are left open, and what would decide them."""
+        return undecided(self.summary.headlines)
 
     @property
     def headlines(self) -> Plot:
