@@ -1,6 +1,7 @@
 """Mappings that are proposed for tables with a column for each judge: what is taken for what."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.mapping import Recorded, stages_rubric
 from judge_gym.recorded.proposing import UNSAID, Proposal, propose
+from judge_gym.report.audit_systems import audit_of_systems
+from judge_gym.store.results import ResultRow
 
 ANSWERS = ("yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no")
 
@@ -462,3 +465,28 @@ def test_two_columns_of_raters_are_both_people(tmp_path: Path) -> None:
     assert mapped(given).item.people == ("expert 2",)
     alone = proposal(tmp_path, header.replace("expert 2", "first look"), *rows)
     assert mapped(alone).item.people == ()
+
+
+def test_judges_are_ordered_by_inversions_and_then_by_agreement(tmp_path: Path) -> None:
+    """0.06 comes before 0.08, and not after it because both are 0 as whole numbers."""
+    truth = [1 + n % 5 if n % 3 else 1 + n % 2 for n in range(60)]
+    rows = [
+        f"i{n},{'abc'[n % 3]},{of},{of if n % 4 else 1 + of % 5},{of}" for n, of in enumerate(truth)
+    ]
+    header = "id,system,gpt-right,gpt-often,expert"
+    found = proposal(tmp_path, header, *rows)
+    recorded = mapped(found)
+    of = audited(found.files, recorded, stages_rubric(recorded))
+    inversions = {"gpt-right": 0.08, "gpt-often": 0.06}
+
+    def with_inversions(row: ResultRow) -> ResultRow:
+        judge = str(row.scope.get("judge", "")).rpartition("/")[2]
+        is_it = row.metric == "expected_inversions"
+        return replace(row, estimate=inversions[judge]) if is_it else row
+
+    shown = audit_of_systems(of.data, [with_inversions(row) for row in of.rows])
+    assert shown is not None
+    [ranking, *_] = shown.parts
+    assert [row.cells[0] for row in ranking.rows] == ["gpt-often", "gpt-right"]
+    assert ranking.explanation.startswith("gpt-often ranks 3 systems")
+    assert "0.06 expected inversions" in ranking.explanation
