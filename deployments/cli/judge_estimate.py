@@ -72,7 +72,7 @@ def estimate(
     simulated = any(one.simulated for one in results)
     page = save_correction(judge, read, found, settings().reports_dir, simulated=simulated).path
     if as_json:
-        json_output.give(correction_json(judge, found, simulated=simulated))
+        json_output.give(correction_json(judge, read, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
     console.print(f"Page: {page}", markup=False, soft_wrap=True)
@@ -83,13 +83,19 @@ def estimate(
 
 
 def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
-    from judge_gym.report.correction import correction_table, expectations, next_table, sentences
+    from judge_gym.report.correction import (
+        conclusions,
+        correction_table,
+        expectations,
+        next_table,
+        sentences,
+    )
 
     table = correction_table(judge, found)
     cells = [row.cells for row in table.rows]
     show_table(marked(table.title, simulated=simulated), table.columns, cells)
-    for sentence in sentences(found):
-        console.print(sentence, soft_wrap=True)
+    for sentence in (*conclusions(found), *sentences(found)):
+        console.print(sentence, markup=False, soft_wrap=True)
     if (labels := next_table(found)) is not None:
         show_table(labels.title, labels.columns, [row.cells for row in labels.rows])
     for sentence in expectations(found):

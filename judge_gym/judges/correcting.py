@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -12,7 +12,13 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.judges.pairwise_judge import DecidedByOrder
-from judge_gym.judges.systems import ComparedSystems, draw_to_compare, share_questions, systems_of
+from judge_gym.judges.systems import (
+    ComparedSystems,
+    draw_to_compare,
+    share_questions,
+    system_scores,
+    systems_of,
+)
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     Estimate,
@@ -34,6 +40,12 @@ from judge_gym.metrics.stratified_labels import (
     next_labels,
     stratified_difference,
     stratified_mean,
+)
+from judge_gym.metrics.system_ranking import (
+    OneCorrection,
+    SystemScores,
+    figures_of_system,
+    one_correction,
 )
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -66,8 +78,13 @@ class Corrected:
     """The mean of people's labels, of the labelled texts alone."""
     corrected: Estimate
     """People's mean over all texts, from both."""
-    is_difference: bool = False
-    """Whether it is the difference of two systems, not a mean."""
+    systems: tuple[str, ...] = ()
+    """Of a difference both systems, of which the second is subtracted."""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is the difference of two systems, not a mean."""
+        return len(self.systems) == 2
 
 
 @dataclass(frozen=True)
@@ -134,6 +151,12 @@ class Correction:
     half_widths: HalfWidths | None = None
     """What the next labels are expected to bring to the mean of all texts."""
     set_aside: SetAside | None = None
+    one_correction: OneCorrection | None = None
+    """Whether the judge errs alike on all systems; None of pairs, and with labels by gain."""
+    biases: Mapping[str, Estimate] = field(default_factory=dict)
+    """Of pairs, by system the judge's win rate less people's, on pairs with both."""
+    with_itself: int = 0
+    """Pairs of a system with itself, which say nothing of how it compares."""
 
 
 def correct(
@@ -209,6 +232,9 @@ def correct(
         DecidedByOrder.of(one for some in results.values() for one in some),
         halves,
         set_aside,
+        used.one_correction,
+        used.biases,
+        sum(bool(item.system) and item.system == item.second_system for item in of_rows),
     )
 
 
@@ -405,9 +431,10 @@ class _Figures:
         for first, second in combinations(names, 2):
             about, of = f"{second} less {first}", (chosen[first], chosen[second])
             if self._may_share_questions:
-                yield self._row(about, self._compared(of[0] | of[1]), [0, 1])
+                row = self._row(about, self._compared(of[0] | of[1]), [0, 1])
             else:
-                yield self.difference(about, *of)
+                row = self.difference(about, *of)
+            yield replace(row, systems=(second, first))
 
     def _win_rates(self, names: Sequence[str]) -> Iterator[Corrected]:
         """Yield how often each system wins, and the difference of every two."""
@@ -417,7 +444,38 @@ class _Figures:
         for place, name in enumerate(names):
             yield self._row(f"{name} wins", of_all, [place])
         for first, second in combinations(range(len(names)), 2):
-            yield self._row(f"{names[second]} less {names[first]}", of_all, [first, second])
+            row = self._row(f"{names[second]} less {names[first]}", of_all, [first, second])
+            yield replace(row, systems=(names[second], names[first]))
+
+    @cached_property
+    def _said(self) -> SystemScores:
+        """What judge and people say of systems, on 0 to 1."""
+        low, high = self.bounds
+        labels = np.where(self.known, self.given, np.nan)
+        judged, people = ((of - low) / (high - low) for of in (self.judged, labels))
+        return system_scores(self.items, judged, people)
+
+    @property
+    def one_correction(self) -> OneCorrection | None:
+        """Whether the judge errs alike on all systems, where labels are at random."""
+        names = _systems(self.items)
+        if self.by_gain or not names or any(item.second_system for item in self.items):
+            return None
+        said, rng = self._said, np.random.default_rng(derive_seed("errors", self.judge.key))
+        binary = bool(np.isin(said.people[said.both], (0, 1)).all())
+        return one_correction(replace(said, binary=binary), rng)
+
+    @property
+    def biases(self) -> dict[str, Estimate]:
+        """Of pairs of systems, how much oftener each wins by the judge than by people."""
+        if self.by_gain or not any(item.second_system for item in self.items):
+            return {}
+        return {
+            name: found
+            for place, name in enumerate(systems_of(self.items))
+            for found in figures_of_system(self._said, place)
+            if found.metric == "system_bias"
+        }
 
     @cached_property
     def _may_share_questions(self) -> bool:
@@ -441,8 +499,7 @@ class _Figures:
         labelled = of.labelled(systems)
         if self.by_gain:
             labels = corrected = not_estimable(labels.metric, _BY_GAIN, n_items=labelled)
-        rows, apart = of.rows(systems), len(systems) == 2
-        return Corrected(about, rows, labelled, judge, labels, corrected, apart)
+        return Corrected(about, of.rows(systems), labelled, judge, labels, corrected)
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
         part = self.part(chosen)
@@ -481,7 +538,7 @@ class _Figures:
                 labels = replace(labels, method="difference of means of labels; t interval, Welch")
             corrected = prediction_powered_difference(*parts, scale=self.bounds)
         alone = self._own_difference(first, second, bounds)
-        return Corrected(about, n, labelled, alone, labels, corrected, is_difference=True)
+        return Corrected(about, n, labelled, alone, labels, corrected)
 
     def _own_difference(
         self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]

@@ -46,6 +46,7 @@ WHOLE = ""
 MOST_STEPS = 11
 """Most steps of a scale that a confusion matrix shows one by one; others are in five bins."""
 MOST_NAMED = 3
+_MOST_TIED = 20
 """Most items that a sentence names."""
 _BINS = ("0-19", "20-39", "40-59", "60-79", "80-100")
 
@@ -207,11 +208,21 @@ class People:
         """Return which labels are one answer; a set of several has a mean between them."""
         return np.isin(points, list(self._answers))
 
+    @cached_property
+    def tied(self) -> tuple[str, ...]:
+        """The ids of texts that have labels and no majority."""
+        labelled = {key for of in self.values.get(WHOLE, {}).values() for key in of}
+        labelled |= set(self.decided.get(WHOLE, {}))
+        return tuple(
+            item.id
+            for item in self.items
+            if item.key in labelled and item.key not in self.reference
+        )
+
     @property
     def undecided(self) -> int:
         """How many items have labels and no majority."""
-        labelled = {key for of in self.values.get(WHOLE, {}).values() for key in of}
-        return len(labelled | set(self.decided.get(WHOLE, {}))) - len(self.reference)
+        return len(self.tied)
 
     def floor(
         self, criterion: str = WHOLE, results: Mapping[str, Sequence[JudgeResult]] | None = None
@@ -346,7 +357,11 @@ class People:
         if parts:
             sentence += f" Labels of {', '.join(parts)}."
         if self.undecided:
-            sentence += f" {counted(self.undecided, 'text')} without a majority: no reference."
+            tied = first_of([repr(name) for name in self.tied], _MOST_TIED)
+            sentence += (
+                f" {counted(self.undecided, 'text')} without a majority: no reference. Ask one "
+                f"more person about {tied}."
+            )
         if self.apart:
             sentence += self._said_apart()
         if self.stale:

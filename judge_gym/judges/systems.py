@@ -9,7 +9,7 @@ import numpy as np
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import MIN_LABELLED
-from judge_gym.metrics.system_ranking import Ranking, SystemScores, ranking
+from judge_gym.metrics.system_ranking import MIN_LABELS, Ranking, SystemScores, ranking
 from judge_gym.records.items import Item
 
 Ways = tuple[Estimate, Estimate, Estimate]
@@ -131,6 +131,8 @@ class ComparedSystems:
 
     def _scaled(self, found: Sequence[Estimate], systems: Sequence[int], lowest: float) -> Ways:
         judge, labels, both = (_scaled(one, self.bounds, lowest) for one in found)
+        if judge.estimate is None:
+            judge = self._own(judge.metric, systems, lowest)
         counts = [self.labelled([system]) for system in systems]
         if min(counts) >= MIN_LABELLED:
             return judge, labels, both
@@ -138,6 +140,19 @@ class ComparedSystems:
         because = f"it needs {MIN_LABELLED} labelled items of each system, and there are {have}"
         none = not_estimable(labels.metric, because, n_items=self.labelled(systems))
         return judge, none, none
+
+    def _own(self, metric: str, systems: Sequence[int], lowest: float) -> Estimate:
+        """Return the judge's own figure of too few answers for an interval."""
+        said = self.scores
+        means = said.means(said.judge, said.readable)[list(systems)]
+        n = self._items(said.readable, systems)
+        if not np.isfinite(means).all():
+            because = f"the judge scored no answer of {'one of them' if len(means) > 1 else 'it'}"
+            return not_estimable(metric, because, n=n, n_items=n)
+        value = float(means[-1] - means[0] if len(means) > 1 else means[0])
+        because = f"it scored fewer than {MIN_LABELS} answers of a system"
+        one = Estimate(metric, value, None, None, n, n, because=because)
+        return _scaled(one, self.bounds, lowest)
 
 
 def _scaled(found: Estimate, bounds: tuple[float, float], lowest: float) -> Estimate:

@@ -242,6 +242,15 @@ class OneCorrection:
             return f"too few labels tell whether its rates differ (power {self.power:.2f})"
         return ""
 
+    @property
+    def errs(self) -> str:
+        """How the judge errs, and whether it may be relied on alone, as the end of a sentence."""
+        if self.serves:
+            return "errs alike on all systems"
+        if self.p < 1 - LEVEL:
+            return "errs more on some systems, so do not rely on it alone"
+        return "may err more on some, so do not rely on it alone"
+
 
 def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrection | None:
     """Test that the judge errs alike on all systems; None without labels of two systems.

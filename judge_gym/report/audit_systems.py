@@ -24,6 +24,7 @@ from judge_gym.report.audit_findings import (
     wordings_of,
 )
 from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
+from judge_gym.report.reliance import favours
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow
 
@@ -267,28 +268,11 @@ def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
         return ""
     said, test = f" The judge alone: {means[0] - means[1]:.2f}; it", of.get("one_correction")
     if test is None:  # of pairs
-        return f"{said} {_favours_one(better, systems)}."
+        biases = {one: systems.get(one, {}).get("system_bias") for one in (better, other)}
+        return f"{said} {favours(biases)}."
     if test.p is None or test.estimate is None:
         return ""
-    found = OneCorrection(test.p, test.estimate)
-    if found.serves:
-        errs = "errs alike on all systems"
-    elif test.p < 1 - LEVEL:
-        errs = "errs more on some systems, so do not rely on it alone"
-    else:
-        errs = "may err more on some, so do not rely on it alone"
-    return f"{said} {errs}."
-
-
-def _favours_one(better: str, systems: BySystem) -> str:
-    """Return whether the judge of pairs favours a system, beside people on the same pairs."""
-    bias = systems[better].get("system_bias")
-    if bias is None or bias.estimate is None or bias.lower is None or bias.upper is None:
-        return "has no labels to be compared with"
-    if bias.lower <= 0 <= bias.upper:
-        return f"favours neither as far as labels show ({better}: {figure(bias, 2)})"
-    verb = "favours" if bias.estimate > 0 else "disfavours"
-    return f"{verb} {better} by {figure(bias, 2)}, so do not rely on it alone"
+    return f"{said} {OneCorrection(test.p, test.estimate).errs}."
 
 
 def _called(row: ResultRow) -> str:

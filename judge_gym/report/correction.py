@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.counting import counted
-from judge_gym.formats import figure
+from judge_gym.formats import figure, number
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.reliance import favours
 from judge_gym.report.table import Table, plain_table
 
 _WAYS = ("judge", "labels", "corrected")
@@ -29,6 +30,67 @@ def correction_table(judge: Judge, found: Correction) -> Table:
             (row.about, row.rows, row.labelled, *(_figure(getattr(row, way)) for way in _WAYS))
             for row in found.rows
         ],
+    )
+
+
+_MOST_TOLD = 3
+"""Differences of systems of which each is told in a sentence."""
+
+
+def conclusions(found: Correction) -> Iterator[str]:
+    """Yield which of two systems people find better, what the judge alone says, and whether it may
+    be relied on; of many differences how many are told from 0. Without systems, the mean."""
+    apart = [row for row in found.rows if row.is_difference]
+    if not apart:
+        of_all = found.rows[0]
+        if of_all.corrected.estimate is not None:
+            yield (
+                f"People's mean over all texts is {_figure(of_all.corrected)}; the judge's own is "
+                f"{_figure(of_all.judge)}."
+            )
+        return
+    if len(apart) > _MOST_TOLD:
+        told = [row.about for row in apart if _sign(row.corrected)]
+        named = f": {', '.join(told)}" if told else ""
+        yield f"Labels tell {len(told)} of {counted(len(apart), 'difference')} from 0{named}."
+    else:
+        yield from (_which_is_better(found, row) for row in apart)
+    if found.one_correction:
+        yield f"The judge {found.one_correction.errs}."
+
+
+def _sign(estimate: Estimate) -> int:
+    """Return 1 and -1 where an interval is above and below 0, else 0."""
+    if estimate.lower is None or estimate.upper is None:
+        return 0
+    return int(estimate.lower > 0) - int(estimate.upper < 0)
+
+
+def _which_is_better(found: Correction, row: Corrected) -> str:
+    best, other = row.systems
+    sign = _sign(row.corrected)
+    shown = f"{best if sign > 0 else other} is better" if sign else _CANNOT_TELL
+    alone = _figure(row.judge)
+    errs = ""
+    if found.biases:
+        errs = f"; it {favours({one: found.biases.get(one) for one in (best, other)})}"
+    return (
+        f"People: {row.about} is {_figure(row.corrected)}: {shown}. "
+        f"The judge alone: {alone}{errs}.{_with_more(found, row)}"
+    )
+
+
+_CANNOT_TELL = "labels cannot tell which is better"
+
+
+def _with_more(found: Correction, row: Corrected) -> str:
+    """Return what more labels at random are expected to bring to a difference."""
+    expected = next((one for one in found.expected if one.about == row.about), None)
+    if expected is None or _sign(row.corrected) or row.corrected.estimate is None:
+        return ""
+    return (
+        f" With {expected.more} more labels at random a difference of {expected.then:.2g} or more "
+        f"is expected to be told from 0, of {expected.now:.2g} now."
     )
 
 
@@ -58,6 +120,8 @@ def sentences(found: Correction) -> Iterator[str]:
             f"{found.by_order.first} of them, what was shown second {found.by_order.second}."
         )
     yield from _of_labels(found)
+    if found.with_itself:
+        yield f"{counted(found.with_itself, 'pair')} of a system with itself left out of win rates."
     if found.without_score:
         yield (
             f"Without a score of the judge: {found.without_score} of the rows. Its own mean leaves "
@@ -134,12 +198,19 @@ def draw_note(draw: str) -> str:
     )
 
 
-def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict[str, Any]:
+def correction_json(
+    judge: Judge, file: ItemFile, found: Correction, *, simulated: bool
+) -> dict[str, Any]:
     """Return the figures and the labels to buy next as JSON."""
     halves = found.half_widths
     return {
         "judge": judge.name,
         "simulated": simulated,
+        "read": _read(judge, file),
+        "found": list(conclusions(found)),
+        "one_correction": found.one_correction and asdict(found.one_correction),
+        "biases": {name: _values(one) for name, one in found.biases.items()},
+        "pairs_with_itself": found.with_itself,
         "by_gain": found.by_gain,
         "without_score": found.without_score,
         "decided_by_order": asdict(found.by_order) if found.by_order.pairs else None,
@@ -156,6 +227,18 @@ def correction_json(judge: Judge, found: Correction, *, simulated: bool) -> dict
     }
 
 
+def _read(judge: Judge, file: ItemFile) -> dict[str, Any]:
+    """Return what was read as JSON: the line of the terminal, and texts without a majority."""
+    people = file.people
+    return {
+        "said": file.said(judge),
+        "ties": [] if people is None else list(people.tied),
+        "others": [] if people is None else sorted({row.item for row in people.others}),
+        "stale": 0 if people is None else people.stale,
+        "repeated": len(file.items) - len(file.texts),
+    }
+
+
 def save_correction(
     judge: Judge, file: ItemFile, found: Correction, folder: Path, *, simulated: bool
 ) -> WrittenReport:
@@ -164,25 +247,28 @@ def save_correction(
     page = StudyPage(
         stem=stem,
         title=f"People's mean by {judge.name}, {file.path.name}",
-        found="",
+        found=" ".join(conclusions(found)),
         tables=[correction_table(judge, found), *([labels] if labels else [])],
-        sentences=[*sentences(found), *expectations(found)],
+        sentences=[file.said(judge), *sentences(found), *expectations(found)],
         simulated=simulated,
         files=(f"{stem}.json",),
     )
-    return save_study(page, folder, correction_json(judge, found, simulated=simulated))
+    return save_study(page, folder, correction_json(judge, file, found, simulated=simulated))
 
 
 def _figure(estimate: Estimate) -> str:
-    return figure(estimate) if estimate.lower is not None else estimate.reason
+    if estimate.estimate is None or estimate.lower is not None:
+        return figure(estimate) if estimate.lower is not None else estimate.reason
+    return f"{number(estimate.estimate)} ({estimate.reason})"
 
 
 def _row(row: Corrected) -> dict[str, Any]:
     values: dict[str, Any] = {"about": row.about, "rows": row.rows, "labelled": row.labelled}
-    for way in _WAYS:
-        one: Estimate = getattr(row, way)
-        values[way] = {
-            "estimate": one.estimate, "lower": one.lower, "upper": one.upper,
-            "because": one.because, "method": one.method,
-        }  # fmt: skip
-    return values
+    return values | {way: _values(getattr(row, way)) for way in _WAYS}
+
+
+def _values(one: Estimate) -> dict[str, Any]:
+    return {
+        "estimate": one.estimate, "lower": one.lower, "upper": one.upper,
+        "because": one.because, "method": one.method,
+    }  # fmt: skip

@@ -27,6 +27,7 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
     critic, file = scored.critic, scored.file
     return {
         "name": scored.judge.name,
+        "read": scored.file.said(scored.judge),
         **_cost_json(scored.cost),
         "served_models": scored.by.served,
         "contradictions": [
@@ -98,7 +99,7 @@ def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
         title=f"Scores of {scored.judge.name}, {scored.file.path.name}",
         found=found_said(scored),
         tables=tables_of(scored),
-        sentences=list(sentences(scored)),
+        sentences=[scored.file.said(scored.judge), *sentences(scored)],
         simulated=scored.simulated,
         files=(f"{stem}.csv", f"{stem}.json"),
     )

@@ -1,5 +1,7 @@
 """People's mean over all texts from labels of a part, against planted truth."""
 
+import html
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,16 @@ from judge_gym.judges import (
 from judge_gym.judges.correcting import Corrected, Correction, correct
 from judge_gym.judges.label_files import collect_labels
 from judge_gym.judges.pairwise_judge import DecidedByOrder
-from judge_gym.report.correction import expectations, sentences
+from judge_gym.judges.systems import ComparedSystems
+from judge_gym.metrics.estimate import not_estimable
+from judge_gym.report.correction import (
+    conclusions,
+    correction_table,
+    expectations,
+    save_correction,
+    sentences,
+)
+from judge_gym.report.reliance import favours
 
 JUDGE = CallableJudge(name="own", function="grades:own", scale=Scale(lowest=0, highest=10))
 
@@ -350,6 +361,9 @@ def test_a_text_whose_labels_are_tied_is_not_asked_for_again() -> None:
     file = ItemFile(Path("texts.csv"), texts, tuple(map(str, range(60))), ("id", "text"), "")
     bound = file.with_labels(collect_labels([*named, *tied]), [judge])
     assert bound.items[40].truth is None
+    assert bound.people is not None
+    assert bound.people.tied == ("t40",)
+    assert "Ask one more person about 't40'." in bound.said(judge)
     results = {text.key: [result(text, float(place % 2))] for place, text in enumerate(texts)}
     found = correct(judge, bound, results, more=50)
     assert "t40" not in {item.id for item, _ in found.chosen}
@@ -518,3 +532,96 @@ def test_a_plan_that_is_wider_than_labels_at_random_is_not_offered() -> None:
     assert len(found.chosen) == 40
     assert len({probability for _, probability in found.chosen}) == 1
     assert any("drawn at random" in one for one in expectations(found))
+
+
+def test_a_conclusion_says_which_system_is_better_and_what_more_labels_bring() -> None:
+    # The judge agrees with people on every text: 30 of 100 answers of b are wrong, 60 of a.
+    right = [float(10 * (place % 10 >= 6)) for place in range(100)]
+    right += [float(10 * (place % 10 >= 3)) for place in range(100)]
+    names = ["a"] * 100 + ["b"] * 100
+    labels = [one if place % 2 else None for place, one in enumerate(right)]
+    clear = list(conclusions(corrected(list(right), labels, names)))
+    assert "b is better" in clear[0]
+    assert "The judge alone: 3.00" in clear[0]
+    assert "more labels" not in clear[0]
+    rng = np.random.default_rng(1)
+    noise = [float(one) for one in rng.permutation(right)]
+    open_ = corrected(noise, labels, [names[n] for n in rng.permutation(200)])
+    said = " ".join(conclusions(open_))
+    assert "labels cannot tell which is better" in said
+    assert "more labels at random" in said
+    expected = open_.expected[0]
+    assert f"{expected.more} more labels" in said
+    assert "rely on it alone" in said
+
+
+def test_without_systems_the_conclusion_is_the_mean() -> None:
+    (said,) = conclusions(one_answer_often(0))
+    assert said.startswith("People's mean over all texts is ")
+
+
+def test_a_value_without_an_interval_is_shown() -> None:
+    scores: list[float | None] = [7.0] * 60
+    labels = [float(one % 8) if one < 30 else None for one in range(60)]
+    cells = correction_table(JUDGE, corrected(scores, labels)).rows[0].cells
+    assert cells[3].startswith("7.00 (no interval")
+
+
+def test_a_judge_alone_needs_no_labels_and_says_what_few_answers_do() -> None:
+    wins = [("new" if place % 4 else "old", "new") for place in range(4)]
+    items = [Item(id=f"t{n}", text=f"a{n}", second=f"b{n}", system="new", second_system="old")
+             for n in range(4)]  # fmt: skip
+    judged = np.array([float(own == "new") for own, _ in wins])
+    rng = np.random.default_rng(1)
+    of = ComparedSystems.of(items, judged, np.full(4, np.nan), (0.0, 1.0), rng)
+    alone, labels, _ = of.difference(1, 0)
+    assert alone.estimate == pytest.approx(0.5)
+    assert alone.lower is None
+    assert "label" not in alone.because
+    assert labels.estimate is None
+
+
+def test_the_judge_of_pairs_favours_what_the_table_says_it_does() -> None:
+    # People find both alike; the judge always prefers new.
+    found = pairs([("new", "new" if place % 2 else "old") for place in range(120)], 60)
+    assert found.biases["new"].estimate == pytest.approx(0.5)
+    said = " ".join(conclusions(found))
+    assert "disfavours old by -0.50" in said
+    assert " favours new" not in said, "what one loses, the other gains"
+    assert "do not rely on it alone" in said
+
+
+def test_pairs_of_a_system_with_itself_are_counted() -> None:
+    rows = [("new", "old")] * 40 + [("new", "new")] * 3
+    items = [Item(id=f"t{n}", text=f"a{n}", second=f"b{n}", system=one, second_system=other)
+             for n, (one, other) in enumerate(rows)]  # fmt: skip
+    labels = [new_label(f"t{n}", "ann", "first" if n % 2 else "second") for n in range(25)]
+    file = ItemFile(Path("pairs.csv"), tuple(items), ("",) * 43, ("id",), "")
+    results = {item.key: [result(item, 1.0)] for item in items}
+    found = correct(PAIR, file.with_labels(collect_labels(labels), [PAIR]), results)
+    assert found.with_itself == 3
+    assert any("3 pairs of a system with itself" in one for one in sentences(found))
+
+
+def test_three_systems_in_pairs_are_each_told_of() -> None:
+    bias = not_estimable("system_bias", "x")
+    ibex = replace(bias, estimate=-0.17, lower=-0.37, upper=0.02, because="")
+    orca = replace(bias, estimate=0.18, lower=0.02, upper=0.33, because="")
+    said = favours({"ibex": ibex, "orca": orca})
+    assert "favours orca by 0.18" in said
+    assert "neither" not in said
+    assert "neither" in favours({"ibex": ibex, "lynx": None})
+
+
+def test_the_page_and_json_have_what_was_read_and_what_was_found(tmp_path: Path) -> None:
+    found = one_answer_often(0)
+    texts = [Item(id=f"t{n}", text=f"Text {n}.", truth=5 if n < 3 else None) for n in range(600)]
+    file = ItemFile(Path("texts.csv"), tuple(texts), ("",) * 600, ("id", "truth"), "truth",
+                    own=tuple(text.truth for text in texts))  # fmt: skip
+    page = save_correction(JUDGE, file, found, tmp_path, simulated=False).path
+    given = json.loads(page.with_suffix(".json").read_text())
+    assert "Labels: 3 of 600 items" in given["read"]["said"]
+    assert "Labels: 3 of 600 items" in page.read_text()
+    assert given["found"][0] in html.unescape(page.read_text())
+    assert given["half_width"]["now"] == pytest.approx(found.half_widths.now)  # type: ignore[union-attr]
+    assert given["next_drawn"] == "random"
