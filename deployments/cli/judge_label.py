@@ -85,8 +85,8 @@ def label(
     judge = load_judge(file)
     read = read_item_file(items, fields_of(items, fields))
     read.check([judge])
-    if redacted := read.conversations.redaction.said():
-        console.print(redacted, markup=False, soft_wrap=True)
+    if said := read.conversations.said().strip():
+        console.print(said, markup=False, soft_wrap=True)
     criteria = _criteria(judge, by_criterion=by_criterion)
     to_rank = Draw(draw) is Draw.RANKING
     texts = read.texts_by_system if to_rank else read.texts

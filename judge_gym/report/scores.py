@@ -51,6 +51,7 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
             for (what, why), names in file.conversations.left.items()
         ],
         "redacted": dict(file.conversations.redaction.counts),
+        "not_redacted": dict(file.conversations.redaction.kept),
         "systems": [
             asdict(one) | {"labelled": agreement_json(one.labelled)} for one in scored.parts
         ],
@@ -214,10 +215,6 @@ def sentences(scored: ScoredItems) -> Iterator[str]:
     counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     yield f"{counted(len(results), 'judgement')}: {counts}. {_paid(scored, scored.cost)}"
     yield from map(str, scored.cost.unread)
-    if left := scored.file.conversations.left_said():
-        yield left
-    if redacted := scored.file.conversations.redaction.said():
-        yield redacted
     yield from _contradictions(scored)
     if critic and scored.critic_cost:
         yield f"Reasons read: {critic}. {_paid(scored, scored.critic_cost)}"

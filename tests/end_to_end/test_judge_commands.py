@@ -222,6 +222,7 @@ def test_an_export_says_what_was_written_and_what_has_no_trace(command: CommandL
     judge, items = own_judge(command.folder, "return 3"), command.folder / "chats.jsonl"
     chat = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
     rows = [{"id": "s", "messages": chat * 2, "trace_id": "t"}, {"id": "r", "messages": chat}]
+    rows.append({"id": "silent", "messages": chat[:1]})
     items.write_text("\n".join(map(json.dumps, rows)))
     arguments = ("judge", "score", judge, "--items", items, "--fields", "unit=turn")
     shown = command(*arguments, "--export", command.folder / "out.csv").fine().output
@@ -231,6 +232,10 @@ def test_an_export_says_what_was_written_and_what_has_no_trace(command: CommandL
         "Written to"
     ) in shown
     assert "scores-own-chats-turn.html" in shown
+    left = "Left out, not judged: 1 session without a message of the assistant (silent)."
+    page = Path(shown.partition("Page: ")[2].splitlines()[0].strip()).read_text()
+    assert left in shown
+    assert left in page
     written = (command.folder / "out.csv").read_text().splitlines()
     assert len(written) == 1 + 3 + 4
 
