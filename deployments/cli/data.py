@@ -188,7 +188,7 @@ def _imported(read: "MappedFiles", done: "Imported") -> "Iterator[str]":
         f"new: {done.new:,}."
     )
     yield _repeats(done.repeats)
-    for caution in file_cautions(done.repeats, done.unread, mapped=read.mapped):
+    for caution in file_cautions(done.repeats, done.unread, mapped=read.mapped, stored=True):
         yield f"Warning: {caution}"
     if done.compared and done.compared.answers:
         yield agreement(done.compared)

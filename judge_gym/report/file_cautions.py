@@ -48,10 +48,13 @@ _BY_FILE = (Left.COPY, Left.SUPERSEDED, Left.NO_PARTNER)
 """What is said by file with its count; of all else the first places are named."""
 
 
-def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator[str]:
+def file_cautions(
+    repeats: Repeats, unread: Unread, *, mapped: bool, stored: bool = False
+) -> Iterator[str]:
     """Yield what to be careful about in recorded files: likely swaps, and what was not read.
 
-    `mapped` where a mapping file says what columns mean, so that options do not.
+    `mapped` where a mapping file says what columns mean, so that options do not. `stored` of an
+    import, which keeps stages alone.
     """
     if said := unread.redaction.said():
         yield said
@@ -67,7 +70,7 @@ def file_cautions(repeats: Repeats, unread: Unread, *, mapped: bool) -> Iterator
         )
     yield from _entries_left_out(unread)
     yield from _labels_that_differ(unread)
-    yield from _answers_read_otherwise(unread)
+    yield from _answers_read_otherwise(unread, stored=stored)
     yield from _unread_answers(repeats, unread)
     yield from _rows_in_doubt(unread)
     yield from _left(unread)
@@ -127,7 +130,7 @@ def _labels_that_differ(unread: Unread) -> Iterator[str]:
         )
 
 
-def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
+def _answers_read_otherwise(unread: Unread, *, stored: bool) -> Iterator[str]:
     if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
         count = counted(len(places), "empty answer")
         if len(places) <= _MOST_PLACES:
@@ -150,11 +153,18 @@ def _answers_read_otherwise(unread: Unread) -> Iterator[str]:
             f"{f'; and {more:,} other values' if more > 0 else ''}."
         )
     if unread.between:
-        yield (
-            f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)}) count as "
-            "the nearest, a half as the higher, where an answer is right or wrong; means, biases, "
-            "distance and correlation are of the scores as written."
-        )
+        between = f"Scores between whole ones ({first_of(list(unread.between), _MOST_PLACES)})"
+        nearest = "the nearest, a half as the higher"
+        if stored:
+            yield (
+                f"{between} are stored as {nearest}, so means and biases of `analyse` are of "
+                "these: `audit` has them as written."
+            )
+        else:
+            yield (
+                f"{between} count as {nearest}, where an answer is right or wrong; means, biases, "
+                "distance and correlation are of the scores as written."
+            )
 
 
 def _rows_in_doubt(unread: Unread) -> Iterator[str]:

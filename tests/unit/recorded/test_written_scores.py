@@ -7,12 +7,15 @@ import pytest
 
 from judge_gym.analysis.recorded import audited
 from judge_gym.errors import ConfigError
+from judge_gym.lab.recorded_answers import Repeats
 from judge_gym.metrics.written_scores import written_figures
 from judge_gym.recorded.derived import Options
 from judge_gym.recorded.deriving import derived
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.judged import Unread
 from judge_gym.recorded.mapping import Recorded, ScoreScale, as_number, stages_rubric
+from judge_gym.report.file_cautions import file_cautions
 
 
 @pytest.mark.parametrize(
@@ -215,3 +218,12 @@ def test_raw_answers_that_are_scores_alone_need_no_verdict_line(tmp_path):
     by_metric = {row.metric: row.estimate for row in found.rows if "judge" in row.scope}
     assert by_metric["unparseable_rate"] == pytest.approx(1 / 5)
     assert by_metric["mean_score"] == pytest.approx((0 + 0 + 3 / 4 + 3 / 4) / 4)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_import_says_that_it_stores_half_points_as_stages(stored: bool) -> None:
+    unread = Unread(between={"3.5": None})
+    [said] = file_cautions(Repeats(), unread, mapped=True, stored=stored)
+    assert "3.5" in said
+    assert ("stored as the nearest" in said) is stored
+    assert ("scores as written" in said) is not stored
