@@ -94,8 +94,8 @@ def pool_pairs(pairs: Sequence[AxisDifference]) -> list[PooledContrast]:
     t interval over items of the weighted difference is used where it is wider.
     Shrunken effects: empirical Bayes, w·effect + (1 - w)·mean with w = τ²/(τ² + SE²). Pairs
     without an interval (one item, no spread) are left out and counted. Values lie in [0, 1], so a
-    change does in [-1, 1]: intervals are cut to that, and a mean whose interval holds all of it is
-    not estimable.
+    change does in [-1, 1]: intervals are cut to that, and a mean over several pairs whose interval
+    holds all of it is not estimable.
     """
     grouped: dict[tuple[str, str, str], list[AxisDifference]] = defaultdict(list)
     for pair in pairs:
@@ -208,7 +208,7 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
         shrunk[pair.setting] = _with_t(drawn, float(its_error), min(df, len(pair.item) - 1))
     spread = tau2**0.5 if len(usable) > 1 else None
     pooled = _with_t(point, error, df)
-    if (pooled.lower, pooled.upper) == SIGNED_UNIT:
+    if len(usable) > 1 and (pooled.lower, pooled.upper) == SIGNED_UNIT:
         because = (
             f"{len(usable)} settings are too few: its 95% interval holds every change from -1 to 1"
         )

@@ -99,7 +99,9 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
         assert (row in cautioned) == (theirs and at_zero), row
         # It is left out of contrasts on the axis; the other two judges remain.
         alone = row.scope.get("judge") == "openai/gpt-5-mini"
-        assert (row.estimate is None) == alone, row
+        # Of three articles, the mean over two judges may be any change.
+        open_mean = row.metric.startswith("axis_effect") and "are too few" in row.because
+        assert (row.estimate is None) == (alone or open_mean), row
         if row.scope.get("rule") in (Rule.DEMPSTER, Rule.LOG_POOL):
             # Both multiply, and so say nothing of an item on which judges fully conflict.
             assert 0 < row.n_items <= 3, row

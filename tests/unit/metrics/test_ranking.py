@@ -85,6 +85,9 @@ def test_a_mean_over_two_settings_that_say_opposite_things_is_not_estimable(rng)
     assert found.pooled.n == 24
     for shrunk in found.shrunk.values():
         assert -1 <= shrunk.lower <= shrunk.upper <= 1
+    # Of one pair it is the interval of its contrast.
+    (alone,) = pool_pairs([pair([-0.9, 0.9], rng)])
+    assert (alone.pooled.lower, alone.pooled.upper) == (-1, 1)
 
 
 def test_settings_that_agree_are_drawn_all_the_way_to_the_mean(rng):
