@@ -49,6 +49,13 @@ class Interval(Protocol):
     def upper(self) -> float | None: ...
 
 
+class Reasoned(Interval, Protocol):
+    """A figure that has a reason where it has no value or interval."""
+
+    @property
+    def reason(self) -> str: ...
+
+
 def visible(text: str) -> str:
     """Return text with `UNSHOWN` for what would reverse the text around it or drive a terminal."""
     return _TURNING.sub(UNSHOWN, text)
@@ -120,6 +127,13 @@ def figure(row: Interval, digits: int = 2, *, significant: bool = False) -> str:
     if low is None:
         return text
     return f"{text}, items only [{number(low, digits)}, {number(high, digits)}]"
+
+
+def figure_or_reason(found: Reasoned) -> str:
+    """Return a value with its interval, or with the reason why there is none, or that alone."""
+    if found.lower is not None:
+        return figure(found)
+    return found.reason if found.estimate is None else f"{number(found.estimate)} ({found.reason})"
 
 
 def figures_text(rows: Sequence[Interval], digits: int = 2) -> str:

@@ -11,6 +11,7 @@ from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.comparing import Agreement, PartScores, agreement, by_part
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.item_files import ItemFile
+from judge_gym.judges.pairwise_judge import DecidedByOrder
 from judge_gym.judges.reason_critic import Criticism, critic_of, criticism, reasons_of
 from judge_gym.judges.sessions import SessionScore, session_scores
 from judge_gym.model_names import Answered
@@ -58,6 +59,16 @@ class ScoredItems:
             if result.score is not None:
                 scores.setdefault(result.item, []).append(result.score)
         return {item: fmean(given) for item, given in scores.items()}
+
+    @property
+    def by_order(self) -> DecidedByOrder:
+        """Of a pairwise judge, the pairs whose winner is a matter of the order."""
+        return DecidedByOrder.of(self.results)
+
+    @property
+    def with_itself(self) -> int:
+        """Pairs of a system with itself, which no win rate counts."""
+        return sum(bool(one.system) and one.system == one.second_system for one in self.file.items)
 
     @property
     def verdicts(self) -> Counter[str]:

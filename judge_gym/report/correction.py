@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.counting import counted
-from judge_gym.formats import figure, number
+from judge_gym.formats import figure_or_reason
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
@@ -27,7 +27,12 @@ def correction_table(judge: Judge, found: Correction) -> Table:
         f"{of} over all texts, by people ({judge.name})",
         ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
         [
-            (row.about, row.rows, row.labelled, *(_figure(getattr(row, way)) for way in _WAYS))
+            (
+                row.about,
+                row.rows,
+                row.labelled,
+                *(figure_or_reason(getattr(row, way)) for way in _WAYS),
+            )
             for row in found.rows
         ],
     )
@@ -45,8 +50,8 @@ def conclusions(found: Correction) -> Iterator[str]:
         of_all = found.rows[0]
         if of_all.corrected.estimate is not None:
             yield (
-                f"People's mean over all texts is {_figure(of_all.corrected)}; the judge's own is "
-                f"{_figure(of_all.judge)}."
+                f"People's mean over all texts is {figure_or_reason(of_all.corrected)}; the "
+                f"judge's own is {figure_or_reason(of_all.judge)}."
             )
         return
     if len(apart) > _MOST_TOLD:
@@ -70,12 +75,12 @@ def _which_is_better(found: Correction, row: Corrected) -> str:
     best, other = row.systems
     sign = _sign(row.corrected)
     shown = f"{best if sign > 0 else other} is better" if sign else _CANNOT_TELL
-    alone = _figure(row.judge)
+    alone = figure_or_reason(row.judge)
     errs = ""
     if found.biases:
         errs = f"; it {favours({one: found.biases.get(one) for one in (best, other)})}"
     return (
-        f"People: {row.about} is {_figure(row.corrected)}: {shown}. "
+        f"People: {row.about} is {figure_or_reason(row.corrected)}: {shown}. "
         f"The judge alone: {alone}{errs}.{_with_more(found, row)}"
     )
 
@@ -254,12 +259,6 @@ def save_correction(
         files=(f"{stem}.json",),
     )
     return save_study(page, folder, correction_json(judge, file, found, simulated=simulated))
-
-
-def _figure(estimate: Estimate) -> str:
-    if estimate.estimate is None or estimate.lower is not None:
-        return figure(estimate) if estimate.lower is not None else estimate.reason
-    return f"{number(estimate.estimate)} ({estimate.reason})"
 
 
 def _row(row: Corrected) -> dict[str, Any]:

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from judge_gym.calibration.verdict import statistic
 from judge_gym.counting import counted
-from judge_gym.judges.calibrating.comparing import Agreement
+from judge_gym.formats import figure_or_reason
+from judge_gym.judges.calibrating.comparing import Agreement, PartScores
 from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.judges.sessions import STATED, score_rows
 from judge_gym.report.files import WrittenReport, csv_of, figures_of
@@ -52,8 +53,13 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
         ],
         "redacted": dict(file.conversations.redaction.counts),
         "not_redacted": dict(file.conversations.redaction.kept),
+        "decided_by_order": asdict(scored.by_order) if scored.by_order.pairs else None,
+        "pairs_with_itself": scored.with_itself,
         "systems": [
-            asdict(one) | {"labelled": agreement_json(one.labelled)} for one in scored.parts
+            asdict(replace(one, win_rate=None))
+            | {"labelled": agreement_json(one.labelled)}
+            | {"win_rate": one.win_rate and figures_of(one.win_rate)}
+            for one in scored.parts
         ],
         "sessions": [asdict(one) for one in scored.sessions],
         "results": [result.model_dump(mode="json") for result in scored.results],
@@ -112,13 +118,31 @@ def found_said(scored: ScoredItems) -> str:
     by_item = scored.by_item
     items = len({result.item for result in scored.results})
     if not by_item:
-        return f"None of {counted(items, 'item')} has a score. {scored.labelled}".strip()
+        none = f"None of {counted(items, 'item')} has a score."
+        return " ".join([*_of_pairs(scored), none, str(scored.labelled)]).strip()
     said = [_centre(scored, _of(len(by_item), items))]
     if named := ", ".join(f"{count} {name}" for name, count in scored.verdicts.most_common()):
         said.insert(0, f"Verdicts: {named}.")
     elif min(by_item.values()) < max(by_item.values()):
         said.append(_lowest(by_item))
-    return " ".join([*said, str(scored.labelled)]).strip()
+    return " ".join([*_of_pairs(scored), *said, str(scored.labelled)]).strip()
+
+
+def _of_pairs(scored: ScoredItems) -> Iterator[str]:
+    """Yield how many pairs have no winner in both orders, and how often each system wins."""
+    order = scored.by_order
+    if order.pairs:
+        without = sum(result.status == "inconsistent" for result in scored.results)
+        yield (
+            f"Inconsistent: {without} of {counted(order.pairs, 'pair')} in both orders. What was "
+            f"shown first won {order.first} of these, what was shown second {order.second}."
+        )
+    rates = {one.system: one.win_rate for one in scored.parts if one.win_rate}
+    if rates:
+        named = ", ".join(f"{name} {figure_or_reason(rate)}" for name, rate in rates.items())
+        yield f"Win rates of pairs with a winner or a tie, intervals over questions: {named}."
+    if scored.with_itself:
+        yield f"{counted(scored.with_itself, 'pair')} of a system with itself left out of them."
 
 
 def _centre(scored: ScoredItems, items: str) -> str:
@@ -200,12 +224,16 @@ def systems_table(scored: ScoredItems) -> Table | None:
     if not scored.parts:
         return None
     rows = [
-        (part.system, part.rows, part.scored, _number(part.mean), *part.labelled.cells)
+        (part.system, part.rows, part.scored, _mean_of(part), *part.labelled.cells)
         for part in scored.parts
     ]
     named = statistic(verdicts=scored.judge.decides)
     columns = ("system", "rows", "scored", "mean score", "labelled", "as labelled", named)
     return plain_table("By system", columns, rows)
+
+
+def _mean_of(part: PartScores) -> str:
+    return figure_or_reason(part.win_rate) if part.win_rate else _number(part.mean)
 
 
 def sentences(scored: ScoredItems) -> Iterator[str]:

@@ -21,11 +21,13 @@ from judge_gym.formats import plain
 from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.item_files import ItemFile, read_judged_items
+from judge_gym.judges.systems import system_scores, systems_of
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import answers_agreement
+from judge_gym.metrics.system_ranking import figures_of_system
 from judge_gym.records.items import distinct
 from judge_gym.seeds import derive_seed
 
@@ -196,7 +198,9 @@ class Agreement:
                 f"{sentence}; too few to say more: {LEAST_LABELS} labels are the fewest.{without}"
             )
         named = statistic(verdicts=self.near == _HALF_WAY)
-        return f"{sentence}, share {span(self.met)}; {named} {span(self.concordance)}.{without}"
+        left_out = f" {named} leaves {'it' if missing == 1 else 'them'} out." if missing else ""
+        figures = f"share {span(self.met)}; {named} {span(self.concordance)}"
+        return f"{sentence}, {figures}.{without}{left_out}"
 
 
 def near_of(judge: Judge) -> float:
@@ -217,6 +221,8 @@ class PartScores:
     mean: float | None
     """The mean score of these, on the judge's scale; None without one."""
     labelled: Agreement
+    win_rate: Estimate | None = None
+    """Of pairs of two systems, that mean with an interval over questions."""
 
 
 def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> list[PartScores]:
@@ -228,6 +234,7 @@ def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> lis
     if len(parts) < 2:
         return []
     by_text = _by_text(results)
+    win_rates = _win_rates(judge, file, by_text)
     found = []
     for name, given in sorted(parts.items()):
         own = {item.key: by_text[item.key] for item in given if item.key in by_text}
@@ -246,8 +253,31 @@ def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> lis
         ]
         mean = float(np.mean(of_rows)) if of_rows else None
         labelled = _agreement(judge, labelled_by.get(name, []), own)
-        found.append(PartScores(name, len(given), len(of_rows), mean, labelled))
+        found.append(
+            PartScores(name, len(given), len(of_rows), mean, labelled, win_rates.get(name))
+        )
     return found
+
+
+def _win_rates(
+    judge: Judge, file: ItemFile, by_text: Mapping[str, Sequence[JudgeResult]]
+) -> dict[str, Estimate]:
+    """Return how often each system of pairs wins by the judge, of pairs with a score."""
+    if not any(item.second_system for item in file.items):
+        return {}
+    points = {key: points_of(judge, some) for key, some in by_text.items()}
+    judged = np.array(
+        [np.mean(given) / HIGHEST if (given := points.get(item.key)) else np.nan
+         for item in file.items],
+        dtype=np.float64,
+    )  # fmt: skip
+    said = system_scores(file.items, judged, np.full(len(judged), np.nan))
+    return {
+        name: found
+        for place, name in enumerate(systems_of(file.items))
+        for found in figures_of_system(said, place)
+        if found.metric == "system_judged"
+    }
 
 
 def _parts(items: Iterable[Item]) -> dict[str, list[Item]]:

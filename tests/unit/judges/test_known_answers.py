@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 from sklearn.metrics import cohen_kappa_score, recall_score
 
 from judge_gym.calibration.checks import Result
@@ -35,8 +36,12 @@ from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.judges.gate_checks import threshold_checks
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.reviewing.agreeing import labels_check
+from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.metrics.people import known_answers
 from judge_gym.metrics.score_agreement import label_agreement
+from judge_gym.model_names import Answered
+from judge_gym.report.scores import found_said
+from judge_gym.store.calls import Paid
 
 STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
 OF_TWO = Scale(lowest=1, highest=2, anchors=("No", "Yes"))
@@ -352,3 +357,52 @@ def test_one_system_is_no_part_and_a_misspelt_column_is_named(tmp_path: Path) ->
     assert "--fields system=sytem" in read.said(judge)
     mapped = read_item_file(file, {"system": "sytem"})
     assert [item.part for item in mapped.items] == ["new", "old"]
+
+
+PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?", ties=False)
+
+
+def pair_result(item: Item, given: float, swapped: float) -> JudgeResult:
+    agreed = given == swapped
+    return JudgeResult(
+        judge=PAIR.key, model="sim", item=item.id, item_key=item.key, corpus="", variant=None,
+        repeat=0, status="scored" if agreed else "inconsistent", score=given if agreed else None,
+        subscores={"as_given": given, "swapped": swapped}, verdict=None, reason="", failure=None,
+        call_ids=(), duration_s=None, simulated=True,
+    )  # fmt: skip
+
+
+def test_pairs_without_labels_have_win_rates_over_questions(tmp_path: Path) -> None:
+    """10 questions with 2 pairs each: of the questions `new` wins both, one or none."""
+    wins = [2, 2, 2, 1, 1, 1, 1, 1, 0, 2]
+    lines = [
+        f"q{q}-{n},New {q} {n}.,Old {q} {n}.,Question {q},new,old"
+        for q in range(10) for n in range(2)
+    ]  # fmt: skip
+    lines += ["same,A.,B.,Question 0,new,new", "o1,C.,D.,Question 1,old,new"]
+    file = tmp_path / "pairs.csv"
+    file.write_text("\n".join(["id,text,second,context,system,second_system", *lines]))
+    read = read_item_file(file)
+    given = [float(n < wins[q]) for q in range(10) for n in range(2)] + [1.0, 1.0]
+    results = [
+        pair_result(item, one, 0.0 if item.id == "o1" else one)
+        for item, one in zip(read.items, given, strict=True)
+    ]
+    new, old = by_part(PAIR, read, results)
+    shares = np.array(wins) / 2
+    half = t.ppf(0.975, 9) * shares.std(ddof=1) / 10**0.5
+    for part, mean in ((new, shares.mean()), (old, 1 - shares.mean())):
+        assert part.win_rate is not None
+        assert part.win_rate.estimate == pytest.approx(mean)
+        assert part.win_rate.upper == pytest.approx(mean + half)
+    scored = ScoredItems(
+        judge=PAIR, file=read, results=results, by=Answered("sim"),
+        cost=CostOfCalls(0, Paid(0.0, 0, 0.0), []),
+        labelled=agreement(PAIR, read.answers, results), parts=[new, old], sessions=[],
+        critic=None, critic_cost=None,
+    )  # fmt: skip
+    said_of_pairs = found_said(scored)
+    assert said_of_pairs.startswith("Inconsistent: 1 of 22 pairs")
+    assert "shown first won 1 of these, what was shown second 0." in said_of_pairs
+    assert "new 0.65 [" in said_of_pairs
+    assert "1 pair of a system with itself" in said_of_pairs
