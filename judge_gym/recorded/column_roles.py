@@ -125,10 +125,11 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
             one: why for one in free if (why := _not_a_judges(table, one, everyone=everyone))
         }
         found.judges = [one for one in free if one not in found.left]
-        if found.people and not (options.people or everyone):
-            _take_raters(table, found)
     else:
+        everyone = ""
         found.left = dict.fromkeys(free, "such verdicts, and --judges names others")
+    if found.people and not (options.people or everyone):
+        _take_raters(table, found)
     _keep_one_scale(table, found, named)
     if not found.judges or len(every) < 2:
         raise _nobody(found)

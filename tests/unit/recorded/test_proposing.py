@@ -460,6 +460,12 @@ def test_two_columns_of_raters_are_both_people(tmp_path: Path) -> None:
     assert "expert 2" in why(found, "second look")
     assert "initials" in why(found, "R. Ahn")
     assert taken(found)["strict prompt"] == "left out"
+    judges = Options(judge_columns=("gpt-4o", "claude", "strict prompt"))
+    assert mapped(proposal(tmp_path, header, *rows, options=judges)).item.people == (
+        "expert 2",
+        "second look",
+        "R. Ahn",
+    )
     # Whoever names people names them all; without any named as a person nothing tells.
     given = proposal(tmp_path, header, *rows, options=Options(people=("expert 2",)))
     assert mapped(given).item.people == ("expert 2",)
