@@ -145,7 +145,7 @@ def _of_labels(found: Correction) -> Iterator[str]:
         )
     of_all = found.rows[0].labelled
     systems = [row.labelled for row in found.rows[1:] if not row.is_difference]
-    if found.by_gain and sum(systems) > of_all:
+    if found.draw != "random" and sum(systems) > of_all:  # a pair is of two systems anyway
         yield (
             f"Of the {of_all} labelled texts {sum(systems) - of_all} count twice or more below, "
             "as several systems gave them."

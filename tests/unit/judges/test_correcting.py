@@ -625,3 +625,16 @@ def test_the_page_and_json_have_what_was_read_and_what_was_found(tmp_path: Path)
     assert given["found"][0] in html.unescape(page.read_text())
     assert given["half_width"]["now"] == pytest.approx(found.half_widths.now)  # type: ignore[union-attr]
     assert given["next_drawn"] == "random"
+
+
+def test_labelled_texts_of_two_systems_are_told_where_counts_do_not_add_up() -> None:
+    said = [f"Text {place % 100}." if place % 50 < 2 else f"Text {place}." for place in range(200)]
+    right = [float(place % 7) for place in range(200)]
+    names = ["old"] * 100 + ["new"] * 100
+    labels = [one if place < 40 else None for place, one in enumerate(right)]
+    found = corrected(list(right), labels, names, drawn="random", said=said)
+    of_all, new, old = (row(found, name).labelled for name in ("all texts", "new", "old"))
+    # Texts 0 and 1 are of both systems.
+    assert (of_all, new + old) == (40, 42)
+    told = "Of the 40 labelled texts 2 count twice or more below, as several systems gave them."
+    assert told in list(sentences(found))
