@@ -30,7 +30,7 @@ def test_an_open_figure_is_named_with_its_setting_and_the_items_that_would_decid
     head, line = undecided(rows)
     assert head == "1 of 2 claims has an inconclusive figure:"
     assert "a/a on law: 0.06 [0.00, 0.12]; claim: above 0.10. " in line
-    assert line.endswith("about 45 would decide it, you have 20.")
+    assert line.endswith("about 45 would show that it does not hold, you have 20.")
     assert undecided(rows[1:]) == []
 
 
