@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -122,17 +123,21 @@ class ItemFile:
         return self.labels is not None and any(row.draw for row in self.labels.rows)
 
     @cached_property
-    def answers(self) -> tuple[Item, ...]:
-        """The items whose label is known of themselves, in the order of the file.
+    def counts(self) -> tuple[bool, ...]:
+        """By item, whether its label is known of itself.
 
         An answer that is given often counts as often: of labels of rows, those rows; of labels of
         texts that were drawn, all rows with the text.
         """
         return tuple(
-            item
+            item.truth is not None and (own or self.drawn)
             for item, own in zip(self.items, self.labelled, strict=True)
-            if item.truth is not None and (own or self.drawn)
         )
+
+    @cached_property
+    def answers(self) -> tuple[Item, ...]:
+        """The items that count beside their labels (`counts`), in the order of the file."""
+        return tuple(compress(self.items, self.counts))
 
     @cached_property
     def texts(self) -> tuple[Item, ...]:

@@ -169,11 +169,16 @@ class People:
         given = [row for place, row in enumerate(self.given(criterion)) if place != without]
         by_item = list(zip(*given, strict=True)) if given else [()] * len(self.items)
         made = known_answers(by_item, by_vote=self.by_vote(criterion))
-        decided = self.decided.get(criterion, {}) if without is None else {}
+        decided = self.decided_points(criterion) if without is None else {}
         for place, item in enumerate(self.items):
-            if item.key in decided:
-                made[place] = to_points(np.array(decided[item.key]), *self.bounds)
+            made[place] = decided.get(item.key, made[place])
         return made
+
+    def decided_points(self, criterion: str = WHOLE) -> dict[str, float]:
+        """Return item key → the label of an adjudicator in points."""
+        given = self.decided.get(criterion, {})
+        points = to_points(np.array(list(given.values()), dtype=np.float64), *self.bounds)
+        return dict(zip(given, points.tolist(), strict=True))
 
     def given(self, criterion: str = WHOLE) -> list[list[tuple[float, ...]]]:
         """Return each annotator's labels of every item in points, none, one or a set."""

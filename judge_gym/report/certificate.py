@@ -142,10 +142,16 @@ def _not_ranked(certificate: Certificate) -> str:
 def _labels(certificate: Certificate) -> str:
     labels, population = certificate.labels, certificate.population
     names = first_of([f"{name} {count}" for name, count in labels.by.items()])
-    undecided = f", {counted(labels.undecided, 'text')} undecided" if labels.undecided else ""
+    adjudicated, undecided = (
+        f", {counted(count, 'text')} {how}" if count else ""
+        for count, how in (
+            (labels.adjudicated, "decided by an adjudicator"),
+            (labels.undecided, "undecided"),
+        )
+    )
     return (
         f"{counted(labels.count, 'label')} of {counted(population.texts, 'text')} by "
-        f"{counted(len(labels.by), 'annotator')} ({names}){undecided}."
+        f"{counted(len(labels.by), 'annotator')} ({names}){adjudicated}{undecided}."
     )
 
 

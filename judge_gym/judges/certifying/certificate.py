@@ -39,7 +39,8 @@ class CertifiedRate(CertificatePart):
     upper: float | None = _Share
     """Upper bound, one-sided 97.5%, for all slices at once."""
     n: int = _Count
-    """Labelled texts of the class with a verdict of the judge."""
+    """Labelled answers of the class with a verdict of the judge: a text as often as people labelled
+    it."""
     more: int | None = _Count
     """How many more labels would show the rate to reach what is required, if it stays; 0 where it
     does, null where no number would."""
@@ -53,7 +54,7 @@ class CertifiedAgreement(CertificatePart):
     lower: float | None = Field(ge=-1, le=1)
     """Lower bound, one-sided 97.5%."""
     n: int = _Count
-    """Texts it is of."""
+    """Answers it is of; of people among each other, texts."""
 
 
 class CertifiedSlice(CertificatePart):
@@ -66,7 +67,7 @@ class CertifiedSlice(CertificatePart):
     use: Use
     """What the judge may be used for here."""
     texts: int = _Count
-    """Texts with a known answer by people."""
+    """Texts with a known answer by people, each once."""
     readable: float | None = _Share
     """Share of them that the judge gave a verdict."""
     sensitivity: CertifiedRate
@@ -176,6 +177,8 @@ class CertifiedLabels(CertificatePart):
     """Annotator → labels."""
     undecided: int = _Count
     """Texts without a majority, which have no known answer."""
+    adjudicated: int = _Count
+    """Texts whose known answer is an adjudicator's."""
     digest: str = Field(pattern="^[0-9a-f]{64}$")
     """SHA-256 of the labels."""
 

@@ -1,15 +1,17 @@
 """The evidence of a certificate: texts by key, a judge's verdicts and people's labels, as files.
 
-Three CSV files in a folder, without any text: `texts.csv` (text, question, system, slice),
-`verdicts.csv` (text, repeat, verdict) and `labels.csv` (text, annotator, label). A verdict and a
-label is 1 for a pass and 0 for a fail; an empty verdict is an answer that has none, and `0|1` a
-label of someone who takes both. Names that a spreadsheet would compute stand after an apostrophe.
+Three CSV files in a folder, without any text: `texts.csv` (text, question, system, slice, answers),
+`verdicts.csv` (text, repeat, verdict) and `labels.csv` (text, annotator, label, decides). `answers`
+is how many labelled answers have the text there. A verdict and a label is 1 for a pass and 0 for a
+fail; an empty verdict is an answer that has none, and `0|1` a label of someone who takes both.
+`decides` is 1 for an adjudicator's label. Names that a spreadsheet would compute stand after an
+apostrophe.
 """
 
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -30,15 +32,16 @@ from judge_gym.seeds import digest, sha256
 
 TEXTS, VERDICTS, LABELS = "texts.csv", "verdicts.csv", "labels.csv"
 _COLUMNS = {
-    TEXTS: ("text", "question", "system", "slice"),
+    TEXTS: ("text", "question", "system", "slice", "answers"),
     VERDICTS: ("text", "repeat", "verdict"),
-    LABELS: ("text", "annotator", "label"),
+    LABELS: ("text", "annotator", "label", "decides"),
 }
 MOST_ROWS = 1_000_000
 """Most rows of a file of evidence."""
 _MOST_BYTES = 200_000_000
 R = TypeVar("R", bound=tuple[Any, ...])
 _KEY_DIGITS = 16
+_LONGEST_NUMBER = 9
 
 
 class PlacedText(NamedTuple):
@@ -48,6 +51,9 @@ class PlacedText(NamedTuple):
     question: str
     system: str
     slice: str
+    answers: int = 1
+    """How many answers with this text people labelled here: an answer that is given often counts as
+    often."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +66,8 @@ class Evidence:
     """Text → the judge's verdicts by repeat."""
     labels: Mapping[str, Mapping[str, tuple[int, ...]]]
     """Annotator → text → labels."""
+    decided: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Text → the label of an adjudicator: the known answer, and nobody's own."""
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -73,9 +81,12 @@ class Evidence:
 
     @cached_property
     def known(self) -> dict[str, float]:
-        """Text → what the majority of people says, 1 or 0; none without a majority."""
+        """Text → what an adjudicator or the majority says, 1 or 0; none without a majority."""
         given = [
-            [self.labels[name].get(text, ()) for name in self.annotators] for text in self.texts
+            [self.decided[text]]
+            if text in self.decided
+            else [self.labels[name].get(text, ()) for name in self.annotators]
+            for text in self.texts
         ]
         made = known_answers(given, by_vote=True).tolist()
         return {text: one for text, one in zip(self.texts, made, strict=True) if one == one}
@@ -83,7 +94,7 @@ class Evidence:
     @property
     def undecided(self) -> int:
         """How many texts have labels and no majority."""
-        labelled = {text for of in self.labels.values() for text in of}
+        labelled = {text for of in (*self.labels.values(), self.decided) for text in of}
         return len(labelled) - len(self.known)
 
     def judged(self) -> FloatArray:
@@ -120,7 +131,7 @@ class Evidence:
     def labels_digest(self) -> str:
         """SHA-256 of the labels."""
         of = [(name, sorted(labels.items())) for name, labels in sorted(self.labels.items())]
-        return sha256("certified labels", of)
+        return sha256("certified labels", [of, sorted(self.decided.items())])
 
 
 def question_key(name: str) -> str:
@@ -138,9 +149,10 @@ def write_evidence(evidence: Evidence, folder: Path) -> None:
             for repeat, verdict in enumerate(verdicts)
         ],
         LABELS: [
-            (text, name, "|".join(map(str, labels)))
-            for name in evidence.annotators
-            for text, labels in sorted(evidence.labels[name].items())
+            (text, name, "|".join(map(str, labels)), decides)
+            for decides, by in (("", evidence.labels), (1, {"": evidence.decided}))
+            for name, of in sorted(by.items())
+            for text, labels in sorted(of.items())
         ],
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -164,6 +176,8 @@ def read_evidence(folder: Path) -> Evidence:
     units = list(dict.fromkeys(_read(folder / TEXTS, _unit)))
     if not units:
         raise DataFileError(f"{folder / TEXTS} has no row.")
+    if (answers := sum(unit.answers for unit in units)) > MOST_ROWS:
+        raise DataFileError(f"{folder / TEXTS} has {answers:,} answers, more than {MOST_ROWS:,}.")
     known = {unit.text for unit in units}
     verdicts: dict[str, dict[int, int | None]] = {}
     for text, repeat, verdict in _read(folder / VERDICTS, _verdict, known):
@@ -171,14 +185,17 @@ def read_evidence(folder: Path) -> Evidence:
             raise DataFileError(f"{folder / VERDICTS}: text {text} has repeat {repeat} twice.")
         verdicts[text][repeat] = verdict
     labels: dict[str, dict[str, tuple[int, ...]]] = {}
-    for text, annotator, given in _read(folder / LABELS, _label, known):
-        if text in labels.setdefault(annotator, {}):
-            raise DataFileError(f"{folder / LABELS}: text {text} has two labels by {annotator!r}.")
-        labels[annotator][text] = given
+    decided: dict[str, tuple[int, ...]] = {}
+    for text, annotator, given, decides in _read(folder / LABELS, _label, known):
+        of = decided if decides else labels.setdefault(annotator, {})
+        if text in of:
+            by = "an adjudicator" if decides else repr(annotator)
+            raise DataFileError(f"{folder / LABELS}: text {text} has two labels by {by}.")
+        of[text] = given
     by_repeat = {
         text: tuple(of[repeat] for repeat in sorted(of)) for text, of in sorted(verdicts.items())
     }
-    return Evidence(tuple(sorted(units)), by_repeat, labels)
+    return Evidence(tuple(sorted(units)), by_repeat, labels, decided)
 
 
 def _read(file: Path, made: Callable[[Path, DataRow], R], texts: set[str] | None = None) -> list[R]:
@@ -202,19 +219,26 @@ def _read(file: Path, made: Callable[[Path, DataRow], R], texts: set[str] | None
 
 
 def _unit(file: Path, row: DataRow) -> PlacedText:
-    return PlacedText(*(_text(file, row, name) for name in _COLUMNS[TEXTS]))
+    text, question, system, name, answers = (_text(file, row, one) for one in _COLUMNS[TEXTS])
+    return PlacedText(text, question, system, name, _whole(file, row, "answers", answers))
 
 
 def _verdict(file: Path, row: DataRow) -> tuple[str, int, int | None]:
     text, repeat, verdict = (_text(file, row, name) for name in _COLUMNS[VERDICTS])
-    if not repeat.isascii() or not repeat.isdigit():
-        raise row.error(file, f"repeat is {repeat!r}", "Use a whole number from 0.")
-    return text, int(repeat), _answer(file, row, "verdict", verdict) if verdict else None
+    given = _answer(file, row, "verdict", verdict) if verdict else None
+    return text, _whole(file, row, "repeat", repeat), given
 
 
-def _label(file: Path, row: DataRow) -> tuple[str, str, tuple[int, ...]]:
-    text, annotator, labels = (_text(file, row, name) for name in _COLUMNS[LABELS])
-    return text, annotator, tuple(_answer(file, row, "label", one) for one in labels.split("|"))
+def _label(file: Path, row: DataRow) -> tuple[str, str, tuple[int, ...], bool]:
+    text, annotator, labels, decides = (_text(file, row, name) for name in _COLUMNS[LABELS])
+    given = tuple(_answer(file, row, "label", one) for one in labels.split("|"))
+    return text, annotator, given, bool(decides and _answer(file, row, "decides", decides))
+
+
+def _whole(file: Path, row: DataRow, column: str, given: str) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_NUMBER):
+        raise row.error(file, f"{column} is {given!r}", "Use a whole number from 0.")
+    return int(given)
 
 
 def _answer(file: Path, row: DataRow, column: str, given: str) -> int:

@@ -42,12 +42,13 @@ _TOO_FEW: State = "too few labels"
 
 
 @dataclass(frozen=True, eq=False)
-class _SliceTexts:
-    """The texts of a slice, of a system or all: judge and people by text, texts' questions."""
+class _SliceAnswers:
+    """The labelled answers of a slice, of a system or all: judge, people, text and question."""
 
     name: str
     judge: FloatArray
     people: FloatArray
+    text: IntArray
     cluster: IntArray
 
     @cached_property
@@ -56,11 +57,23 @@ class _SliceTexts:
 
     @property
     def texts(self) -> int:
-        return int(self.known.sum())
+        return self._different(self.known)
 
     @property
     def answered(self) -> int:
-        return int((self.known & np.isfinite(self.judge)).sum())
+        return self._different(self.known & np.isfinite(self.judge))
+
+    def _different(self, chosen: BoolArray) -> int:
+        return len(np.unique(self.text[chosen]))
+
+    def by_class(self) -> tuple[int, int]:
+        """Return how many different texts with a verdict people passed, and how many they failed.
+
+        An answer that is given often is as many answers, and no evidence about other texts.
+        """
+        judged = np.isfinite(self.judge)
+        passed, failed = (self._different(judged & (self.people == one)) for one in (1, 0))
+        return passed, failed
 
     def counts(self, level: float) -> tuple[ClassCounts, ClassCounts]:
         return class_counts(self.judge, self.people, self.cluster, level)
@@ -92,6 +105,7 @@ def labels_of(evidence: Evidence) -> CertifiedLabels:
         count=sum(map(len, evidence.labels.values())),
         by={name: len(evidence.labels[name]) for name in evidence.annotators},
         undecided=evidence.undecided,
+        adjudicated=len(evidence.decided),
         digest=evidence.labels_digest,
     )
 
@@ -124,22 +138,29 @@ def findings(evidence: Evidence, required: Requirements) -> Findings:
     )
 
 
-def _grouped(evidence: Evidence, names: Sequence[str | None]) -> list[_SliceTexts]:
+def _grouped(evidence: Evidence, names: Sequence[str | None]) -> list[_SliceAnswers]:
     """Return the texts of each name in order; of None are those of no group.
 
-    A text is judged once and has one known answer, so it is one observation of a group, however
-    many of the group's questions it answers. It stays with the first of them.
+    A text counts as often as people labelled it as an answer of the group, as in a gate. It is
+    judged once and has one known answer, so these answers are of one cluster, however many of the
+    group's questions they answer: that of the first of them.
     """
+    units = evidence.units
     judge, people = evidence.judged(), evidence.people()
-    questions = np.unique([unit.question for unit in evidence.units], return_inverse=True)[1]
-    places: dict[str, dict[str, int]] = {}
-    for place, (name, unit) in enumerate(zip(names, evidence.units, strict=True)):
+    texts, questions = (
+        np.unique([getattr(unit, of) for unit in units], return_inverse=True)[1]
+        for of in ("text", "question")
+    )
+    places: dict[str, list[int]] = {}
+    for place, (name, unit) in enumerate(zip(names, units, strict=True)):
         if name is not None:
-            places.setdefault(name, {}).setdefault(unit.text, place)
+            places.setdefault(name, []).extend([place] * unit.answers)
     groups = []
     for name, of in sorted(places.items()):
-        chosen = np.fromiter(of.values(), dtype=np.int64)
-        groups.append(_SliceTexts(name, judge[chosen], people[chosen], questions[chosen]))
+        chosen = np.array(of, dtype=np.int64)
+        _, first, text = np.unique(texts[chosen], return_index=True, return_inverse=True)
+        cluster = questions[chosen][first][text]
+        groups.append(_SliceAnswers(name, judge[chosen], people[chosen], text, cluster))
     return groups
 
 
@@ -165,11 +186,11 @@ def result_of(found: Findings) -> Result:
     return Result.PASSES if states == {"reached"} else Result.INCONCLUSIVE
 
 
-def _slices(groups: Sequence[_SliceTexts], required: Requirements) -> list[CertifiedSlice]:
+def _slices(groups: Sequence[_SliceAnswers], required: Requirements) -> list[CertifiedSlice]:
     """Return what is shown in each group: bounds hold for all groups with enough labels at once."""
     fewest = [fewest_labels(one) for one in required.least]
     enough = [
-        all(of.n >= few for of, few in zip(group.counts(level_of(1)), fewest, strict=True))
+        all(texts >= few for texts, few in zip(group.by_class(), fewest, strict=True))
         for group in groups
     ]
     level = level_of(max(1, sum(enough)))
@@ -204,11 +225,14 @@ class _Family:
     """Of the tested ones, in order."""
 
     def slice(
-        self, group: _SliceTexts, counts: tuple[ClassCounts, ClassCounts], place: int | None
+        self, group: _SliceAnswers, counts: tuple[ClassCounts, ClassCounts], place: int | None
     ) -> CertifiedSlice:
         """Return what is shown of a group, which is the `place`-th that is tested, or none."""
         state, use = self._state(group, place)
-        passed, failed = (self._rate(of, which, place) for which, of in enumerate(counts))
+        texts = group.by_class()
+        passed, failed = (
+            self._rate(of, texts[which], which, place) for which, of in enumerate(counts)
+        )
         return CertifiedSlice(
             name=group.name,
             state=state,
@@ -220,7 +244,7 @@ class _Family:
             agreement=group.agreement(level_of(max(1, self.tested))),
         )
 
-    def _state(self, group: _SliceTexts, place: int | None) -> tuple[State, Use]:
+    def _state(self, group: _SliceAnswers, place: int | None) -> tuple[State, Use]:
         if self.decided is None or place is None:
             return _TOO_FEW, "none"
         least = self.required.readable
@@ -231,13 +255,13 @@ class _Family:
         missed = unread or bool(self.decided.missed[place])
         return "missed" if missed else "open", "monitor" if self.decided.better[place] else "none"
 
-    def _rate(self, of: ClassCounts, which: int, place: int | None) -> CertifiedRate:
+    def _rate(self, of: ClassCounts, texts: int, which: int, place: int | None) -> CertifiedRate:
         least = self.required.least[which]
         lower: float | None = None
         upper: float | None = None
         if self.decided is None or place is None:
             # All slices have to be shown, so that all will be tested.
-            needed: int | None = max(of.n, fewest_labels(least, self.size))
+            needed: int | None = of.n + max(0, fewest_labels(least, self.size) - texts)
         else:
             lower = float(self.decided.lower[place, which])
             upper = float(self.decided.upper[place, which])
@@ -250,7 +274,7 @@ def _agreement(found: Estimate) -> CertifiedAgreement:
     return CertifiedAgreement(estimate=found.estimate, lower=found.lower, n=found.n)
 
 
-def _one_correction(evidence: Evidence, systems: Sequence[_SliceTexts]) -> OneCorrection | None:
+def _one_correction(evidence: Evidence, systems: Sequence[_SliceAnswers]) -> OneCorrection | None:
     if len(systems) < 2:
         return None
     number = np.repeat(np.arange(len(systems)), [len(one.judge) for one in systems])

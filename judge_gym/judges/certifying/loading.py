@@ -1,5 +1,6 @@
 """The labelled texts that a judge is certified on, read without a database."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,9 +121,9 @@ def _made_with(judge: Judge, texts: Collection[Item]) -> set[str]:
 def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[PlacedText, ...]:
     slices = file.column(rule.by) if rule.by else [""] * len(file.items)
     systems, questions = _if_there(rule, file, "system"), _if_there(rule, file, "question")
-    units: dict[PlacedText, None] = {}
-    for item, place, name, system, question in zip(
-        file.items, file.places, slices, systems, questions, strict=True
+    units: Counter[PlacedText] = Counter()
+    for item, place, counts, name, system, question in zip(
+        file.items, file.places, file.counts, slices, systems, questions, strict=True
     ):
         if rule.by and not name:
             raise DataFileError(
@@ -136,7 +137,7 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
                     f"Use at most {LONGEST_NAME}.",
                 )
         if item.key not in made_with:
-            units[PlacedText(item.key, question_key(question or item.key), system, name)] = None
+            units[PlacedText(item.key, question_key(question or item.key), system, name)] += counts
     for column, names in ((rule.by, slices), (rule.system, systems)):
         if len(set(names)) > MOST_SLICES:
             raise ConfigError(
@@ -147,7 +148,7 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
         raise ConfigError(
             f"{file.path}: the judge was made with every text.", "Certify it on other texts."
         )
-    return tuple(sorted(units))
+    return tuple(sorted(unit._replace(answers=answers) for unit, answers in units.items()))
 
 
 def _if_there(rule: CertifyRule, file: ItemFile, name: str) -> list[str]:

@@ -153,7 +153,17 @@ def evidence_of(loaded: LoadedCertification, results: Sequence[JudgeResult]) -> 
         loaded.units,
         {text: tuple(given) for text, given in verdicts.items()},
         {name: given for name, given in labels.items() if given},
+        {
+            text: _verdicts(point)
+            for text, point in loaded.people.decided_points().items()
+            if text in texts
+        },
     )
+
+
+def _verdicts(points: float) -> tuple[int, ...]:
+    """Return a label in points as verdicts: both where it lies between them."""
+    return (round(points / HIGHEST),) if points in (0, HIGHEST) else (0, 1)
 
 
 def _public(name: str) -> str:

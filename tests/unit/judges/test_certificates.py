@@ -20,6 +20,7 @@ from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.integrations import certified, scoring_function
 from judge_gym.integrations.promptfoo import assertion
 from judge_gym.judges import CallableJudge, HttpJudge, JudgeResult, Scale, load_judge
+from judge_gym.judges.calibrating.comparing import agreement
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.certifying.certificate import (
     Requirements,
@@ -184,8 +185,8 @@ def test_a_judge_just_below_is_certified_in_at_most_one_of_forty_trials():
     assert 0 < shown <= 50
 
 
-def test_a_text_that_answers_many_questions_is_one_observation():
-    """As a canned reply: 17 of each class are needed, and there are 5 and 4 texts."""
+def test_a_text_that_answers_many_questions_is_one_text_of_many_answers():
+    """As a canned reply: 17 texts of each class are needed, and there are 5 and 4."""
     once = evidence({"late": ((5, 5), (4, 4))}, system="bot")
     often = tuple(
         sorted(
@@ -198,7 +199,8 @@ def test_a_text_that_answers_many_questions_is_one_observation():
         found = findings(replace(once, units=often), asked)
         assert (found.use, found.uses) == ("none", ())
         for one in (found.overall, *found.slices, *found.systems):
-            assert (one.texts, one.sensitivity.n, one.specificity.n) == (9, 5, 4)
+            assert (one.texts, one.sensitivity.n, one.specificity.n) == (9, 150, 120)
+            assert (one.sensitivity.more, one.specificity.more) == (12, 13)
             assert one.state == "too few labels"
     assert population_of(replace(once, units=often), 0).texts == 9
 
@@ -211,6 +213,23 @@ def test_a_text_of_two_systems_and_slices_counts_once_in_each_and_once_in_all():
     found = findings(replace(once, units=both), ASKED)
     assert found.overall.texts == 40
     assert [one.texts for one in (*found.slices, *found.systems)] == [40] * 4
+
+
+def test_an_answer_that_is_given_often_counts_as_often_and_as_one_text():
+    """Of 50 passes one reply is wrong, which stands for 30 answers: 49 of 79 are found."""
+    once = evidence({"": ((49, 50), (40, 40))})
+    units = tuple(
+        unit._replace(answers=30 if unit.text == key_of(50) else 1) for unit in once.units
+    )
+    [one] = findings(replace(once, units=units), ASKED.model_copy(update={"by": ""})).slices
+    assert (one.sensitivity.estimate, one.sensitivity.n) == (pytest.approx(49 / 79), 79)
+    assert (one.texts, one.specificity.n) == (90, 40)
+    judge, people = np.repeat([1.0, 0, 0], [49, 30, 40]), np.repeat([1.0, 0], [79, 40])
+    text = np.concatenate([np.arange(49), np.full(30, 49), np.arange(50, 90)])
+    passed, _ = class_rates(judge, people, text)
+    # The bounds are those of the gate: the lower end of its 95% interval.
+    assert one.sensitivity.lower == pytest.approx(passed.lower)
+    assert one.agreement.estimate == label_agreement(people, judge, cluster=text).estimate
 
 
 # Files
@@ -248,18 +267,22 @@ def write(path, rows):
         writer.writerows(rows)
 
 
+def result_of_text(judge, item, passes):
+    return JudgeResult(
+        judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
+        repeat=0, status="scored", score=float(passes), subscores={}, verdict=None, reason="",
+        failure=None, call_ids=(), duration_s=None, simulated=False,
+    )  # fmt: skip
+
+
 def made(folder, served=(), wrong=2, **changes):
     """The certificate of that judge, wrong on some texts, written with its evidence."""
     judge = load_judge(folder / "judge.yaml")
     loaded = load_certification(judge, judge.certify.model_copy(update=changes))
     results = [
-        JudgeResult(
-            judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
-            repeat=0, status="scored", score=float((item.truth == 1) != (n < wrong)), subscores={},
-            verdict=None, reason="", failure=None, call_ids=(), duration_s=None, simulated=False,
-        )
+        result_of_text(judge, item, (item.truth == 1) != (n < wrong))
         for n, item in enumerate(loaded.labelled)
-    ]  # fmt: skip
+    ]
     found = evidence_of(loaded, results)
     certificate = certificate_of(loaded, found, Answered("m", served), (), results)
     write_evidence(found, folder / "data")
@@ -279,6 +302,59 @@ def test_a_certificate_says_whose_labels_of_which_texts_and_verifies_by_its_evid
     assert found.figures > 30
     for file in (folder / "data").iterdir():
         assert "text 1" not in file.read_text()
+
+
+def test_rates_are_those_of_the_gate_where_answers_have_one_text(folder):
+    """The judge is wrong on a reply that stands in 20 rows, of which people labelled 12."""
+    rows = [
+        {"id": f"t{n}", "text": "Sorry." if n % 6 == 0 else f"text {n}", "topic": "all"}
+        for n in range(120)
+    ]
+    write(folder / "items.csv", rows)
+    people = [
+        {"item": f"t{n}", "annotator": "ann", "label": ("fail", "pass")[n // 2 % 2 and n % 6 > 0]}
+        for n in range(120)
+        if n % 6 or n < 72
+    ]
+    write(folder / "people.csv", people)
+    file = folder / "judge.yaml"
+    file.write_text(f"{file.read_text()}gate: {{items: items.csv, labels: people.csv}}\n")
+    certificate = made(folder, wrong=1)  # the first text is that reply
+    judge = load_judge(file)
+    loaded = load_gate(judge)
+    wrong = loaded.texts[0].key
+    results = [
+        result_of_text(judge, item, (item.truth == 1) != (item.key == wrong))
+        for item in loaded.texts
+        if item.truth is not None
+    ]
+    rates = agreement(judge, loaded.answers(loaded.texts), results).rates
+    fails = sum(row["label"] == "fail" for row in people)
+    found = certificate.findings.overall
+    assert rates[1].estimate == found.specificity.estimate == pytest.approx(1 - 12 / fails)
+    assert [rate.n for rate in rates] == [found.sensitivity.n, found.specificity.n]
+    assert found.sensitivity.n + found.specificity.n == 112
+    assert verified(read_certificate(folder / "c.json"), folder / "data").fault == ""
+
+
+def test_what_an_adjudicator_decides_is_the_known_answer(folder):
+    """As in a gate; people's labels tie, and the certificate says who decided."""
+    people = [
+        {"item": f"t{n}", "annotator": name, "label": label, "draw": draw}
+        for n in range(120)
+        for name, label, draw in (
+            ("ann", "pass", ""),
+            ("bob", "fail", ""),
+            ("cleo", ("fail", "pass")[n // 2 % 2], "adjudication"),
+        )
+    ]
+    write(folder / "people.csv", people)
+    certificate = made(folder, wrong=0)
+    assert certificate.findings.overall.sensitivity.n == 60
+    assert (certificate.labels.adjudicated, certificate.labels.undecided) == (120, 0)
+    assert certificate.labels.by == {"ann": 120, "bob": 120}
+    assert "120 texts decided by an adjudicator" in " ".join(sentences(certificate))
+    assert verified(read_certificate(folder / "c.json"), folder / "data").fault == ""
 
 
 def test_verifying_names_the_figure_that_was_changed_even_where_the_digest_was_too(folder):
@@ -301,8 +377,8 @@ def test_verifying_names_the_figure_that_was_changed_even_where_the_digest_was_t
     ("file", "old", "new", "said"),
     [
         ("verdicts.csv", ",1\n", ",0\n", "population.verdicts_digest is"),
-        ("labels.csv", ",1\n", ",0\n", "labels.undecided is"),
-        ("texts.csv", ",bills\n", ",refunds\n", "population.texts_digest is"),
+        ("labels.csv", ",1,\n", ",0,\n", "labels.undecided is"),
+        ("texts.csv", ",bills,", ",refunds,", "population.texts_digest is"),
     ],
 )
 def test_verifying_finds_other_data(folder, file, old, new, said):
@@ -340,7 +416,18 @@ def test_evidence_has_no_name_that_a_spreadsheet_computes(folder):
     [
         ("verdicts.csv", "text,repeat,verdict\nx,0,1\n", r"line 2: text is 'x'"),
         ("verdicts.csv", f"text,repeat,verdict\n{key_of(1)},0,1\n", r"texts.csv does not have it"),
-        ("labels.csv", "text,annotator,label\n{text},ann,2\n", r"line 2: label is '2'"),
+        ("labels.csv", "text,annotator,label,decides\n{text},ann,2,\n", r"line 2: label is '2'"),
+        ("labels.csv", "text,annotator,label,decides\n{text},,1,2\n", r"decides is '2'"),
+        (
+            "texts.csv",
+            "text,question,system,slice,answers\n{text},q,,bills,-1\n",
+            r"answers is '-1'",
+        ),
+        (
+            "texts.csv",
+            "text,question,system,slice,answers\n{text},q,,bills,1000001\n",
+            r"1,000,001",
+        ),
         ("labels.csv", "text,annotator\n{text},ann\n", r"there is no 'label'"),
         ("verdicts.csv", "text,repeat,verdict\n{text},-1,1\n", r"repeat is '-1'"),
         ("texts.csv", "text,question,system,slice\n", r"has no row"),
