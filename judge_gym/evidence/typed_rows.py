@@ -20,10 +20,9 @@ MAX_ROWS = 100_000
 """Most rows of one corpus."""
 _LONGEST_ADVICE = 300
 _MEND = "Mend or remove this row."
-_ANSWER = (
-    "If it is an answer that a system did not give, write so there, such as [no answer]: to remove "
-    "the row would favour that system."
-)
+NO_ANSWER = "[no answer]"
+"""What stands for an answer that a system did not give."""
+_ABSENT = object()
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -40,6 +39,8 @@ class TypedRows(Generic[R]):
     """Field → the column that it was read from."""
     cells: tuple[Mapping[str, Any], ...]
     """Every column of each row, as it stands there."""
+    unanswered: tuple[str, ...] = ()
+    """The rows with an empty answer, each once."""
 
 
 def read_typed(path: Path, form: type[R], **more: Any) -> tuple[R, ...]:
@@ -54,6 +55,7 @@ def read_typed_rows(
     fields: Mapping[str, str] | None = None,
     numbers: Collection[str] = (),
     unfold: Callable[[Path, DataRow], Iterable[DataRow]] | None = None,
+    answers: Collection[str] = (),
     **more: Any,
 ) -> TypedRows[R]:
     """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
@@ -62,12 +64,13 @@ def read_typed_rows(
     values that all rows share. `numbers` are the fields that may be numbers as spreadsheets write
     them. A field is read from the column of its name, whatever its case, or from the column or
     path that `fields` names; `fields` may have the keys of `choosing.KEYS`, too. Blank values count
-    as missing. `unfold` makes several rows of one. A row without an `id` is named by its
-    number. Other columns are ignored. Raises `EvidenceError` with file, line, column and value for
-    the first row that cannot be read, a repeated id, and a missing column.
+    as missing. `answers` are the fields that are answers: where `fields` names the column of one, a
+    blank value there is `NO_ANSWER`. `unfold` makes several rows of one. A row without an `id` is
+    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
+    and value for the first row that cannot be read, a repeated id, and a missing column.
     """
     chosen, fields = beside_fields(fields or {}, form.model_fields)
-    reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, more)
+    reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, answers, more)
     for file in corpus_files(path):
         for row in chosen.rows(file):
             for one in (row,) if unfold is None else unfold(file, row):
@@ -82,10 +85,12 @@ class _Reading(Generic[R]):
         names: Sequence[str],
         fields: Mapping[str, str],
         numbers: Collection[str],
+        answers: Collection[str],
         more: Mapping[str, Any],
     ) -> None:
         self._form, self._names, self._fields, self._more = form, names, fields, more
-        self._numbers = numbers
+        self._numbers, self._answers = numbers, answers
+        self._unanswered: dict[str, None] = {}
         self._rows: dict[str, R] = {}
         self._places: list[str] = []
         self._cells: list[Mapping[str, Any]] = []
@@ -105,7 +110,7 @@ class _Reading(Generic[R]):
                 remedy = f"If the file is CSV, rename it to end in .csv. Otherwise: {_MEND}"
             raise _fault(file, row, row.fault, remedy)
         self._columns.update(dict.fromkeys(row.values))
-        values = self._values(file, row)
+        values, unanswered = self._values(file, row)
         given = values.pop("id", len(self._rows) + 1)
         name = str(given) if isinstance(given, int) else given
         one = self._typed(file, row, {**values, "id": name, **self._more})
@@ -116,6 +121,8 @@ class _Reading(Generic[R]):
         if len(self._rows) == MAX_ROWS:
             raise _fault(file, row, f"more than {MAX_ROWS} rows")
         self._rows[name] = one
+        if unanswered:
+            self._unanswered[name] = None
         self._places.append(f"{file} {row.where}")
         self._cells.append(row.values)
 
@@ -142,29 +149,35 @@ class _Reading(Generic[R]):
                 )
         places, columns = tuple(self._places), tuple(self._columns)
         rows, cells = tuple(self._rows.values()), tuple(self._cells)
-        return TypedRows(rows, places, columns, self._used, cells)
+        return TypedRows(rows, places, columns, self._used, cells, tuple(self._unanswered))
 
-    def _values(self, file: Path, row: DataRow) -> dict[str, Any]:
-        values = {}
+    def _values(self, file: Path, row: DataRow) -> tuple[dict[str, Any], bool]:
+        """Return the values of a row by field, and whether it has an empty answer."""
+        values: dict[str, Any] = {}
+        unanswered = False
         for name in self._names:
             column = self._column(file, row, name)
-            value = None if column is None else self._value(file, row, name, column)
-            if column is None or value is None or (isinstance(value, str) and not value.strip()):
+            value = _ABSENT if column is None else self._value(file, row, name, column)
+            if column is None or value is _ABSENT:
                 continue
+            if value is None or (isinstance(value, str) and not value.strip()):
+                if name not in self._answers or name not in self._fields:
+                    continue
+                value, unanswered = NO_ANSWER, True
             if name in self._numbers and isinstance(value, str):
                 value = row.number(file, column, value)
             values[name], self._used[name] = value, column
-        return values
+        return values, unanswered
 
     def _value(self, file: Path, row: DataRow, name: str, column: str) -> Any:
-        """Return the value of a field; None where the row is without its column."""
+        """Return the value of a field; `_ABSENT` where the row is without its column."""
         if name not in self._fields:
-            return row.values.get(column)
+            return row.values.get(column, _ABSENT)
         try:
             value = row.value(file, column)
         except EvidenceError as error:
             self._missing.setdefault(name, error)
-            return None
+            return _ABSENT
         self._missing[name] = None
         return value
 
@@ -198,7 +211,13 @@ class _Reading(Generic[R]):
         if fault["type"] != "missing":
             raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
         if column in row.values:
-            remedy = _ANSWER if name in ("text", "second") else _MEND
+            remedy = _MEND
+            if name in self._answers:
+                remedy = (
+                    "If it is an answer that a system did not give, say that the column is the "
+                    f"answer, with fields: {{{name}: {column}}} or --fields {name}={column}: it is "
+                    f"judged as {NO_ANSWER}. To remove the row would favour that system."
+                )
             raise _fault(file, row, f"{column} is empty", remedy)
         raise _fault(
             file, row, f"there is no {column!r}",

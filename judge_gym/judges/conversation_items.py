@@ -1,7 +1,7 @@
 """Conversations in files of items: a session is an item, or each message of its assistant."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -59,9 +59,11 @@ class ConversationItems:
     """The items of which something was left out."""
     left: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     """What is no item, and why there is nothing to judge → the names of such."""
-    calls: int = 0
+    alone: Collection[str] = ()
+    """The messages that people labelled: each is a turn, also where it only calls tools."""
+    calls: list[str] = field(default_factory=list)
     """Messages that only call tools and are part of the turn that they lead to."""
-    unled: int = 0
+    unled: list[str] = field(default_factory=list)
     """Messages that only call tools and lead to no answer."""
     orphans: int = 0
     """Results of tools whose id is that of no call before them."""
@@ -147,12 +149,16 @@ class ConversationItems:
     ) -> Iterator[DataRow]:
         session = self._session(row)
         turns = conversation.turns(
-            [number for number, one in enumerate(messages, start=1) if "truth" in one]
+            [
+                number
+                for number, one in enumerate(messages, start=1)
+                if "truth" in one or _turn(session, number) in self.alone
+            ]
         )
-        self.calls += turns.calls
-        self.unled += turns.unled
+        self.calls += [_turn(session, number) for number in turns.calls]
+        self.unled += [_turn(session, number) for number in turns.unled]
         for number in turns.empty if turns.given else ():
-            self.left.setdefault(("empty answer", ""), []).append(f"{session}#{number}")
+            self.left.setdefault(("empty answer", ""), []).append(_turn(session, number))
         if not turns.given:
             why = conversation.unanswered or "without an answer of the assistant"
             self.left.setdefault(("session", why), []).append(session)
@@ -160,7 +166,7 @@ class ConversationItems:
         for name in ("id", "text", "context", "truth"):
             own.pop(self._named.get(name, name), None)
         for turn in turns.given:
-            item = f"{session}#{turn.number}"
+            item = _turn(session, turn.number)
             first = 1 if self.window is None else max(1, turn.first - self.window)
             before = conversation.only(first, turn.first - 1)
             judged = conversation.only(turn.first, turn.number)
@@ -289,11 +295,12 @@ class ConversationItems:
         if self.calls:
             parts.append(
                 " Messages that only call tools, each part of the answer that it leads to: "
-                f"{self.calls:,}."
+                f"{len(self.calls):,}."
             )
         if self.unled:
             parts.append(
-                f" Messages that only call tools and lead to no answer, left out: {self.unled:,}."
+                f" Messages that only call tools and lead to no answer, left out: "
+                f"{len(self.unled):,}."
             )
         if said := self.left_said():
             parts.append(f" {said}")
@@ -318,6 +325,10 @@ class ConversationItems:
             for (what, why), names in self.left.items()
         ]
         return f"Left out, not judged: {'; '.join(parts)}." if parts else ""
+
+
+def _turn(session: str, number: int) -> str:
+    return f"{session}#{number}"
 
 
 def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,7 +16,7 @@ from judge_gym.alike import said_alike
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown, what_exists
 from judge_gym.errors import ConfigError, DataFileError, NoRowError, did_you_mean
-from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
+from judge_gym.evidence.typed_rows import NO_ANSWER, TypedRows, read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.conversation_items import ConversationItems
@@ -72,6 +72,8 @@ class ItemFile:
     """Whether ids are the numbers of rows, as no column gives them."""
     used: Mapping[str, str] = field(default_factory=dict)
     """Field → the column that it was read from."""
+    unanswered: tuple[str, ...] = ()
+    """The items with an empty answer, which is judged as `NO_ANSWER`."""
 
     @property
     def name(self) -> str:
@@ -193,8 +195,9 @@ class ItemFile:
     ) -> "ItemFile":
         """Return it with people's labels: `truth` of an item is then their reference.
 
-        Unchanged without labels. Numbers are on `scale`, or on that of the judges. Raises as
-        `people.bind`, and `ConfigError` when the labels mean different scores for two judges.
+        Unchanged without labels. Messages that are labelled are turns (`read_item_file`). Numbers
+        are on `scale`, or on that of the judges. Raises as `people.bind`, and `ConfigError` when
+        the labels mean different scores for two judges.
         """
         if labels is None:
             return self
@@ -202,6 +205,11 @@ class ItemFile:
             raise ConfigError(
                 f"with_labels takes a file of labels that was read, and no {labels!r}.",
                 "Read it: read_labels(path).",
+            )
+        calls = {*self.conversations.calls, *self.conversations.unled}
+        if labelled := calls & {row.item for row in labels.rows}:
+            return read_item_file(self.path, self.fields, labelled).with_labels(
+                labels, judges, scale
             )
         if named := self.conversations.named:
             labels = labels.renamed(named)
@@ -263,6 +271,11 @@ class ItemFile:
                 f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
             )
         sentence += self.ids_said(mapping)
+        if self.unanswered:
+            sentence += (
+                f" {counted(len(self.unanswered), 'item')} with an empty answer, judged as "
+                f"{NO_ANSWER}: {first_of(self.unanswered)}."
+            )
         return sentence + self._systems_said(mapping) + self.conversations.said()
 
     def ids_said(self, mapping: Path | str = "") -> str:
@@ -326,17 +339,22 @@ def read_judged_items(
     return read
 
 
-def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) -> ItemFile:
+def read_item_file(
+    path: str | Path, fields: Mapping[str, str] | None = None, turns: Collection[str] = ()
+) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
     A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth`,
     `category` and `system`; a text may be a list of messages, and stands in `messages`, too.
     `fields` maps those that stand in other columns, and may have the keys of `conversations.KEYS`.
+    An empty text in a column that it names is an answer that was not given, `NO_ANSWER`. `turns`
+    are messages that are turns although they only call tools.
     Raises `EvidenceError` as `read_typed_rows` does, and for a column that misspells `truth`.
     """
     path = Path(path)
     try:
         conversations, chosen = ConversationItems.of(known_fields(dict(fields or {})))
+        conversations.alone = turns
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
     try:
@@ -347,6 +365,7 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
             chosen,
             numbers=["truth"],
             unfold=conversations.rows,
+            answers=("text", "second"),
             corpus=corpus_digest(path),
         )
     except NoRowError as error:
@@ -393,6 +412,7 @@ def read_item_file(path: str | Path, fields: Mapping[str, str] | None = None) ->
         fields=dict(fields or {}),
         numbered="id" not in rows.used,
         used=rows.used,
+        unanswered=rows.unanswered,
     )
 
 

@@ -81,9 +81,9 @@ class Turns:
     """The turns of a conversation, and the assistant's messages that are of none."""
 
     given: tuple[Turn, ...]
-    calls: int
+    calls: tuple[int, ...]
     """Messages that only call tools and are part of the turn that they lead to."""
-    unled: int
+    unled: tuple[int, ...]
     """Messages that only call tools and lead to no answer."""
     empty: tuple[int, ...]
     """Messages with neither text nor calls."""
@@ -104,24 +104,25 @@ class Conversation:
         given: list[Turn] = []
         empty: list[int] = []
         waiting: list[int] = []
-        calls = unled = 0
+        calls: list[int] = []
+        unled: list[int] = []
         for number, parts in groupby(self.parts, key=lambda one: one.number):
             told = list(parts)
             roles = {one.role for one in told}
             if "assistant" not in roles:
                 if "user" in roles:  # what was called before led to no answer
-                    unled, waiting = unled + len(waiting), []
+                    unled, waiting = [*unled, *waiting], []
                 continue
             own = [one for one in told if one.role == "assistant"]
             if any(one.speaks for one in own) or (number in alone and any(o.calls for o in own)):
                 given.append(Turn(min([*waiting, number]), number))
-                calls, waiting = calls + len(waiting), []
+                calls, waiting = [*calls, *waiting], []
             elif any(one.calls for one in own):
                 waiting.append(number)
             else:
                 empty.append(number)
-                unled, waiting = unled + len(waiting), []
-        return Turns(tuple(given), calls, unled + len(waiting), tuple(empty))
+                unled, waiting = [*unled, *waiting], []
+        return Turns(tuple(given), tuple(calls), (*unled, *waiting), tuple(empty))
 
     @property
     def unanswered(self) -> str:

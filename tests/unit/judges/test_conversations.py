@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.judges import RubricJudge
+from judge_gym.judges import CallableJudge, RubricJudge, Scale, collect_labels, new_label
 from judge_gym.judges.item_files import read_item_file
 from judge_gym.judges.sessions import session_scores
 from judge_gym.records.conversations import conversation_in, conversation_of
@@ -304,13 +304,35 @@ def test_calls_of_tools_belong_to_the_answer_that_they_lead_to():
     ]  # fmt: skip
     turns = conversation_of(told).turns()
     assert [(one.first, one.number) for one in turns.given] == [(2, 6), (11, 11), (12, 12)]
-    assert (turns.calls, turns.unled, turns.empty) == (2, 2, ())
+    assert (turns.calls, turns.unled, turns.empty) == ((2, 4), (8, 14), ())
 
 
 def test_a_call_that_has_a_label_is_a_turn(tmp_path):
     told = [said("user", "a"), {**CALLING, "truth": 1}, RESULT, said("assistant", "b", truth=3)]
     read = read_item_file(chats(tmp_path, {"id": "s", "messages": told}), {"unit": "turn"})
     assert [(item.id, item.truth) for item in read.items] == [("s#2", 1), ("s#4", 3)]
+
+
+def test_labels_of_messages_that_only_call_tools_make_them_turns(tmp_path):
+    """Each message of the assistant was labelled; the second call of s led to the answer."""
+    told = [
+        said("user", "a"), CALLING, RESULT, CALLING, RESULT, said("assistant", "b"),
+        said("user", "c"), CALLING,
+    ]  # fmt: skip
+    file = chats(tmp_path, *({"id": name, "messages": told} for name in ("s", "t")))
+    labels = collect_labels([new_label(name, "kim", n % 2 + 1) for n, name in enumerate(
+        ("s#2", "s#6", "s#8", "t#6"))])  # fmt: skip
+    judge = CallableJudge(name="own", function="m:f", scale=Scale(lowest=1, highest=2))
+    unlabelled = read_item_file(file, {"unit": "turn"})
+    assert [item.id for item in unlabelled.items] == ["s#6", "t#6"]
+    read = unlabelled.with_labels(labels, judge)
+    labelled = {"s#2": 1, "s#6": 2, "s#8": 1, "t#6": 2}
+    assert {item.id: item.truth for item in read.items} == labelled
+    first, second = (item for item in read.items if item.id in ("s#2", "s#6"))
+    assert 'calls "search"' in first.text
+    assert "2 of 8" in second.context  # it is before the answer, whose own call is 4
+    assert "4 of 8" in second.text
+    assert "other item" not in read.said(judge)
 
 
 def test_a_result_of_no_call_is_counted(tmp_path):

@@ -279,8 +279,37 @@ def test_an_empty_answer_is_not_to_be_removed(tmp_path: Path) -> None:
     file = written(tmp_path, "id,text,system\n1,x,A\n2,,B\n", "items.csv")
     with pytest.raises(DataFileError, match="line 3: text is empty") as refused:
         read_items(file)
+    assert "--fields text=text" in refused.value.remedy
     assert "[no answer]" in refused.value.remedy
     assert "Mend or remove" not in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pairs.csv", "q,a,b\n1,x,y\n2,,z\n3,x, \n"),
+        ("pairs.jsonl", '{"q": 1, "a": "x", "b": "y"}\n{"q": 2, "a": null, "b": "z"}\n'
+                        '{"q": 3, "a": "x", "b": ""}\n'),
+    ],
+)  # fmt: skip
+def test_an_empty_answer_is_judged_where_its_column_is_named(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    file = written(tmp_path, content, name)
+    read = read_item_file(file, {"id": "q", "text": "a", "second": "b"})
+    texts = [(item.text, item.second) for item in read.items]
+    assert texts == [("x", "y"), ("[no answer]", "z"), ("x", "[no answer]")]
+    assert read.unanswered == ("2", "3")
+    said = read.said(CallableJudge(name="own", function="grades:own"))
+    assert "2 items with an empty answer, judged as [no answer]: 2, 3." in said
+
+
+def test_a_row_without_the_column_of_answers_has_no_empty_answer(tmp_path: Path) -> None:
+    file = written(tmp_path, '{"a": "x", "b": "y"}\n{"a": "x"}\n', "mixed.jsonl")
+    read = read_item_file(file, {"text": "a", "second": "b"})
+    assert [item.second for item in read.items] == ["y", None]
+    with pytest.raises(DataFileError, match="there is no 'a'"):
+        read_item_file(written(tmp_path, '{"a": "x"}\n{"b": "y"}\n', "gap.jsonl"), {"text": "a"})
 
 
 def test_numbers_of_rows_as_ids_are_told(tmp_path: Path) -> None:
