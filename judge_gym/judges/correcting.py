@@ -157,6 +157,8 @@ class Correction:
     """Of pairs, by system the judge's win rate less people's, on pairs with both."""
     with_itself: int = 0
     """Pairs of a system with itself, which say nothing of how it compares."""
+    win_rates: bool = False
+    """Whether rows of systems are win rates, of pairs."""
 
 
 def correct(
@@ -235,6 +237,7 @@ def correct(
         used.one_correction,
         used.biases,
         sum(bool(item.system) and item.system == item.second_system for item in of_rows),
+        any(item.second_system for item in of_rows),
     )
 
 

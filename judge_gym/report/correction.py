@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.counting import counted
 from judge_gym.formats import figure_or_reason
 from judge_gym.judges import Judge
-from judge_gym.judges.correcting import Corrected, Correction, HalfWidths
+from judge_gym.judges.correcting import ALL, Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport
@@ -20,15 +20,21 @@ _WAYS = ("judge", "labels", "corrected")
 
 
 def correction_table(judge: Judge, found: Correction) -> Table:
-    """Return the mean of all texts, of each system and of their differences, in three ways."""
+    """Return the mean of all texts, of each system and of their differences, in three ways.
+
+    Of pairs of two systems these are win rates, and the mean of all is how often the first text
+    wins.
+    """
     first = judge.verdict_of(1.0)
     of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
+    of = "Win rate" if found.win_rates else of
+    texts = "pairs" if judge.judges_pairs else "texts"
     return plain_table(
-        f"{of} over all texts, by people ({judge.name})",
+        f"{of} over all {texts}, by people ({judge.name})",
         ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
         [
             (
-                row.about,
+                _FIRST_WINS if found.win_rates and row.about == ALL else row.about,
                 row.rows,
                 row.labelled,
                 *(figure_or_reason(getattr(row, way)) for way in _WAYS),
@@ -38,6 +44,7 @@ def correction_table(judge: Judge, found: Correction) -> Table:
     )
 
 
+_FIRST_WINS = "the first text wins"
 _MOST_TOLD = 3
 """Differences of systems of which each is told in a sentence."""
 
@@ -251,7 +258,8 @@ def save_correction(
     stem, labels = stem_of("estimate", judge.name, file.name), next_table(found)
     page = StudyPage(
         stem=stem,
-        title=f"People's mean by {judge.name}, {file.path.name}",
+        title=f"People's {'win rates' if found.win_rates else 'mean'} by {judge.name}, "
+        f"{file.path.name}",
         found=" ".join(conclusions(found)),
         tables=[correction_table(judge, found), *([labels] if labels else [])],
         sentences=[file.said(judge), *sentences(found), *expectations(found)],

@@ -154,6 +154,9 @@ def _centre(scored: ScoredItems, items: str) -> str:
         else ""
     )
     mean = _number(fmean(scores))
+    if scored.judge.judges_pairs:
+        pairs = items.replace("item", "pair")
+        return f"The first text wins {mean} of {pairs}{spread}; a tie is half a win."
     return f"Mean score of {items}: {mean}{spread}, on a scale from {lowest} to {highest}."
 
 
@@ -228,7 +231,8 @@ def systems_table(scored: ScoredItems) -> Table | None:
         for part in scored.parts
     ]
     named = statistic(verdicts=scored.judge.decides)
-    columns = ("system", "rows", "scored", "mean score", "labelled", "as labelled", named)
+    mean = "win rate" if any(part.win_rate for part in scored.parts) else "mean score"
+    columns = ("system", "rows", "scored", mean, "labelled", "as labelled", named)
     return plain_table("By system", columns, rows)
 
 

@@ -418,6 +418,9 @@ def test_systems_in_pairs_have_win_rates_whichever_text_is_first() -> None:
     assert (apart.labels.upper - apart.labels.lower) / 2 == pytest.approx(half, rel=0.02)
     assert (found.by_order.pairs, found.by_order.first, found.by_order.second) == (120, 0, 0)
     assert found.draw == "random"
+    table = correction_table(PAIR, found)
+    assert table.title == "Win rate over all pairs, by people (pair)"
+    assert [row.cells[0] for row in table.rows] == ["the first text wins", *about[1:]]
     # Labels of pairs are drawn at random: 50 of the 60 that are left.
     assert found.plan is None
     assert len(found.chosen) == 50

@@ -40,7 +40,7 @@ from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.metrics.people import known_answers
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
-from judge_gym.report.scores import found_said
+from judge_gym.report.scores import found_said, systems_table
 from judge_gym.store.calls import Paid
 
 STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
@@ -406,3 +406,9 @@ def test_pairs_without_labels_have_win_rates_over_questions(tmp_path: Path) -> N
     assert "shown first won 1 of these, what was shown second 0." in said_of_pairs
     assert "new 0.65 [" in said_of_pairs
     assert "1 pair of a system with itself" in said_of_pairs
+    # A win rate is no mean score, and the share of the first text is of no system.
+    table = systems_table(scored)
+    assert table is not None
+    assert table.columns[3] == "win rate"
+    assert "Mean score" not in said_of_pairs
+    assert "The first text wins 0.6667 of 21 of 22 pairs" in said_of_pairs
