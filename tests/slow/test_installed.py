@@ -6,7 +6,6 @@ runs has no checkout: its folder starts empty, and its Python has no path to thi
 
 import shutil
 import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,11 @@ import pytest
 
 from deployments.cli.output import BAD_INPUT
 from judge_gym.store import embedded
-from support.bytecode import share_bytecode
-from support.command_line import REPOSITORY, SWEEPS, CommandLine
+from support import wheels
+from support.command_line import SWEEPS, CommandLine
 from support.installation import Installation
 
 pytestmark = pytest.mark.slow
-UV = Path(sys.executable).parent / "uv"
 TOP_LEVEL = {"judge_gym", "flows", "tasks", "deployments"}
 VERSIONS = ("3.11", "3.12", "3.13")
 OWN = """
@@ -46,26 +44,8 @@ blocks:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the sdist, and of the wheel that was built from it."""
-    copy, folder = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("built")
-    for name in _tracked():
-        target = copy / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(REPOSITORY / name, target, follow_symlinks=False)
-    run(UV, "build", "--quiet", "--no-build-isolation", "--python", sys.executable,
-        "--out-dir", folder, copy)  # fmt: skip
-    return folder
-
-
-def _tracked() -> list[str]:
-    listed = run("git", "-C", REPOSITORY, "ls-files", "--cached", "--others", "--exclude-standard")
-    return [name for name in listed.splitlines() if (REPOSITORY / name).is_file() or
-            (REPOSITORY / name).is_symlink()]  # fmt: skip
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
+    copy = wheels.copied(tmp_path_factory.mktemp("copy"))
+    return wheels.built(copy, tmp_path_factory.mktemp("built"))
 
 
 def python(version: str) -> Path | None:
@@ -84,13 +64,10 @@ FOUND = {version: path for version in VERSIONS if (path := python(version))}
 
 def installed(distribution: Path, version: str, folder: Path) -> CommandLine:
     """A command line in an empty folder, with judge-gym in an environment of its own."""
-    environment, empty = folder / "environment", folder / "empty"
-    empty.mkdir(parents=True)
-    run(UV, "venv", "--quiet", "--python", FOUND[version], environment)
-    run(UV, "pip", "install", "--quiet", "--python", environment / "bin" / "python",
-        "--constraint", REPOSITORY / "requirements.lock", distribution)  # fmt: skip
-    share_bytecode(environment)
-    return CommandLine(empty, program=environment / "bin" / "judge-gym")
+    programs = wheels.environment(distribution, FOUND[version], folder / "environment")
+    empty = folder / "empty"
+    empty.mkdir()
+    return CommandLine(empty, program=programs / "judge-gym")
 
 
 def with_own_sweep(command: CommandLine) -> CommandLine:
@@ -114,7 +91,7 @@ def test_a_wheel_has_every_file_of_its_packages_and_no_other_name(built: Path) -
     [wheel] = built.glob("*.whl")
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name.partition("/")[0] for name in names} == TOP_LEVEL
-    tracked = [Path(name) for name in _tracked()]
+    tracked = [Path(name) for name in wheels.tracked()]
     expected = {path.as_posix() for path in tracked if path.parts[0] in TOP_LEVEL}
     expected -= {"judge_gym/sql", "deployments/notebooks", "deployments/prefect.yaml"}
     expected |= {f"judge_gym/{path}" for path in tracked if path.parts[0] == "sql"}

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from judge_gym.store import embedded
+from support.disks import SmallDisk
 from support.launcher import Launcher
 from support.prefect_server import free_port
 from support.simulation import Simulator
@@ -75,6 +75,15 @@ class Postgres:
         assert server is not None
         os.kill(server.pid, signal.SIGKILL)
 
+    def meet_full_disk(self) -> None:
+        """Have it write until it fails: it may have room in files that it has already."""
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        # Ten times what may be left in them.
+        table = "CREATE TEMP TABLE t AS SELECT gen_random_uuid() FROM generate_series(1, 2000000)"
+        with suppress(sa.exc.OperationalError), engine.begin() as connection:
+            connection.exec_driver_sql(table)
+            raise AssertionError("the disk is not full")
+
     def count(self, statement: str) -> int:
         """The one number a query gives, or 0 before there are tables."""
         engine = sa.create_engine(self.url, poolclass=sa.NullPool)
@@ -95,51 +104,33 @@ class Disk:
 
     postgres: Postgres
     megabytes: int = 192
-    _fillings: int = 0
+    _disk: SmallDisk | None = None
 
     def mount(self) -> bool:
         """Put the folder of the database on the disk; False where mounting is not allowed."""
-        place = Path(tempfile.mkdtemp(prefix="judge-gym-disk-"))
-        place.chmod(0o755)  # the user that runs the server enters it
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={self.megabytes}m,mode=0755", "tmpfs", place],
-            capture_output=True,
-        )
-        if mounted.returncode:
-            place.rmdir()
+        self._disk = SmallDisk.mounted(self.megabytes)
+        if self._disk is None:
             return False
         self.postgres.folder.parent.mkdir(parents=True, exist_ok=True)
-        self.postgres.folder.symlink_to(place)
+        self.postgres.folder.symlink_to(self._disk.place)
         return True
 
     def unmount(self) -> None:
         """Remove the disk with all that is on it."""
-        place = self.postgres.folder.resolve()
-        subprocess.run(["umount", "--lazy", place], check=True)
-        place.rmdir()
+        assert self._disk is not None
+        self._disk.unmount()
 
     def kill(self) -> None:
         """Fill it for `FULL_S`; PostgreSQL meets that, or has stopped by then."""
-        with (
-            (self.postgres.folder / f"filling-{self._fillings}").open("wb") as file,
-            suppress(OSError),
-        ):
-            while True:
-                file.write(b"x" * 65536)
-                file.flush()
-        self._fillings += 1
-        engine = sa.create_engine(self.postgres.url, poolclass=sa.NullPool)
-        # Ten times what may be left in files that PostgreSQL has already.
-        table = "CREATE TEMP TABLE t AS SELECT gen_random_uuid() FROM generate_series(1, 2000000)"
-        with suppress(sa.exc.OperationalError), engine.begin() as connection:
-            connection.exec_driver_sql(table)
-            raise AssertionError("the disk is not full")
+        assert self._disk is not None
+        self._disk.fill()
+        self.postgres.meet_full_disk()
         threading.Event().wait(FULL_S)  # the length of the fault
 
     def start(self) -> None:
         """Make room, and start PostgreSQL if it has stopped."""
-        for file in self.postgres.folder.glob("filling-*"):
-            file.unlink()
+        assert self._disk is not None
+        self._disk.free()
         self.postgres.start()
 
 
