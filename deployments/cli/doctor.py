@@ -3,14 +3,14 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.doctor_lines import Check, DoctorLine, State
 from deployments.cli.environment import (
     LEASES_IN_MEMORY,
     LEASES_ON_DISK,
@@ -32,31 +32,6 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-
-
-class State(StrEnum):
-    """What a finding means, in the order of printing."""
-
-    BROKEN = "[red]✗[/]"
-    MISSING = "[yellow]![/]"
-    """Needed by a file or an experiment, but not set: not a fault of the installation."""
-    FINE = "[green]✓[/]"
-    UNUSED = "[dim]-[/]"
-    """Not set, and not needed."""
-    SETTING = "[dim]·[/]"
-
-
-@dataclass(frozen=True)
-class DoctorLine:
-    """A line of the examination, with the fix of a problem."""
-
-    subject: str
-    detail: str
-    remedy: str = ""
-    state: State = State.FINE
-
-
-Check = Callable[[], Iterator[DoctorLine]]
 
 
 def doctor(
@@ -108,7 +83,7 @@ def _possible_checks() -> tuple[Check, ...]:
         settings()
     except JudgeGymError:
         return (_settings,)
-    return (_settings, _database, _prefect, _keys)
+    return (_settings, _disk, _database, _prefect, _keys)
 
 
 def _guarded(check: Check) -> Iterator[DoctorLine]:
@@ -120,6 +95,13 @@ def _guarded(check: Check) -> Iterator[DoctorLine]:
         yield DoctorLine(subject, error.message, error.remedy, State.BROKEN)
     except OSError as error:
         yield DoctorLine(subject, first_line(error), "Name a folder to write to.", State.BROKEN)
+    except Exception as error:
+        from flows.outages import outage_of
+
+        # A server that went away after the check began.
+        if not (away := outage_of(error)):
+            raise
+        yield DoctorLine(subject, away.message, away.remedy, State.BROKEN)
 
 
 def _python() -> Iterator[DoctorLine]:
@@ -145,6 +127,16 @@ def _settings() -> Iterator[DoctorLine]:
         text = "(hidden)" if isinstance(value, SecretStr) else value
         shown = "not set" if value in (None, "") else masked(str(text))
         yield DoctorLine(f"setting {name}", f"{shown}, from {source}", state=State.SETTING)
+
+
+def _disk() -> Iterator[DoctorLine]:
+    """Yield whether the disk of the data folder is full: servers do not say so when they stop."""
+    from judge_gym.settings import settings
+    from judge_gym.store.disk import full_disk
+
+    if full := full_disk(settings().data_dir):
+        raise full
+    yield DoctorLine("disk", f"of {settings().data_dir.absolute()} has room")
 
 
 def _database() -> Iterator[DoctorLine]:
@@ -181,6 +173,19 @@ def _prefect() -> Iterator[DoctorLine]:
         yield from _leases()
         yield from _slots()
         yield from _settings_of_sweep_runs()
+        yield from _at_work()
+
+
+def _at_work() -> list[DoctorLine]:
+    """Return what is to be said of workers, runs and schedules."""
+    import asyncio
+
+    from deployments.cli.doctor_server import server_lines
+
+    async def read() -> list[DoctorLine]:
+        return [line async for line in server_lines()]
+
+    return asyncio.run(read())
 
 
 def _prefect_server() -> tuple[str | None, JudgeGymError | None]:
@@ -266,6 +271,7 @@ def _keys() -> Iterator[DoctorLine]:
     """Yield where each key comes from; a missing key that nothing needs is no problem."""
     import asyncio
 
+    from deployments.cli.doctor_providers import provider_lines
     from judge_gym.lab.evidence import FIRECRAWL_KEY
     from judge_gym.llm.keys import kept_name
     from judge_gym.llm.providers import load_providers
@@ -289,6 +295,7 @@ def _keys() -> Iterator[DoctorLine]:
         with prefect_api():
             blocks = asyncio.run(in_blocks(unset))
     users = _users(providers)
+    yield from provider_lines(providers, users, blocks)
     for owner, name in variables.items():
         block = f"Secret block {kept_name(name)}"
         subject = f"key of {owner}"

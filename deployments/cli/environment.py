@@ -352,6 +352,11 @@ async def check_api(url: str) -> None:
                 "Set PREFECT_API_AUTH_STRING to it. The password of `judge-gym up` is in the file "
                 "prefect-password of its data folder.",
             ) from None
+        if error.response.is_server_error:
+            raise JudgeGymError(
+                f"The Prefect server at {url} fails with HTTP {error.response.status_code}.",
+                "Look at its log: its database may be away, or on a full disk.",
+            ) from None
         raise JudgeGymError(
             f"The Prefect server at {url} answers with HTTP {error.response.status_code}.",
             "Set PREFECT_API_URL to the address of an API, such as http://127.0.0.1:4200/api.",
