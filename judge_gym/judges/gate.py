@@ -7,7 +7,7 @@ of these new answers alone: those of before are what they are compared with, and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from sqlalchemy.orm import Session
@@ -66,6 +66,9 @@ class GateReport:
     """Judgements that were not stored before; 0 for an unchanged judge on unchanged texts."""
     answered: Answered
     simulated: bool
+    look: str = ""
+    """The day on which the texts were judged again, and ` #2` of the second time then; empty where
+    they were not, or because another model answers."""
     caution: str = ""
     """Why the judge's certificate may not be what it says, as a sentence; empty without a doubt."""
 
@@ -179,10 +182,11 @@ def gate_report(
         of_now += change_checks(judge, rule, loaded.sentinel, first, again, between)
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     new = len(results) - before + len(again) - before_again
-    said = _judged_again(loaded, day, before_again)
+    when = _when(day)
+    said = _judged_again(loaded, when, before_again)
     if kept:
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
-    return _report(loaded, checks, new, again, by, said, certified)
+    return replace(_report(loaded, checks, new, again, by, said, certified), look=when)
 
 
 def _report(
@@ -207,10 +211,15 @@ def _report(
     )
 
 
-def _judged_again(loaded: LoadedGate, day: str, stored: int) -> str:
-    """Return which answers the figures of a sentinel set are of, for a person."""
+def _when(day: str) -> str:
+    """Return the date of a `review_day` with its number; "" of one that another model began."""
     when = day.removeprefix(_GATE_DAY)
-    since = f"on {when}" if "-" in when else "since another model answers"
+    return when if "-" in when else ""
+
+
+def _judged_again(loaded: LoadedGate, when: str, stored: int) -> str:
+    """Return which answers the figures of a sentinel set are of, for a person."""
+    since = f"on {when}" if when else "since another model answers"
     said = (
         f"Figures are of {counted(len(loaded.sentinel), 'text')} of {len(loaded.texts)}, judged "
         f"again {since}; earlier answers are only what they are compared with."

@@ -1,7 +1,8 @@
 """The gate of judges for other programs: JSON, JUnit XML, and Markdown for a pull request."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from judge_gym.judges.gate import GateReport
 from judge_gym.judges.judging import UnreadableError
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.shelf import earlier_gates
 from judge_gym.report.table import Table, markdown_table, plain_table
 from judge_gym.store.judges import check_values
 
@@ -92,8 +94,11 @@ def save_gates(
     """Write the page of the gates of these judge files, all of them as JSON, and as JUnit XML.
 
     A gate that was stopped or refused stands there as such, in place of what an earlier run found.
+    What each day found, and each time that texts were judged again, stays on a page of its own; the
+    newest links to them.
     """
     stem = stem_of("gate", *(file.stem for file in files))
+    when = _when(reports)
     results = [*(report.result for report in reports), *(one.result for one in stopped)]
     names = [*(one.judge.name for one in reports), *(one.judge.name for one in stopped)]
     page = StudyPage(
@@ -112,7 +117,26 @@ def save_gates(
         files=(f"{stem}.json", f"{stem}.xml"),
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
-    return save_study(page, folder, value, {".xml": gate_junit(reports, stopped)})
+    others = {".xml": gate_junit(reports, stopped)}
+    own = f"{stem}-{when}"
+    dated = replace(
+        page,
+        stem=own,
+        title=f"{page.title} ({when.replace('-again-', ', again ')})",
+        files=(f"{own}.json", f"{own}.xml"),
+    )
+    save_study(dated, folder, value, others)
+    files_of_all = (*page.files, *earlier_gates(folder, stem))
+    return save_study(replace(page, files=files_of_all), folder, value, others)
+
+
+def _when(reports: Sequence[GateReport]) -> str:
+    """Return the day that a gate's figures are of, and which time its texts were judged again."""
+    looks = [report.look.partition(" #") for report in reports if report.look]
+    if not looks:
+        return str(datetime.now(UTC).date())
+    day, number = max((day, int(number or 1)) for day, _, number in looks)
+    return f"{day}-again-{number}"
 
 
 def _together(results: Sequence[Result]) -> str:

@@ -1,5 +1,6 @@
 """The index of a folder of pages: what there is of each kind, the newest first."""
 
+import glob
 import html
 import re
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from judge_gym.report.files import ENVIRONMENT
 
+_DAY = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(-again-(?P<again>\d+))?")
+"""What the name of a gate's page of a day ends in."""
 _KINDS = (
     ("report", "Sweeps"),
     ("audit", "Recorded judgements"),
@@ -43,9 +46,15 @@ class ShelfPage:
 
 
 def shelf(folder: Path) -> dict[str, list[ShelfPage]]:
-    """Return the pages of a folder by kind, the newest first; a missing folder has none."""
+    """Return the pages of a folder by kind, the newest first; a missing folder has none.
+
+    Pages of a gate by day are left out: its newest page links to them.
+    """
     found: dict[str, list[ShelfPage]] = {}
-    for page in sorted(_pages(folder), key=lambda page: page.written, reverse=True):
+    pages = {page.file: page for page in _pages(folder)}
+    for page in sorted(pages.values(), key=lambda page: page.written, reverse=True):
+        if gate_of_day(page.file) in pages:
+            continue
         found.setdefault(_kind(page.file), []).append(page)
     order = [name for _, name in _KINDS] + [_OTHERS]
     return {kind: found[kind] for kind in order if kind in found}
@@ -79,3 +88,18 @@ def _kind(file: str) -> str:
         if stem == begin or stem.startswith((f"{begin}-", f"{begin}_")):
             return name
     return _OTHERS
+
+
+def gate_of_day(file: str) -> str:
+    """Return the newest page of the gate whose page of a day this is; "" of any other page."""
+    found = re.fullmatch(rf"(gate-.+)-{_DAY.pattern}\.html", file)
+    return f"{found[1]}.html" if found else ""
+
+
+def earlier_gates(folder: Path, stem: str) -> list[str]:
+    """Return the pages of a gate by day, the newest first."""
+    found = {}
+    for file in folder.glob(f"{glob.escape(stem)}-*.html"):
+        if of := _DAY.fullmatch(file.stem.removeprefix(f"{stem}-")):
+            found[of["day"], int(of["again"] or 0)] = file.name
+    return [name for _, name in sorted(found.items(), reverse=True)]

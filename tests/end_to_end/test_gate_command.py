@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from ruamel.yaml import YAML
 
+from judge_gym.report.shelf import shelf
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
 
@@ -225,6 +226,12 @@ def test_every_recheck_asks_again(command: CommandLine, own: Path) -> None:
         assert gate["new_judgements"] == 20
         days.append(gate["answers"])
     assert len(set(days)) == 3
+    # Each of them stays on a page of its own, and the newest links to all.
+    newest = next(command.folder.rglob("gate-own.html"))
+    pages = {page.name for page in newest.parent.glob("gate-own-*.html")}
+    assert {name.partition("-again-")[2] for name in pages} == {"", "1.html", "2.html", "3.html"}
+    assert all(f'href="{name}"' in newest.read_text() for name in pages)
+    assert [page.file for page in shelf(newest.parent)["Gates"]] == ["gate-own.html"]
     planned = command("judge", "gate", own, "--recheck", "--plan").fine().output
     assert re.search(r"own, own:grade\W+0\W+20\b", planned), planned
 
