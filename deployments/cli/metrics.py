@@ -1,11 +1,13 @@
-"""The status of sweeps as Prometheus reads it: text of version 0.0.4, for a textfile collector."""
+"""Sweeps and installations as Prometheus reads them: text of version 0.0.4."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from judge_gym.lab.operating import Installation, Records
 from judge_gym.lab.status import Status
 
 _STATES = (
@@ -53,6 +55,80 @@ class _OfSweeps(Collector):
         yield from (state, simulated)
         yield from (family for family, _ in spent)
         yield from (done, total, failed, batches, in_flight, rate)
+
+
+class _OfInstallation(Collector):
+    """Gauges of an installation: those of a part that is away are left out."""
+
+    def __init__(self, found: Installation) -> None:
+        self._found = found
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield one family of gauges after the other."""
+        found = self._found
+        yield _gauge("info", "The version.", {(found.version,): 1}, "version")
+        parts = {(part.name,): float(part.healthy) for part in found.parts}
+        yield _gauge("part_up", "1 if the part answers.", parts, "part")
+        names = ("worker", "pool")
+        online = {(one.name, one.pool): float(one.online) for one in found.workers}
+        yield _gauge("worker_online", "1 if its heartbeats come.", online, *names)
+        ages = {
+            (one.name, one.pool): (found.at - one.last_heartbeat).total_seconds()
+            for one in found.workers
+            if one.last_heartbeat
+        }
+        yield _gauge("worker_heartbeat_age_seconds", "Age of its last heartbeat.", ages, *names)
+        if backlog := found.backlog:
+            runs = {
+                ("running",): backlog.running,
+                ("waiting",): backlog.waiting,
+                ("late",): backlog.late,
+                ("suspended",): backlog.suspended,
+            }
+            yield _gauge("flow_runs", "Flow runs by state; late ones wait, too.", runs, "state")
+            waits = {(): backlog.oldest_wait_s}
+            yield _gauge("oldest_wait_seconds", "How long a flow run has waited to begin.", waits)
+            failed = {(): len(found.failed_runs)}
+            yield _gauge("flow_runs_failed_last_day", "Flow runs that failed or crashed.", failed)
+        if found.records:
+            yield from self._of_records(found.records)
+
+    def _of_records(self, records: Records) -> Iterator[GaugeMetricFamily]:
+        batches = records.batches
+        yield _gauge("batches_open", "Batches at providers.", {(): batches.batches})
+        yield _gauge("batch_calls_waiting", "Calls in open batches.", {(): batches.calls})
+        oldest = (self._found.at - batches.oldest).total_seconds() if batches.oldest else 0.0
+        yield _gauge("oldest_batch_seconds", "Age of the oldest open batch.", {(): oldest})
+        rates = {(one.provider,): one.per_minute for one in records.providers}
+        yield _gauge("calls_per_minute", "Calls ended per minute lately.", rates, "provider")
+        out = {(one.provider,): one.in_flight for one in records.providers}
+        yield _gauge("calls_in_flight", "Calls without an answer.", out, "provider")
+        times = {"today": records.today, "7d": records.week}
+        usd = {(name,): one.cost_usd for name, one in times.items()}
+        yield _gauge("spent_usd", "Cost of real models at most, US dollars.", usd, "time")
+        sent = {(name,): one.calls for name, one in times.items()}
+        yield _gauge("calls_sent", "Calls sent to real models.", sent, "time")
+        costs = {(one.sweep,): one.spent.bound_usd for one in records.studies}
+        yield _gauge("study_cost_usd", "Cost of a sweep at most, US dollars.", costs, "sweep")
+        left = {(one.sweep,): one.left_usd for one in records.studies if one.left_usd is not None}
+        yield _gauge("study_budget_left_usd", "Left of its budget, US dollars.", left, "sweep")
+        failed = {(one.provider, one.model, one.kind): one.calls for one in records.failed_calls}
+        labels = ("provider", "model", "kind")
+        yield _gauge("calls_failed_last_day", "Calls that failed.", failed, *labels)
+
+
+def installation_text(found: Installation) -> str:
+    """Return the gauges of an installation."""
+    registry = CollectorRegistry()
+    registry.register(_OfInstallation(found))
+    return generate_latest(registry).decode()
+
+
+def _gauge(name: str, said: str, values: Mapping[Any, float], *labels: str) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"judge_gym_{name}", said, labels=labels)
+    for names, value in values.items():
+        family.add_metric(names, value)
+    return family
 
 
 def metrics_text(statuses: Iterable[Status]) -> str:

@@ -184,10 +184,10 @@ def plain() -> "ASGIApp":
 
 
 def with_reports() -> "ASGIApp":
-    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to, and
-    with labellings that run.
+    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to, with
+    labellings that run, and with the state of the installation.
 
-    Both need the password of the server, as HTTP Basic.
+    All need the password of the server, as HTTP Basic.
     """
     from starlette.applications import Starlette
     from starlette.responses import HTMLResponse
@@ -196,6 +196,8 @@ def with_reports() -> "ASGIApp":
 
     from deployments.local.labellings import LABELS, served
     from deployments.local.labellings import pages as labelling_pages
+    from deployments.local.status_pages import STATUS
+    from deployments.local.status_pages import pages as status_pages
     from judge_gym.report.shelf import shelf_page
     from judge_gym.settings import settings
 
@@ -204,7 +206,7 @@ def with_reports() -> "ASGIApp":
 
     def index() -> str:
         links = {one.title: f"{LABELS}/{one.name}/" for one in served(data)}
-        return shelf_page(folder, links)
+        return shelf_page(folder, links, status=f"{STATUS}/")
 
     pages = Starlette(
         routes=[
@@ -214,7 +216,8 @@ def with_reports() -> "ASGIApp":
         ]
     )
     # First in the list, because Prefect's page matches every remaining path.
-    for path, own in ((REPORTS, pages), (LABELS, labelling_pages(data))):
+    mounted = ((REPORTS, pages), (LABELS, labelling_pages(data)), (STATUS, status_pages()))
+    for path, own in mounted:
         app.router.routes.insert(0, Mount(path, _behind(os.environ[_SERVER_PASSWORD], own)))
     return _guarded(app)
 

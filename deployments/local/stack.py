@@ -26,6 +26,7 @@ from deployments.local.prefect_server import (
     wait_healthy,
 )
 from deployments.local.processes import is_free, supervised
+from deployments.local.status_pages import RECORDS_URL
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import Settings
 from judge_gym.store import embedded
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 REPORTS_URL = "JUDGE_GYM_REPORTS_URL"
+VACUUM = "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED"
+VACUUMED = "events,flow_runs"
+"""What Prefect deletes by itself when it is old. By default it keeps runs and logs for ever."""
 WATCH_S = 1.0
 SERVER_START_S = 300.0
 WORKER_STOP_S = 30.0
@@ -108,7 +112,9 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
         simulator, simulator_part = stack.enter_context(_simulator(data, logs))
         os.environ.update(_environment(settings, data, port, simulator))
         records = prefect_database(database)
-        server = stack.enter_context(_server(port, data, records, logs / "prefect-server.log"))
+        server = stack.enter_context(
+            _server(port, data, database, records, logs / "prefect-server.log")
+        )
         steps, rescheduled = asyncio.run(_prepared(overwrite=overwrite))
         worker = stack.enter_context(_worker(logs / "worker.log", server))
         yield Stack(
@@ -214,8 +220,12 @@ def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[StackPart]]]:
 
 
 @contextmanager
-def _server(port: int, data: Path, records: str, log: Path) -> Iterator[StackPart]:
-    environment = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
+def _server(port: int, data: Path, database: str, records: str, log: Path) -> Iterator[StackPart]:
+    environment = {
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": records,
+        RECORDS_URL: database,
+        VACUUM: os.environ.get(VACUUM, VACUUMED),
+    }
     secret = password(data)
     with prefect_server(port, secret, environment, log, app=WITH_REPORTS) as process:
         wait_healthy(process, api_url(port), SERVER_START_S, f"See {log}.")

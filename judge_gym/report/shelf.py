@@ -60,13 +60,16 @@ def shelf(folder: Path) -> dict[str, list[ShelfPage]]:
     return {kind: found[kind] for kind in order if kind in found}
 
 
-def shelf_page(folder: Path, labellings: Mapping[str, str] | None = None) -> str:
+def shelf_page(
+    folder: Path, labellings: Mapping[str, str] | None = None, *, status: str = ""
+) -> str:
     """Return the index of a folder, whose links lead to its pages.
 
-    `labellings` is title → address of those that run.
+    `labellings` is title → address of those that run, `status` the address of the page about the
+    installation, if there is one.
     """
     template = ENVIRONMENT.get_template("shelf.html.j2")
-    return template.render(kinds=shelf(folder), labellings=labellings or {})
+    return template.render(kinds=shelf(folder), labellings=labellings or {}, status=status)
 
 
 def _pages(folder: Path) -> Iterator[ShelfPage]:

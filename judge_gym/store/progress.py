@@ -421,6 +421,8 @@ RECENT = timedelta(minutes=5)
 """The time span of recent activity."""
 LOWERED = timedelta(hours=1)
 """How long a lowered limit is shown if it has not recovered."""
+IN_FLIGHT = timedelta(hours=1)
+"""How long a call can be in flight, its attempts and their waits included."""
 SHORTEST = timedelta(seconds=10)
 """The shortest span for a rate; over less, the first burst would inflate it."""
 
@@ -474,8 +476,12 @@ class RefusedModel:
     calls: int
 
 
-def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
-    """Return each provider's recent activity for a sweep, sorted by name."""
+def activity(session: Session, scope: Scope | None, now: datetime) -> list[Activity]:
+    """Return each provider's recent activity for a sweep, or for all work; sorted by name.
+
+    Of all work, calls that were sent more than `IN_FLIGHT` ago are left out: their process is gone.
+    """
+    chosen = calls_of(scope) if scope else t.Call.sent_at > now - IN_FLIGHT
     recent = sa.and_(
         t.Call.finished_at > now - RECENT,
         t.Call.route == "direct",
@@ -489,7 +495,7 @@ def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
             sa.func.min(t.Call.sent_at).filter(recent),
             sa.func.count().filter(in_flight),
         )
-        .where(calls_of(scope))
+        .where(chosen)
         .group_by(t.Call.provider)
         .order_by(t.Call.provider)
     )

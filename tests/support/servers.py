@@ -24,6 +24,7 @@ TOGETHER = {
     "tests/slow/test_approval_page.py": "up",
     "tests/slow/test_deployment_forms.py": "up",
     "tests/slow/test_guarded_api.py": "up",
+    "tests/slow/test_status_pages.py": "up",
     "tests/slow/test_up.py": "up",
     # These deploy to the one Prefect server, where names of deployments are fixed.
     "tests/flow/test_edited_deployments.py": "deployments",

@@ -15,6 +15,8 @@ from prefect.settings.legacy import _get_settings_fields
 from prefect.settings.models.root import Settings as PrefectSettings
 from ruamel.yaml import YAML
 
+from deployments.local.prefect_server import new_password
+from deployments.local.status_pages import STATUS
 from judge_gym.annotations import load_mapping
 from judge_gym.calibration.alignment_file import load_alignment
 from judge_gym.calibration.design import load_calibration
@@ -67,6 +69,13 @@ def read_workflow(path: Path) -> None:
     assert step["run"].startswith("judge-gym ")
 
 
+def read_scraping(path: Path) -> None:
+    """What Prometheus is told: the path that `up` serves, and the user that it asks for."""
+    [job] = YAML(typ="safe").load(path)["scrape_configs"]
+    assert job["metrics_path"] == f"{STATUS}/metrics"
+    assert job["basic_auth"]["username"] == new_password().partition(":")[0]
+
+
 READERS: Mapping[str, Callable[[Path], object]] = {
     "my-sweep.yaml": load_sweep,
     "names.yaml": load_actors,
@@ -80,6 +89,7 @@ READERS: Mapping[str, Callable[[Path], object]] = {
     "study.yaml": load_study,
     "review.yaml": load_review_file,
     "faults.toml": load_plan,
+    "prometheus.yml": read_scraping,
     "scores.csv": read_rows,
     "tickets.csv": read_rows,
     "tickets.yaml": load_recorded,

@@ -1,0 +1,73 @@
+"""`judge-gym database status`: what works, what waits, what it costs, what failed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.environment import database_engine, prepare_environment
+from deployments.cli.json_output import json_output
+from deployments.cli.options import AsJson
+from deployments.cli.output import console, fail
+from judge_gym.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from judge_gym.lab.operating import Installation
+
+
+def status(
+    as_json: AsJson = False,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Print gauges as Prometheus reads them.")
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", help="Write an HTML page to this file.", show_default=False),
+    ] = None,
+) -> None:
+    """Show health, backlog, rates, spending and the last failures of an installation.
+
+    Exits with 1 if a part does not answer. `judge-gym up` serves the same under /status/.
+    """
+    if sum((as_json, metrics, page is not None)) > 1:
+        raise ConfigError("--json, --metrics and --page are three formats.", "Choose one.")
+    found = _read()
+    if as_json:
+        from deployments.operation import as_json as plain
+
+        json_output.give(plain(found))
+    elif metrics:
+        from deployments.cli.metrics import installation_text
+
+        typer.echo(installation_text(found), nl=False)
+    elif page is not None:
+        from judge_gym.report.files import put_in_place
+        from judge_gym.report.operating import operating_page
+
+        put_in_place({page: operating_page(found)})
+        console.print(f"Wrote {page}.", markup=False, soft_wrap=True)
+    else:
+        from judge_gym.report.operating import operating_tables
+
+        for table in operating_tables(found):
+            console.print(table)
+    if down := [part for part in found.parts if not part.healthy]:
+        names = ", ".join(part.name for part in down)
+        fail(f"Down: {names}.", " ".join(part.remedy for part in down))
+
+
+def _read() -> "Installation":
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    from prefect.settings import get_current_settings
+
+    from deployments.operation import read_installation
+    from judge_gym.lab.operating import no_database
+
+    has_server = bool(get_current_settings().api.url)
+    try:
+        with database_engine() as engine:
+            return read_installation(engine, prefect=has_server)
+    except StoreError as error:
+        return read_installation(None, lost=no_database(error), prefect=has_server)
