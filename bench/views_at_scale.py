@@ -35,7 +35,8 @@ INSERT INTO item_documents SELECT id, 0, id FROM items;
 INSERT INTO rubrics (key, source, owner_model, owner_family, concept, country, scale_size, variant,
                      status, stages)
 SELECT 'r' || n, 'generated', 'acme/judge-' || n, 'judge', 'order', 'Valmora', 4, 0, 'ready',
-       '[{{"label": "a"}}, {{"label": "b"}}, {{"label": "c"}}, {{"label": "d"}}]'
+       (SELECT jsonb_agg(jsonb_build_object('label', label, 'criteria', jsonb_build_array(label)))
+        FROM unnest('{{a,b,c,d}}'::text[]) AS label)
 FROM generate_series(1, 5) AS n;
 INSERT INTO experiments (key, tag, task_type, concept, country, window_id, model, family,
                          scale_size, replicates, config)
@@ -53,11 +54,13 @@ INSERT INTO arms (experiment_id, rubric_id, scale_size, arm)
 SELECT id, 1, 4, 'own' FROM experiments ORDER BY id;
 INSERT INTO llm_calls (key, workflow, agent, provider, model, experiment_id, messages, template,
                        template_hash, parameters, status, attempts, answer, finish_reason,
-                       prompt_tokens, completion_tokens, cost_usd, latency_ms, simulated)
+                       prompt_tokens, completion_tokens, cost_usd, latency_ms, simulated, sent_at,
+                       served_model, fingerprint)
 SELECT 'score/' || md5(a.id || '/' || i.id || '/' || r), 'w3-scoring', 'scorer', 'acme', x.model,
        x.id, jsonb_build_array(jsonb_build_object('role', 'user', 'content', md5(i.id::text) ||
        repeat(' words of a prompt', 30))), 'score', '0', '{{}}', 'succeeded', 1,
-       repeat('reasoning ', 20), 'stop', 900, 200, 0.001, 800, false
+       repeat('reasoning ', 20), 'stop', 900, 200, 0.001, 800, false, now(),
+       x.model || '-2026-10-01', 'fp_0a1b2c3d4' || i.id % 3
 FROM arms AS a JOIN experiments AS x ON x.id = a.experiment_id, items AS i,
      generate_series(0, {replicates} - 1) AS r
 ORDER BY a.id, r, i.id;
@@ -70,9 +73,11 @@ SELECT experiment_id, 1 + (id - 1) % {items}, (id - 1) / {items} % {replicates},
 FROM llm_calls ORDER BY id;
 INSERT INTO llm_calls (key, workflow, agent, provider, model, experiment_id, messages, template,
                        template_hash, parameters, status, attempts, answer, finish_reason,
-                       prompt_tokens, completion_tokens, cost_usd, latency_ms, simulated)
+                       prompt_tokens, completion_tokens, cost_usd, latency_ms, simulated, sent_at,
+                       served_model, fingerprint)
 SELECT 'probe/' || substr(c.key, 7), 'w5-probe', 'prober', 'acme', c.model, c.experiment_id,
-       c.messages, 'probe', '0', '{{}}', 'succeeded', 1, '0.7', 'stop', 900, 5, 0.0005, 300, false
+       c.messages, 'probe', '0', '{{}}', 'succeeded', 1, '0.7', 'stop', 900, 5, 0.0005, 300, false,
+       now(), c.served_model, c.fingerprint
 FROM samples AS s JOIN llm_calls AS c ON c.id = s.call_id WHERE s.status = 'scored' ORDER BY c.id;
 INSERT INTO probes (sample_id, replicate, status, probability, call_id)
 SELECT s.id, 0, 'answered', (s.id % 100) / 100.0, p.id

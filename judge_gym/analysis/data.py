@@ -26,21 +26,22 @@ from judge_gym.store.experiments import not_applied
 from judge_gym.store.samples import shown_documents
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
-from judge_gym.store.sweep_data import (
+from judge_gym.store.sweep_columns import (
     STATUSES,
     CallTotals,
-    FrozenItems,
     ProbeColumns,
     SampleColumns,
+    asked_of_experiments,
+    sweep_columns,
+)
+from judge_gym.store.sweep_data import (
+    FrozenItems,
     SweepArm,
     TrueValue,
     arms_of_experiments,
-    asked_of_experiments,
     experiments_with_simulated_views,
     experiments_with_windows,
     frozen_of_experiments,
-    probe_columns,
-    sample_columns,
     text_lengths,
     true_values,
 )
@@ -323,10 +324,11 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     """Read a sweep; raises `StoreError` when there is none of that name."""
     experiments = experiments_with_windows(session, sweep)
     ids = list(experiments)
-    items = true_values(session, ids, sweep)
+    columns = sweep_columns(session, ids, sweep)
+    items = true_values(session, np.unique(columns.samples.item).tolist())
     numbers = {item.item_id: number for number, item in enumerate(items)}
-    samples = _samples(sample_columns(session, ids, sweep), numbers)
-    probes = _probes(probe_columns(session, ids, sweep), numbers)
+    samples = _samples(columns.samples, numbers)
+    probes = _probes(columns.probes, numbers)
     stored_arms = arms_of_experiments(session, ids)
     edited = experiments_with_simulated_views(session, ids)
     simulated = {arm.id for arm in stored_arms if arm.simulated or arm.experiment_id in edited}
@@ -334,10 +336,10 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     simulated |= set(probes.arm[probes.simulated].tolist())
     arms = _arms(stored_arms)
     not_taken = not_applied(session, ids)
-    asked = asked_of_experiments(session, ids, sweep)
+    asked = asked_of_experiments(columns)
     frozen = frozen_of_experiments(session, ids)
     answered_by: dict[int, list[Served]] = defaultdict(list)
-    for one in served(session, ids, sweep):
+    for one in served(session, columns):
         answered_by[one.experiment_id].append(one)
     return SweepData(
         judges=tuple(
@@ -491,9 +493,10 @@ def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
 
 
 def _probes(columns: ProbeColumns, numbers: dict[int, int]) -> ProbeRows:
-    """Return the rows by arm, item, sample and replicate."""
+    """Return the answered probes by arm, item, sample and replicate."""
     item = _numbered(columns.item, numbers)
     order = np.lexsort((columns.probe, columns.replicate, item, columns.arm))
+    order = order[columns.answered[order]]
     return ProbeRows(
         arm=columns.arm[order],
         item=item[order],

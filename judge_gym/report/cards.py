@@ -18,6 +18,7 @@ from judge_gym.store.package_rows import SentParameters, outcomes, parameters_se
 from judge_gym.store.readability import judgement_answers
 from judge_gym.store.served import served
 from judge_gym.store.spending import call_sums
+from judge_gym.store.sweep_columns import sweep_columns
 
 SIMULATED = "**SIMULATED**: judges of a simulator answered; not evidence about real models."
 _NOT_SAID = "not recorded"
@@ -122,7 +123,7 @@ def judge_cards(session: Session, sweep: str) -> dict[str, str]:
     for experiment in experiments.values():
         by_judge.setdefault(experiment.model, []).append(experiment)
     answered_by: dict[str, set[str]] = {}
-    for arm in served(session, ids, sweep):
+    for arm in served(session, sweep_columns(session, ids, sweep)):
         answered_by.setdefault(experiments[arm.experiment_id].model, set()).update(arm.models)
     calls = call_sums(session, experiments)
     sent = parameters_sent(session, ids)

@@ -32,6 +32,7 @@ from judge_gym.store.readability import judgement_answers, scores_by_judge
 from judge_gym.store.results import RunInfo, plan_of_run, run_info
 from judge_gym.store.served import Served, served
 from judge_gym.store.spending import CallSums, call_sums
+from judge_gym.store.sweep_columns import sweep_columns
 from judge_gym.store.sweep_data import count_items, judgement_span
 from judge_gym.store.windows import marked_documents
 
@@ -66,15 +67,19 @@ class Facts:
     """Counts of documents that windows dropped, and that lie outside their limits; or ""."""
 
 
-def read_facts(session: Session, run_id: int) -> Facts:
-    """Return what an analysis run stands on; raises `StoreError` when there is no such run."""
+def read_facts(session: Session, run_id: int, answered_by: Sequence[Served] | None = None) -> Facts:
+    """Return what an analysis run stands on; raises `StoreError` when there is no such run.
+
+    `answered_by` is who answered, where that has been read.
+    """
     run = run_info(session, run_id)
     by_id = experiments_of_sweep(session, run.sweep)
     ids, experiments = list(by_id), list(by_id.values())
     calls = call_sums(session, by_id)
     windows = windows_of_experiments(session, ids)
     lost = not_applied(session, ids)
-    answered_by = served(session, ids, run.sweep)
+    if answered_by is None:
+        answered_by = served(session, sweep_columns(session, ids, run.sweep))
     provenance = provenance_table(session, run, experiments, calls)
     return Facts(
         run=run,

@@ -46,7 +46,7 @@ from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import Tile, trust_tiles
 from judge_gym.report.undecided import undecided
-from judge_gym.store.results import ResultRow, load_findings, load_results
+from judge_gym.store.results import ResultRow, load_findings, load_results, run_info
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def read_report(session: Session, run_id: int) -> Report:
     Planted parameters are compared only when every figure is simulated. Raises `StoreError` when
     there is no such run.
     """
-    facts = read_facts(session, run_id)
-    sweep = facts.run.sweep
+    sweep = run_info(session, run_id).sweep
     data = load_sweep_data(session, sweep)
+    facts = read_facts(session, run_id, [arm for judge in data.judges for arm in judge.served])
     rows = load_results(session, run_id)
     findings = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)

@@ -1,17 +1,17 @@
 """Which models and configurations answered, by what the providers say of themselves."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
-from judge_gym.store.experiments import within
+from judge_gym.store.sweep_columns import SweepColumns
 
 
 @dataclass(frozen=True)
@@ -27,46 +27,57 @@ class Served:
     """Cells of the arm, an item each, that several served models answered."""
 
 
-def served(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[Served]:
-    """Return who answered under each arm of a sweep's experiments."""
-    samples = (
-        sa.select(
-            t.Arm.experiment_id, t.Sample.arm_id, t.Sample.item_id, t.Sample.call_id, t.Sample.id
-        )
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
+def served(session: Session, columns: SweepColumns) -> list[Served]:
+    """Return who answered under each arm of a sweep, of arms with a call, by experiment."""
+    both = (columns.samples, columns.probes)
+    called = np.concatenate([asked.call for asked in both])
+    arm, item, answered_by, call = (
+        np.concatenate([getattr(asked, name) for asked in both])[called > 0]
+        for name in ("arm", "item", "answered_by", "call")
     )
-    judged = within(samples, sweep).cte("judged")
-    cell = (judged.c.experiment_id, judged.c.arm_id, judged.c.item_id)
-    asked = sa.union_all(
-        sa.select(*cell, judged.c.call_id),
-        sa.select(*cell, t.Probe.call_id).join(t.Probe, t.Probe.sample_id == judged.c.id),
-    ).subquery("asked")
-    # Few rows for each cell, which PostgreSQL finds by hashing, without sorting texts.
-    by_whom = (
-        asked.c.experiment_id,
-        asked.c.arm_id,
-        asked.c.item_id,
-        t.Call.served_model,
-        t.Call.fingerprint,
-    )
-    found = sa.select(*by_whom).join(t.Call, t.Call.id == asked.c.call_id).group_by(*by_whom)
-    models: dict[tuple[int, int], dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    fingerprints: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for experiment_id, arm_id, item_id, model, fingerprint in session.execute(found):
-        of_item = models[experiment_id, arm_id][item_id]
-        of_item.update([model] if model is not None else ())
-        marks = fingerprints[experiment_id, arm_id]
-        marks.update([fingerprint] if fingerprint is not None else ())
-    return [
-        Served(
-            experiment_id,
-            tuple(sorted(set().union(*by_item.values()))),
-            len(fingerprints[experiment_id, arm_id]),
-            sum(len(names) > 1 for names in by_item.values()),
+    codes = np.unique(answered_by)
+    code = np.searchsorted(codes, answered_by)
+    example = np.zeros(len(codes), dtype=np.int64)
+    example[code] = call
+    named = _named(session, example.tolist())
+    models = sorted({model for model, _ in named if model is not None})
+    # Of each code its model's place in `models`; -1 where the provider names none.
+    place = np.array([-1 if model is None else models.index(model) for model, _ in named], int)
+    found = []
+    for arm_id in sorted(columns.experiments, key=lambda id_: (columns.experiments[id_], id_)):
+        rows = arm == arm_id
+        own = np.unique(code[rows])
+        if not len(own):
+            continue
+        places = np.unique(place[own][place[own] >= 0])
+        mixed = _mixed(item[rows], place[code[rows]]) if len(places) > 1 else 0
+        found.append(
+            Served(
+                columns.experiments[arm_id],
+                tuple(models[number] for number in places),
+                len({named[number][1] for number in own} - {None}),
+                mixed,
+            )
         )
-        for (experiment_id, arm_id), by_item in sorted(models.items())
-    ]
+    return found
+
+
+def _named(session: Session, call_ids: Sequence[int]) -> list[tuple[str | None, str | None]]:
+    """Return the served model and the fingerprint of each of these calls."""
+    rows = session.execute(
+        sa.select(t.Call.id, t.Call.served_model, t.Call.fingerprint).where(
+            among(t.Call.id, call_ids)
+        )
+    )
+    named = {id_: (model, fingerprint) for id_, model, fingerprint in rows}
+    return [named[id_] for id_ in call_ids]
+
+
+def _mixed(item: np.ndarray, model: np.ndarray) -> int:
+    """Return how many items have answers of several models; -1 is none."""
+    count = model.max() + 1
+    cells = np.unique(item[model >= 0] * count + model[model >= 0]) // count
+    return int((np.unique(cells, return_counts=True)[1] > 1).sum())
 
 
 def served_models(session: Session, call_ids: Iterable[int]) -> tuple[str, ...]:

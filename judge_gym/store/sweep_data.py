@@ -1,35 +1,23 @@
-"""Reads what an analysis works on: experiments, items, arms, samples and probes of a sweep.
+"""Reads what an analysis works on: experiments, items, arms and counts of a sweep.
 
-Rows come in the order of natural keys, so that seeded figures do not depend on a database's ids;
-but samples and probes, which are many, come as an array a column and are ordered by their reader.
+Rows come in the order of natural keys, so that seeded figures do not depend on a database's ids.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.reasoning import (
-    CONSISTENT,
-    NO_REASONING,
-    NOT_ASKED,
-    OBSERVABLE,
-    UNMARKED,
-    USES_EVIDENCE,
-)
 from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import among, arrays
+from judge_gym.store.bulk import among
 from judge_gym.store.experiments import experiments_of_sweep, within
 from judge_gym.store.recipes import point_key, view_recipe
-from judge_gym.store.score_marks import critic_of_sweep, is_by
 
 
 @dataclass(frozen=True)
@@ -76,48 +64,6 @@ class SweepArm:
     """The family of the model that wrote the rubric; empty when it was provided."""
     criteria: tuple[tuple[str, ...], ...]
     """Of each stage, stage 1 first; empty when the rubric failed."""
-
-
-STATUSES = tuple(t.SAMPLE_STATUSES)
-"""The status of a judgement, by its code in `SampleColumns`."""
-
-
-@dataclass(frozen=True)
-class SampleColumns:
-    """Samples as arrays, in no order; `stages` is 0 unless scored."""
-
-    arm: np.ndarray
-    item: np.ndarray
-    replicate: np.ndarray
-    status: np.ndarray
-    """Codes of `STATUSES`."""
-    stages: np.ndarray
-    shown_first: np.ndarray
-    lettered_a: np.ndarray
-    letter_probability: np.ndarray
-    """NaN where it is not known."""
-    answered_at: np.ndarray
-    """Seconds since 1970; NaN for an imported judgement."""
-    simulated: np.ndarray
-    imported: np.ndarray
-    marks: np.ndarray
-    """Of the sweep's critic, as `metrics.reasoning` encodes them."""
-
-
-@dataclass(frozen=True)
-class ProbeColumns:
-    """Answered probes as arrays, in no order."""
-
-    arm: np.ndarray
-    item: np.ndarray
-    replicate: np.ndarray
-    """Of the sample."""
-    probe: np.ndarray
-    """The replicate of the probe."""
-    sample: np.ndarray
-    stages: np.ndarray
-    probability: np.ndarray
-    simulated: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -169,16 +115,11 @@ def frozen_of_experiments(session: Session, ids: Sequence[int]) -> dict[int, Fro
     return {id_: FrozenItems(count, md5[:16]) for id_, count, md5 in rows}
 
 
-def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[TrueValue]:
-    """Return the truth about each item that the sweep judged in these experiments, by item key.
+def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
+    """Return the truth about each of these items, by item key.
 
     A bundle has a value only when each of its documents has one.
     """
-    judged = (
-        sa.select(t.Sample.item_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
-    )
     documents = sa.func.count()
     value = sa.case(
         (sa.func.count(t.Document.truth_value) == documents, sa.func.avg(t.Document.truth_value))
@@ -198,7 +139,7 @@ def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> 
         sa.select(t.Item.id, value, label, category, outlet, *of_system, length)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.Item.id.in_(within(judged, sweep)))
+        .where(among(t.Item.id, item_ids))
         .group_by(t.Item.id)
         .order_by(t.Item.key.collate("C"))
     )
@@ -297,127 +238,6 @@ def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[
             .where(t.View.simulated)
         )
     )
-
-
-def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> SampleColumns:
-    """Return the sweep's samples of these experiments."""
-    critic = critic_of_sweep(session, sweep)
-    by_critic = is_by(critic) if critic else sa.false()
-    at = sa.extract("epoch", sa.func.coalesce(t.Call.sent_at, t.Sample.created_at))
-    query = (
-        sa.select(
-            t.Sample.arm_id.label("arm"),
-            t.Sample.item_id.label("item"),
-            t.Sample.replicate.label("replicate"),
-            sa.case(*((t.Sample.status == name, code) for code, name in enumerate(STATUSES))).label(
-                "status"
-            ),
-            sa.func.coalesce(t.Sample.stages, 0).label("stages"),
-            t.Sample.display_order[1].label("shown_first"),
-            sa.func.strpos(t.Sample.letters, "A", type_=sa.Integer).label("lettered_a"),
-            t.Sample.letter_probability.label("letter_probability"),
-            sa.case((t.Sample.imported.is_(False), sa.cast(at, sa.Double))).label("answered_at"),
-            t.Sample.simulated.label("simulated"),
-            t.Sample.imported.label("imported"),
-            _marks().label("marks"),
-        )
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .outerjoin(t.ScoreMark, (t.ScoreMark.sample_id == t.Sample.id) & by_critic)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
-    )
-    return SampleColumns(**arrays(session, within(query, sweep)))
-
-
-def _marks() -> sa.ColumnElement[int]:
-    bits = sum(
-        (
-            sa.case((column.is_(True), bit), else_=0)
-            for column, bit in (
-                (t.ScoreMark.observable, OBSERVABLE),
-                (t.ScoreMark.consistent, CONSISTENT),
-                (t.ScoreMark.uses_evidence, USES_EVIDENCE),
-            )
-        ),
-        start=sa.literal(0),
-    )
-    status = t.ScoreMark.status
-    return sa.case(
-        (status.is_(None), NOT_ASKED),
-        (status == "marked", bits),
-        (status == "no_reasoning", NO_REASONING),
-        else_=UNMARKED,
-    )
-
-
-@dataclass(frozen=True)
-class CallTotals:
-    """Judgements and probes of an experiment, under all its arms and whatever came of them.
-
-    `cost` is that of their calls in US dollars; None where one is not known, as of simulated or
-    imported ones.
-    """
-
-    judgements: int = 0
-    probes: int = 0
-    cost: float | None = None
-
-
-def asked_of_experiments(
-    session: Session, experiment_ids: Sequence[int], sweep: str
-) -> dict[int, CallTotals]:
-    """Return experiment id → what the sweep asked of it; without those that were asked nothing."""
-    judged = sa.select(t.Arm.experiment_id, *_counted(t.Sample)).select_from(t.Sample)
-    probed = (
-        sa.select(t.Arm.experiment_id, *_counted(t.Probe))
-        .select_from(t.Probe)
-        .join(t.Sample, t.Sample.id == t.Probe.sample_id)
-    )
-    judgements, probes = (
-        {experiment: (count, cost) for experiment, count, cost in session.execute(query).tuples()}
-        for query in (
-            within(
-                query.join(t.Arm, t.Arm.id == t.Sample.arm_id)
-                .outerjoin(t.Call, t.Call.id == asked.call_id)
-                .where(t.Arm.experiment_id.in_(experiment_ids))
-                .group_by(t.Arm.experiment_id),
-                sweep,
-            )
-            for query, asked in ((judged, t.Sample), (probed, t.Probe))
-        )
-    )
-    found = {}
-    for experiment, (count, cost) in judgements.items():
-        more, price = probes.get(experiment, (0, 0))
-        known = cost is not None and price is not None
-        found[experiment] = CallTotals(count, more, float(cost + price) if known else None)
-    return found
-
-
-def _counted(asked: type[t.Sample | t.Probe]) -> tuple[Any, Any]:
-    """Return the number of rows, and the sum of their prices, NULL where one is not known."""
-    known = sa.func.bool_and(sa.and_(t.Call.cost_usd.is_not(None), ~asked.simulated))
-    return sa.func.count(), sa.case((known, sa.func.sum(t.Call.cost_usd)))
-
-
-def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> ProbeColumns:
-    """Return the answered probes of the sweep's samples of these experiments, of all their arms."""
-    query = (
-        sa.select(
-            t.Sample.arm_id.label("arm"),
-            t.Sample.item_id.label("item"),
-            t.Sample.replicate.label("replicate"),
-            t.Probe.replicate.label("probe"),
-            t.Sample.id.label("sample"),
-            t.Sample.stages.label("stages"),
-            t.Probe.probability.label("probability"),
-            t.Probe.simulated.label("simulated"),
-        )
-        .join(t.Sample, t.Sample.id == t.Probe.sample_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Probe.status == "answered")
-    )
-    return ProbeColumns(**arrays(session, within(query, sweep)))
 
 
 def scored_by_arm(

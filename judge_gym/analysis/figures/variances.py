@@ -28,7 +28,7 @@ from judge_gym.metrics.facets import (
 )
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
-from judge_gym.store.sweep_data import CallTotals
+from judge_gym.store.sweep_columns import CallTotals
 
 TABLES = (
     FigureTable(
