@@ -7,9 +7,9 @@ the same, but for means of scores as written, which an import does not store.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import islice
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ from judge_gym.recorded.judged import (
     Unread,
     stage_set,
 )
-from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.mapping import Recorded, ScoreScale, as_score
 from judge_gym.recorded.reading import read_recorded
 from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
@@ -374,7 +374,9 @@ def _samples(
 ) -> Iterator[tuple[int, int, int, str, int, int, int, float]]:
     for arm, ((name, judging), experiment) in enumerate(experiments.items()):
         judgements = windows[name].judgements[judging]
-        rows = list(sample_rows(recorded, experiment, judgements))
+        rows = list(sample_rows(recorded, experiment, judgements, stored=False))
+        # Files have the same few scores in many rows.
+        written = lru_cache(maxsize=1 << 12)(partial(_written_score, recorded.scale))
         repeats.add(judging, judgements, rows, experiment.scale_size)
         for row in rows:
             yield (
@@ -385,16 +387,17 @@ def _samples(
                 row["stages"] or 0,
                 row["display_order"][0],
                 row["letters"].find("A") + 1,
-                _written_score(recorded, row, experiment.scale_size),
+                written(row["verdict_text"], row["stages"], experiment.scale_size),
             )
 
 
-def _written_score(recorded: Recorded, row: Mapping[str, Any], n_stages: int) -> float:
+def _written_score(
+    scale: ScoreScale | None, written: str | None, stages: int | None, n_stages: int
+) -> float:
     """Return a score as written, on 0 to 1; NaN where there is none, and of two stages.
 
     A stage that `decisions` give a value counts, whatever number the value is.
     """
-    scale, written, stages = recorded.scale, row["verdict_text"], row["stages"]
     if scale is None or n_stages < _FEWEST_STAGES or not stages or not written:
         return np.nan
     position, stage = scale.position(as_score(written)), scale.stage(written)

@@ -108,6 +108,10 @@ class Repeats:
                 if len(found) < EXAMPLES:
                     place = f"{judging} on {given.item} ({given.where})"
                     found.append(_unread(place, row, given.answer))
+        counts = Counter(row["item"] for row in rows)
+        if len(counts) == len(rows):  # no repeats, of which there would be more to say
+            self.sizes.update({1: len(rows)} if rows else {})
+            return
         cells: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in rows:
             cells[row["item"]].append(row)
@@ -150,9 +154,16 @@ def item_key(key: str) -> str:
 
 
 def sample_rows(
-    recorded: Recorded, experiment: Experiment, judgements: Sequence[Given]
+    recorded: Recorded,
+    experiment: Experiment,
+    judgements: Sequence[Given],
+    *,
+    stored: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each sample, with the item's and the call's own keys among them."""
+    """Yield the columns of each sample, with the item's and the call's own keys among them.
+
+    Of rows that are not `stored`, the seed is only made where an answer is read by it.
+    """
     letters = resolve(experiment).of(LabelDisplay).assign(0)
     orders = tuple(range(1, experiment.scale_size + 1))
     seen: Counter[str] = Counter()
@@ -161,7 +172,7 @@ def sample_rows(
         seen[given.item] += 1
         key = f"import/{experiment.key}/{item_key(given.item)}/{replicate}"
         shown = Presentation(
-            seed=derive_seed("import", key),
+            seed=derive_seed("import", key) if stored or given.answer is not None else 0,
             letters=letters[::-1] if given.reversed else letters,
             order=orders[::-1] if given.reversed else orders,
         )

@@ -35,6 +35,7 @@ from judge_gym.metrics.score_agreement import share_differing, worst_and_best
 
 MIN_ITEMS = 30
 """Fewest items of a person who is compared with a judge (Calderon et al. 2025)."""
+_DUELS_AT_ONCE = 100_000
 MIN_PEOPLE = 2
 """Fewest people of an item."""
 ADVISED_PEOPLE = 3
@@ -293,16 +294,17 @@ def _duels(
     shape = (people.n_judges, people.n_items)
     own = np.full(shape, -1, dtype=np.int64)
     own[people.judge, people.item] = people.label
-    wins, leads, draws = np.zeros(shape), np.zeros(shape), np.zeros(people.n_items)
-    for item, label in zip(judge.item, judge.label, strict=True):
-        draws[item] += 1
+    wins, leads = np.zeros(shape), np.zeros(shape)
+    draws = np.bincount(judge.item, minlength=people.n_items)
+    for start in range(0, len(judge.item), _DUELS_AT_ONCE):
+        item, label = (of[start : start + _DUELS_AT_ONCE] for of in (judge.item, judge.label))
         there = own[:, item]
         # Sums over the same other people: they compare as means do.
         of_person = total[item, there] - alignment[there, there]
         of_judge = total[item, label] - alignment[label, there]
         judge_wins, person_wins = of_judge >= of_person - EPSILON, of_person >= of_judge - EPSILON
-        wins[:, item] += judge_wins
-        leads[:, item] += person_wins.astype(np.float64) - judge_wins
+        np.add.at(wins.T, item, judge_wins.T)
+        np.add.at(leads.T, item, (person_wins.astype(np.float64) - judge_wins).T)
     taken = (own >= 0) & several & (draws > 0)
     each = np.maximum(draws, 1)
     return np.where(taken, wins / each, 0.0), np.where(taken, leads / each, 0.0), taken
