@@ -178,8 +178,9 @@ class LabelsFile(MappedColumns, TableKeys):
     label: str = ""
     """The column with the label; `truths` says what a value stands for, and an empty one is no
     label. Several labels of a person of an item are a set."""
-    people: tuple[str, ...] = ()
-    """Columns with a label each, of people that they name."""
+    people: ColumnsOrRest = ()
+    """Columns with a label each, of people that they name, or `rest`: all of the file that name
+    neither the item nor its system."""
 
     @model_validator(mode="after")
     def _check_form(self) -> "LabelsFile":

@@ -914,6 +914,32 @@ def test_the_rest_is_one_sides_and_something(command: CommandLine, keys: str, sa
     assert said in " ".join(refused.errors.split())
 
 
+def test_the_rest_of_a_file_of_labels_are_people(command: CommandLine) -> None:
+    """The mapping names no person, and the file of labels has an id of its own."""
+    (command.folder / "sheet.csv").write_text("id,one\n" + "".join(
+        f"q{n},{'yes' if n % 2 else 'no'}\n" for n in range(12)))  # fmt: skip
+    (command.folder / "labels.csv").write_text("item,ann,bo,cy\n" + "".join(
+        f"q{n},{'yes' if n % 2 else 'no'},yes,\n" for n in range(12)))  # fmt: skip
+    own = command.folder / "own.yaml"
+    own.write_text(
+        "name: own\nconcept: c\nsource: s\nstages: ['no', 'yes']\njudges: rest\nitem: {key: id}\n"
+        "labels: {file: labels.csv, item: item, people: rest}\n"
+    )
+    named = command.folder / "named.yaml"
+    named.write_text(own.read_text().replace("people: rest", "people: [ann, bo, cy]"))
+    figures = [
+        json.loads(command("audit", "sheet.csv", "--mapping", one, "--json").fine().output)[
+            "figures"
+        ]
+        for one in (own, named)
+    ]
+    assert figures[0] == figures[1]
+    assert "people_distance" in {row["metric"] for row in figures[0]}
+    (command.folder / "labels.csv").write_text("item\nq1\n")
+    refused = command("audit", "sheet.csv", "--mapping", own)
+    assert "labels.csv: labels.people is `rest`" in " ".join(refused.errors.split())
+
+
 def test_an_unchanged_proposal_gives_way_to_the_next(command: CommandLine) -> None:
     (command.folder / "sheet.csv").write_text(WIDE)
     command("audit", "sheet.csv", "--yes").fine()
