@@ -76,6 +76,10 @@ class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
 
 
+class AtWorkError(StoreError):
+    """A run has locked what was to be changed."""
+
+
 class OutageError(StoreError):
     """A server is away; the work resumes when it is back."""
 

@@ -145,6 +145,7 @@ app = group(
                 "init": "database:init",
                 "status": "installation:status",
                 "clean": "database:clean",
+                "prune": "database:prune",
             },
             help="Set up, watch, back up and clean an installation.",
         ),

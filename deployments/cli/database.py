@@ -11,11 +11,12 @@ import typer
 from deployments.cli.changing import locked_calls, show_calls
 from deployments.cli.environment import database_engine, prefect_api, prepare_environment
 from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
-from deployments.cli.output import confirmed, console, errors
+from deployments.cli.output import confirmed, console, errors, show_table
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from deployments.bootstrap import BootstrappedObject
+    from judge_gym.lab.retention import Pruning
 
 
 def roles() -> None:
@@ -238,3 +239,43 @@ def clean(
             raise typer.Exit
         delete(session, selection, keep_derived=keep_derived)
     console.print(f"Deleted {amount}.", markup=False)
+
+
+def prune(
+    older_than: Annotated[
+        int, typer.Option("--older-than", min=1, max=36500, help="Age of what goes, in days.")
+    ] = 180,
+    yes: Yes = False,
+) -> None:
+    """Empty the prompts of old calls of finished work, and delete old records of runs.
+
+    Answers, costs, judgements, figures, labels, certificates and decisions stay. Shows first what
+    would go and asks for confirmation. Prefect prunes its own records.
+    """
+    from datetime import UTC, datetime, timedelta
+
+    from judge_gym.lab.retention import prune as empty
+
+    before = datetime.now(UTC) - timedelta(days=older_than)
+    with database_engine() as engine:
+        going = empty(engine, before, dry_run=True)
+        _show_pruning(going)
+        if going.is_empty:
+            console.print(f"Nothing to prune is older than {counted(older_than, 'day')}.")
+            raise typer.Exit
+        console.print(f"{going} would be pruned.", markup=False, soft_wrap=True)
+        if not confirmed("Prune them?", yes=yes):
+            console.print("Nothing was pruned.")
+            raise typer.Exit
+        done = empty(engine, before, dry_run=False)
+    console.print(f"Pruned {done}.", markup=False, soft_wrap=True)
+
+
+def _show_pruning(going: "Pruning") -> None:
+    rows = [
+        (name, len(one.call_ids), f"{one.bytes / 1e6:,.1f}") for name, one in going.prompts.items()
+    ]
+    if rows:
+        show_table("Prompts to be emptied", ("of", "calls", "MB"), rows)
+    if going.whole:
+        show_table("Sweeps that stay as they are", ("sweep", "state"), going.whole.items())

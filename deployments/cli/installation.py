@@ -8,7 +8,7 @@ import typer
 from deployments.cli.environment import database_engine, prepare_environment
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
-from deployments.cli.output import console, fail
+from deployments.cli.output import console, fail, show_table
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def status(
         from judge_gym.report.operating import operating_tables
 
         for table in operating_tables(found):
-            console.print(table)
+            show_table(table.title, table.columns, [row.cells for row in table.rows])
     if down := [part for part in found.parts if not part.healthy]:
         names = ", ".join(part.name for part in down)
         fail(f"Down: {names}.", " ".join(part.remedy for part in down))

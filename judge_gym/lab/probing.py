@@ -57,9 +57,9 @@ class _Probe:
 
     @property
     def conversation_is_gone(self) -> bool:
-        """Whether the probe would continue a conversation that was cleaned away."""
+        """Whether the probe would continue a conversation that was cleaned away or pruned."""
         continues = resolve(self.sample.experiment).of(Probing).continues_conversation
-        return continues and self.sample.is_gone
+        return continues and self.sample.prompt_is_gone
 
     def question(self, settings: Settings) -> Question[None]:
         sample = self.sample

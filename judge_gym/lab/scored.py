@@ -31,7 +31,12 @@ class ScoredUnit:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the conversation of the sample was cleaned away."""
+        """Whether the call of the sample was cleaned away."""
+        return not (self.scored.messages or self.scored.answer)
+
+    @property
+    def prompt_is_gone(self) -> bool:
+        """Whether its prompt was pruned, or its call cleaned away."""
         return not self.scored.messages
 
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import AtWorkError, StoreError
 from judge_gym.seeds import derive_seed
 
 POLL_S = 1.0
@@ -141,7 +141,7 @@ def exclusive(
 ) -> Iterator[None]:
     """Lock these names, by kind, for the block: no run may work on them.
 
-    Raises `StoreError` when a run is at work on one of them and does not end in `patience_s`.
+    Raises `AtWorkError` when a run is at work on one of them and does not end in `patience_s`.
     """
     buckets = _buckets(work)
     connection = _connected(engine)
@@ -149,7 +149,7 @@ def exclusive(
     try:
         while not _taken(connection, buckets):
             if time.monotonic() >= deadline:
-                raise StoreError(
+                raise AtWorkError(
                     "A run is at work on this right now; nothing was changed in the database.",
                     "Stop it first: Ctrl-C in its terminal, or `judge-gym sweep cancel` for runs "
                     "of deployments. Then rerun this command.",

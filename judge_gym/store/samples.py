@@ -184,7 +184,10 @@ def shown_documents(
 
 @dataclass(frozen=True)
 class StoredSample:
-    """A sample with the conversation it ended; both are empty once its call was cleaned away."""
+    """A sample with the conversation it ended.
+
+    Messages and answer are empty once its call was cleaned away, messages once it was pruned.
+    """
 
     id: int
     arm_id: int

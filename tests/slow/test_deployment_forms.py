@@ -49,6 +49,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
     "panel-evaluation/default": ("error_price", "0.2"),
+    "prune/default": ("older_than_days", "30"),
     "resume/default": ("at_most", "1"),
     "score/default": ("repeats", "2"),
     "study/weekly": ("catch_up", "1"),

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "analyse figures real-models": "end_to_end/test_rehearsal.py",
     "database restore": "database/test_backup.py",
     "database init": "slow/test_workers.py",
+    "database status": "slow/test_status_pages.py",
     "database serve": "database/test_embedded_postgres.py",
     "judge benchmark": "flow/test_benchmark_flow.py",
     "audit deployments/studies/llmbar": "database/test_llmbar.py",

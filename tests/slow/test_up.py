@@ -55,6 +55,7 @@ DEPLOYMENTS = {
     "judge-review/nightly",
     "panel/default",
     "panel-evaluation/default",
+    "prune/default",
     "resume/default",
     "resume-crashed/default",
     "score/default",

@@ -51,7 +51,9 @@ def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, A
     [mending] = [one for one in schedules if one["slug"] == "crashed"]
     assert mending["active"] is True
     schedules.remove(mending)
-    assert {one["slug"] for one in schedules} == {"daily", "weekly", "nightly", "study-weekly"}
+    assert {one["slug"] for one in schedules} == {
+        "daily", "weekly", "nightly", "study-weekly", "prune-weekly",
+    }  # fmt: skip
     assert all(one["active"] is False and one["timezone"] for one in schedules)
 
 
