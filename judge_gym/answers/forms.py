@@ -32,6 +32,7 @@ _LONGER_NUMBER = re.compile(
 _OF_HIGHEST = re.compile(
     rf"{_LAYOUT}(?:/|(?:out )?of\b){_LAYOUT}(\d+)(?![\d/]|[.,]\d)", re.IGNORECASE
 )
+_PERCENT = re.compile(rf"{_LAYOUT}[%٪]")
 _OTHER_NUMBER = "a number that is none of the declared forms"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SAME_NUMBER = r"(?:(?:\.0+|,00?)(?!\d|[.,]\d))?"
@@ -183,6 +184,8 @@ def _is_longer(text: str, end: int, highest: str) -> bool:
     """Return whether the number that ends here goes on, other than by the end of its scale."""
     if scale := _OF_HIGHEST.match(text, end):
         return scale[1] != highest
+    if _PERCENT.match(text, end):
+        return highest != "100"
     return bool(_LONGER_NUMBER.match(text, end))
 
 

@@ -114,6 +114,9 @@ _TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|\n|\S")
 _LEAD_INS = frozenset({"my", "the", "final", "overall", "so", "thus", "therefore", "hence"})
 _QUOTES = frozenset("\"'`")
 _SENTENCE_ENDS = frozenset(".!?;")
+_THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_END_OF_THOUGHT = re.compile(r"\A(.*)^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE)
+"""Of an answer whose beginning tag is in the prompt: the end on a line of its own."""
 
 
 @lru_cache(maxsize=4096)
@@ -138,6 +141,17 @@ def _plain(character: str) -> str:
         return "—"
     # Ticks and coloured squares decorate a verdict and do not change it.
     return "*" if category == "So" else character
+
+
+def thinking(answer: str) -> tuple[str, int]:
+    """Return what a model thought in tags at the beginning of its answer, and where that ends.
+
+    Thinking without an end is all of the answer.
+    """
+    found = _THOUGHT.match(answer)
+    if found is None and "</think" in answer:
+        found = _END_OF_THOUGHT.match(answer)
+    return (found[1], found.end()) if found else ("", 0)
 
 
 def read_answer(answer: str, limit: int = READ_LIMIT) -> AnswerText:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +13,7 @@ from judge_gym.answers.readability import (
     kind_of,
     too_few_readable,
 )
-from judge_gym.answers.text import ParseFailure
+from judge_gym.answers.text import ParseFailure, thinking
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import LabelDisplay
@@ -193,14 +193,15 @@ def sample_rows(
 def _judgement(
     recorded: Recorded, experiment: Experiment, shown: Presentation, given: Given
 ) -> Judgement:
-    if given.answer is not None and recorded.forms:
-        return _by_form(recorded, experiment.scale_size, given.answer, given.reversed)
-    alone = recorded.scale.stage(given.answer) if recorded.scale and given.answer else None
-    if alone:  # an answer that is nothing but a score needs no verdict line
-        stage = experiment.scale_size + 1 - alone if given.reversed else alone
-        return Judgement("scored", stage_set((stage,)), (given.answer or "")[:500])
     if given.answer is not None:
-        return read_judgement(experiment, shown, _answer(given.answer))
+        start = thinking(given.answer)[1]
+        if start and not given.answer[start:].strip():
+            return Judgement("unparseable", failure="empty: there is no answer after the thinking")
+        found = _said(recorded, experiment, shown, given.answer[start:], given.reversed)
+        if start and found.span_start is not None and found.span_end is not None:
+            begin, end = found.span_start + start, found.span_end + start
+            found = replace(found, span_start=begin, span_end=end)
+        return found
     if given.choice is None:
         if given.verdict:
             return Judgement("unparseable", failure=f"unlisted: {given.verdict[:200]!r}")
@@ -208,6 +209,19 @@ def _judgement(
     if given.choice == "abstained":
         return Judgement("abstained", verdict_text=given.verdict[:500])
     return Judgement("scored", stage_set(given.choice), given.verdict[:500])
+
+
+def _said(
+    recorded: Recorded, experiment: Experiment, shown: Presentation, answer: str, turn: bool
+) -> Judgement:
+    """Return what an answer says after its thinking."""
+    if recorded.forms:
+        return _by_form(recorded, experiment.scale_size, answer, turn)
+    alone = recorded.scale.stage(answer) if recorded.scale else None
+    if alone:  # an answer that is nothing but a score needs no verdict line
+        stage = experiment.scale_size + 1 - alone if turn else alone
+        return Judgement("scored", stage_set((stage,)), answer[:500])
+    return read_judgement(experiment, shown, _answer(answer))
 
 
 def _by_form(recorded: Recorded, n_stages: int, answer: str, turn: bool) -> Judgement:
@@ -242,7 +256,8 @@ def compared_answers(
                 if given.behind is None or given.choice is None:
                     continue
                 compared.answers += 1
-                asserted = _by_form(recorded, n_stages, given.behind, given.reversed)
+                said = given.behind[thinking(given.behind)[1] :]
+                asserted = _by_form(recorded, n_stages, said, given.reversed)
                 if asserted.status == "unparseable":
                     continue
                 compared.readable[judging] += 1

@@ -5,12 +5,12 @@ makes up ids, turns every finish reason that it does not know into "stop", and e
 the provider does not count. Text that litellm does not find is read there too. Pure functions.
 """
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from judge_gym.answers.text import thinking
 from judge_gym.llm.bodies import (
     ResponseContent,
     finish_of,
@@ -30,7 +30,6 @@ _MESSAGES = frozenset(
     {"messages", "contents", "system", "system_instruction", "systemInstruction", "input"}
 )
 """Fields of a request that hold the prompt or the text to embed, in any provider's form."""
-_THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 def without_messages(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,9 +175,9 @@ def _counted(said: ResponseContent, text: str) -> ResponseContent:
 
 def _reasoning_apart(reasoning: str, text: str) -> tuple[str, str]:
     """Return the reasoning, which may stand at the beginning of the text, and the rest of it."""
-    if thought := _THOUGHT.match(text):
-        reasoning, text = reasoning + thought[1], text[thought.end() :]
-    return reasoning, text.lstrip() if reasoning else text
+    thought, end = thinking(text)
+    reasoning += thought
+    return reasoning, text[end:].lstrip() if reasoning or end else text
 
 
 def _is_marked(read: _Read, said: ResponseContent) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judge_gym.answers.json_object import read_json_object
 from judge_gym.answers.probability import parse_probability
-from judge_gym.answers.text import read_answer
+from judge_gym.answers.text import read_answer, thinking
 from judge_gym.answers.verdict import Grammar, parse_structured_verdict, parse_verdict
 
 GRAMMAR = Grammar(tuple("ABCD"), subset=True, abstain=True)
@@ -120,3 +120,23 @@ def test_the_parsers_load_none_of_the_heavy_libraries():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought", "rest"),
+    [
+        ("<think>A?</think> B", "A?", " B"),
+        ("\n<thinking>A?</thinking>\nB", "A?", "\nB"),
+        ("<think>A, or", "A, or", ""),
+        # Where the prompt opens the tag, the answer has its end alone.
+        ("A?\n</think>\n\nB", "A?\n", "\n\nB"),
+        ("A?\n</think>\nB, or A?\n</think>\nC", "A?\n</think>\nB, or A?\n", "\nC"),
+        # What speaks of tags is no thinking.
+        ("B. It closes with </think> twice.", "", "B. It closes with </think> twice."),
+        ("B <think>A?</think>", "", "B <think>A?</think>"),
+        ("B", "", "B"),
+    ],
+)
+def test_thinking_stands_before_the_answer(answer, thought, rest):
+    found, end = thinking(answer)
+    assert (found, answer[end:]) == (thought, rest)

@@ -14,6 +14,7 @@ OUTPUTS = {
 }
 FIFTHS = {f"{stage}/5": stage for stage in range(1, 6)}
 RATINGS = {f"Rating: {stage}": stage for stage in range(1, 6)}
+HUNDREDTHS = {f"Score: {score}": score for score in range(101)}
 LETTERS = {"A": 1, "B": 2}
 
 
@@ -46,6 +47,7 @@ LETTERS = {"A": 1, "B": 2}
         (RATINGS, "**Rating: 4.00** because it is short", "Rating: 4"),
         (RATINGS, "Rating: 4,0.", "Rating: 4"),
         (RATINGS, "Rating: 4.0/5", "Rating: 4"),
+        (HUNDREDTHS, "Score: 80%", "Score: 80"),
         (LETTERS, "The answer is B.", "B"),
         (LETTERS, "B", "B"),
     ],
@@ -82,6 +84,9 @@ def test_the_last_asserted_form_counts(forms: dict[str, int], answer: str, expec
         (FIFTHS, "I would say 1.4/5", "no_verdict"),
         (FIFTHS, "so I'd say 4/5, although the format deserves 2/5", "unclear"),
         (RATINGS, "Rating: 4/10", "malformed"),
+        # Percent are of 100.
+        (RATINGS, "Rating: 4%", "malformed"),
+        (RATINGS, "**Rating:** 4 ٪", "malformed"),
         (RATINGS, "Rating: 4 or 5", "malformed"),
         (RATINGS, "Rating: 40", "malformed"),
         (LETTERS, "A good answer has sources.", "no_verdict"),

@@ -233,6 +233,32 @@ def test_each_reason_of_unreadable_answers_is_shown_with_two_of_them(tmp_path: P
     assert "other reasons" not in found.too_few.message
 
 
+THOUGHTS = '''item,judge,answer
+i1,j,"<think>Maybe Rating: 3, or 4.</think> Rating: 4"
+i2,j,"<think>Maybe Rating: 3"
+i3,j,"Maybe Rating: 3
+
+</think>
+
+Rating: 5. It is short."
+i4,j,"Rating: 2. It ends in <think>Rating: 1"
+'''
+
+
+def test_what_a_judge_thought_before_its_answer_is_no_verdict(tmp_path: Path) -> None:
+    forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
+    how = {"scale": SCALE, "verdicts": (), "answers": ["answer"]}
+    found, cautions = audit(tmp_path, THOUGHTS, **how, answer_forms=forms)
+    # Bit sets: stage 4 is 8, stage 5 is 16.
+    assert sorted(found.data.samples.stages.tolist()) == [0, 0, 8, 16]
+    said = " ".join(cautions)
+    assert "1 answer unreadable: there is no answer after the thinking" in said
+    assert "j on i4" in said
+    alone = THOUGHTS.replace("Rating: 4", "4").replace("Rating: 5. It is short.", "5/5")
+    found, _ = audit(tmp_path, alone, **how)
+    assert sorted(found.data.samples.stages.tolist()) == [0, 0, 8, 16]
+
+
 def test_a_pattern_is_its_form_for_every_verdict(tmp_path: Path) -> None:
     forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
     given = [
