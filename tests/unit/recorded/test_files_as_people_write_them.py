@@ -233,7 +233,7 @@ def test_each_reason_of_unreadable_answers_is_shown_with_two_of_them(tmp_path: P
     assert "other reasons" not in found.too_few.message
 
 
-THOUGHTS = '''item,judge,answer
+THOUGHTS = """item,judge,answer
 i1,j,"<think>Maybe Rating: 3, or 4.</think> Rating: 4"
 i2,j,"<think>Maybe Rating: 3"
 i3,j,"Maybe Rating: 3
@@ -242,7 +242,7 @@ i3,j,"Maybe Rating: 3
 
 Rating: 5. It is short."
 i4,j,"Rating: 2. It ends in <think>Rating: 1"
-'''
+"""
 
 
 def test_what_a_judge_thought_before_its_answer_is_no_verdict(tmp_path: Path) -> None:
