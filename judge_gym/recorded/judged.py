@@ -135,6 +135,8 @@ class DoubtedScale:
     """Whether the column's name says where it ends, such as `Score (1-5)`."""
     above: Sequence[str] = ()
     """Columns with scores above that end."""
+    of_labels: bool = False
+    """Whether its scores are known answers, or labels of people."""
 
 
 @dataclass
@@ -163,8 +165,10 @@ class Unread:
     """Judge → its numbers that are no verdict, with item and line."""
     scale: tuple[float, float] | None = None
     """The ends of the mapping's scale."""
+    highest_known: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """Column of known answers or labels → the highest that is a number, and how many are."""
     doubted: list[DoubtedScale] = field(default_factory=list)
-    """Columns of verdicts that may have another scale than the mapping's."""
+    """Columns of verdicts and labels that may have another scale than the mapping's."""
     unlabelled: list[str] = field(default_factory=list)
     """Items whose known answer is empty, where there is a column of known answers."""
     unfinished: int = 0
@@ -189,6 +193,12 @@ class Unread:
     """What was replaced in texts."""
     pooled: dict[str, dict[str, None]] = field(default_factory=dict)
     """A column that may name what was compared, and that no figure is given by → its values."""
+
+    def note_known(self, column: str, written: str) -> None:
+        """Note a known answer, or the label of a person, that is a number."""
+        if (number := as_score(written)) is not None:
+            highest, count = self.highest_known.get(column, (number, 0))
+            self.highest_known[column] = (max(highest, number), count + 1)
 
 
 @dataclass(frozen=True)

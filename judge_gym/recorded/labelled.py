@@ -52,6 +52,7 @@ def add_labels(
                 if stage is None:
                     continue
                 number = as_score(record.verdict(column))
+                unread.note_known(column, record.verdict(column))
                 for window, item in _chosen(record, recorded, windows, places[key]):
                     earlier = given.setdefault((window, item, person), {})
                     if stage in earlier or (earlier and not columns.person):

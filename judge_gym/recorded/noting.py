@@ -25,6 +25,8 @@ _MOST_MARKS = 10
 """A highest number that is one of marks, and none of percent."""
 _FEWEST = 10
 """Fewest scores of which a scale is doubted by how high they are."""
+_USUAL_ENDS = (1, 5, 10, 100)
+"""Where scales of labels end. The highest of few labels may be lower than their scale's."""
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
 
@@ -90,6 +92,8 @@ class Noting:
         known = () if recorded.item.file else (recorded.item.truth, *recorded.item.people)
         if recorded.item.known and known and recorded.label(record.verdict(recorded.item.known)):
             self._note_range(KNOWN, record.verdict(recorded.item.known))
+        for name in filter(None, known if recorded.scale else ()):
+            unread.note_known(name, record.verdict(name))
         if self._may_be_percent:
             for column, one in zip(recorded.verdicts, given_by_column, strict=False):
                 self._note_written(column.column, one.verdict)
@@ -181,6 +185,25 @@ class Noting:
                 above = [one for one, (top, _) in self._highest.items() if top > ends]
                 self._unread.doubted.append(
                     DoubtedScale(column, highest, ends, scale.highest, named is not None, above)
+                )
+
+        self._doubt_labels()
+
+    def _doubt_labels(self) -> None:
+        """Note the columns of labels that may be on a scale that ends below that of verdicts.
+
+        None of ten and more is above the middle of the scale, and some verdicts are above them all.
+        """
+        if (scale := self._recorded.scale) is None:
+            return
+        for column, (highest, count) in self._unread.highest_known.items():
+            above = [one for one, (top, _) in self._highest.items() if top > highest]
+            is_low = count >= _FEWEST and highest <= (scale.lowest + scale.highest) / 2
+            if above and is_low and highest in _USUAL_ENDS:
+                self._unread.doubted.append(
+                    DoubtedScale(
+                        column, highest, highest, scale.highest, False, above, of_labels=True
+                    )
                 )
 
     def _note_columns(self, values: Mapping[str, Any]) -> None:

@@ -261,11 +261,16 @@ def _other_scale(unread: Unread) -> Iterator[str]:
     for one in unread.doubted:
         named = ", as its name says" if one.is_named else ""
         if one.above:
+            remedy = (
+                "judges are held against labels that mean something else: bring both to one scale"
+                if one.of_labels
+                else "their figures are not comparable here: read each by a mapping of its own, "
+                "with its `scale` and labels on it"
+            )
             yield (
                 f"{one.column} has no value above {one.highest:g}{named}, and "
                 f"{', '.join(one.above)} {'has' if len(one.above) == 1 else 'have'}. If they are "
-                "of two scales, their figures are not comparable here: read each by a mapping of "
-                "its own, with its `scale` and labels on it."
+                f"of two scales, {remedy}."
             )
             continue
         yield (

@@ -328,6 +328,39 @@ def test_a_scale_that_ends_above_all_scores_is_doubted(
     assert all(column in one and "no value above 5" in one for one in said)
 
 
+@pytest.mark.parametrize(
+    ("highest", "labels", "doubted"),
+    [
+        (10, [1, 2, 3, 4, 5] * 3, True),
+        (5, [0, 1] * 8, True),
+        (10, [1, 2, 3, 4, 5, 6] * 3, False),
+        # Few labels, or those of a skewed set, may lack the upper half.
+        (10, [1, 4, 5], False),
+        (10, [1, 2, 3, 4] * 4, False),
+    ],
+)
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_labels_that_end_below_all_scores_may_be_of_another_scale(
+    tmp_path: Path, highest: int, labels: list[int], doubted: bool, in_a_file: bool
+) -> None:
+    rows = "".join(
+        f"i{at},j,{1 + at % highest if at else highest},{label}\n"
+        for at, label in enumerate(labels)
+    )
+    more: dict[str, object] = {"item": {"key": "item", "truth": "label"}}
+    if in_a_file:
+        written = "".join(f"i{at},{label}\n" for at, label in enumerate(labels))
+        (tmp_path / "labels.csv").write_text(f"item,label\n{written}")
+        more = {"labels": {"file": "labels.csv", "label": "label"}}
+    _, cautions = audit(
+        tmp_path, f"item,judge,verdict,label\n{rows}",
+        scale={"lowest": min(labels), "highest": highest}, **more,
+    )  # fmt: skip
+    said = [one for one in cautions if "of two scales" in one]
+    assert len(said) == doubted
+    assert all(f"label has no value above {max(labels)}, and verdict has" in one for one in said)
+
+
 def test_empty_answers_are_said_once(tmp_path: Path) -> None:
     rows = "".join(f"i{at},j,{'' if at % 2 else 3}\n" for at in range(40))
     _, cautions = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)
