@@ -1,5 +1,6 @@
 """Names and words that differ only in case, or in the space around them."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -10,6 +11,11 @@ T = TypeVar("T")
 def folded(text: str) -> str:
     """Return a text as names are compared: without case, and with single spaces."""
     return " ".join(text.split()).casefold()
+
+
+def column_name(text: str) -> str:
+    """Return a name as those of columns are compared: `Item ID`, `item-id`, `itemId`: item_id."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", "_", text.strip()).casefold()
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

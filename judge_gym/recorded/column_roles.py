@@ -13,6 +13,7 @@ from typing import Literal
 
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
+from judge_gym.recorded.derived_stages import no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import ProposedTable, words_of
@@ -112,6 +113,7 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
         values = table.verdicts_of(named)
         others = [one for one in table.values if one not in without and table.repeats(one)]
         every = table.fitting(values, [*named, *others])
+    values -= set(no_scores(values))
     every = [one for one in table.values if one in every or one in given]
     people = list(options.people) or [
         one for one in every if names_a_person(one) and one not in given

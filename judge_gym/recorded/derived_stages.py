@@ -1,5 +1,6 @@
 """Stages of verdicts in files whose format says what their columns mean."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,44 @@ _LOW = {low for low, _ in OPPOSITES} | {"i"}
 _HIGH = {high for _, high in OPPOSITES} | {"c"}
 MOST = 10
 """Most stages, and most values that an error names."""
+
+
+_CODES = (99.0, 999.0, 9999.0)
+"""Numbers that stand for a missing score, where all others end a digit before them: at 10, 100."""
+_SUMMARIES = frozenset(
+    {"average", "averages", "avg", "mean", "means", "median", "total", "totals", "sum", "overall",
+     "std", "stdev", "deviation", "count", "mittelwert", "durchschnitt", "summe", "gesamt",
+     "moyenne", "media", "promedio"}
+)  # fmt: skip
+_BESIDE_SUMMARIES = frozenset(
+    {"all", "of", "the", "grand", "standard", "row", "rows", "score", "scores", "item", "items",
+     "rating", "ratings", "column", "per", "judge", "dev"}
+)  # fmt: skip
+LAST = 3
+"""Items at the end of a file among which one may sum up the others."""
+
+
+def sums_up(name: str) -> bool:
+    """Whether an item is named as a row that sums up others is, such as Overall average."""
+    words = set(re.findall(r"[^\W_]+", name.casefold()))
+    return bool(words & _SUMMARIES) and words <= _SUMMARIES | _BESIDE_SUMMARIES
+
+
+def no_scores(values: Iterable[str]) -> list[str]:
+    """Return the numbers that may say that there is no score: -1 beside 1 to 5, 99 beside 1 to 7.
+
+    A negative number is one that has no other below 0 beside it, and others than its opposite
+    above.
+    """
+    numbers = {value: number for value in values if (number := as_score(value)) is not None}
+    found = []
+    for value, number in numbers.items():
+        others = {other for other in numbers.values() if other != number}
+        lone = number < 0 <= min(others, default=0.0) and others - {0.0, -number}
+        code = number in _CODES and max(map(abs, others), default=number) <= (number + 1) / 10
+        if number.is_integer() and (lone or code):
+            found.append(value)
+    return found
 
 
 @dataclass(frozen=True)

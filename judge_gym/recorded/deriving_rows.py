@@ -1,9 +1,10 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any
 
-from judge_gym.counting import counted
+from judge_gym.alike import column_name
+from judge_gym.counting import counted, first_of
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.rows import lists_of_objects
 from judge_gym.recorded.derived import (
@@ -16,7 +17,16 @@ from judge_gym.recorded.derived import (
     names_of,
     text_of,
 )
-from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, covering, stages_from
+from judge_gym.recorded.derived_stages import (
+    LAST,
+    MOST,
+    Stages,
+    Unfit,
+    covering,
+    no_scores,
+    stages_from,
+    sums_up,
+)
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.joining import SEVERAL
@@ -63,9 +73,13 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     others = [column for column in there if column not in (item, judge, verdict)]
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
+    _check_items(files, rows, item)
     rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
+    given = {str(text_of(row, verdict)) for row in rows}
+    if codes := no_scores(given):
+        raise _codes(files, verdict, given, codes[0])
     try:
-        stages = stages_from({str(text_of(row, verdict)) for row in rows}, options.cuts)
+        stages = stages_from(given, options.cuts)
     except Unfit as unfit:
         _check_numbers(files, verdict)
         if unfit.scale is None:
@@ -152,6 +166,39 @@ def _with_numbers(files: RecordedFiles, columns: Collection[str]) -> Rows:
     ]
 
 
+def _check_items(files: RecordedFiles, rows: Rows, column: str) -> None:
+    """Raise `ConfigError` for a last item that sums up the others, such as Average."""
+    last: dict[str, None] = {}
+    for row in reversed(rows):
+        last[str(text_of(row, column))] = None
+        if len(last) == LAST:
+            break
+    if found := next(filter(sums_up, last), ""):
+        raise ConfigError(
+            f"{names_of(files)}: the item {found!r} may sum up the others.",
+            "Take its rows out of the file; or, if it is an item, write a mapping file.",
+        )
+
+
+def _codes(files: RecordedFiles, column: str, given: Set[str], code: str) -> ConfigError:
+    """Return the error of a number that may say that there is no score, with where it stands."""
+    places = [
+        f"{file.name} {row.where}"
+        for file, content in files.contents.items()
+        for row in content.rows
+        if row.number(file, column, text_of(row.values, column)) == code
+    ]
+    others = [number for value in given - {code} if (number := as_score(value)) is not None]
+    scale = f"{{lowest: {min(others):g}, highest: {max(others):g}}}"
+    return ConfigError(
+        f"{names_of(files)}: {column} is {code} in {counted(len(places), 'row')} "
+        f"({first_of(places, 3)}), and all others are {min(others):g} to {max(others):g}: it may "
+        "say that there is no score.",
+        f"Leave such cells empty, or write a mapping file with `scale: {scale}` and `unlisted: "
+        "unreadable`. If it is a score, a scale there that begins or ends with it says so.",
+    )
+
+
 def _check_numbers(files: RecordedFiles, column: str) -> None:
     """Raise `ConfigError` naming the first values that are no numbers, where most are."""
     given = [
@@ -188,17 +235,17 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
 
 
 def _column(there: Sequence[str], names: Sequence[str]) -> str:
-    """Return the column of the first of some names that is there, whatever its case; "" without.
+    """Return the column of the first of some names that is there, however written; "" without.
 
     Raises `ConfigError` where two columns have it.
     """
     named: dict[str, list[str]] = {}
     for column in there:
-        named.setdefault(column.strip().casefold(), []).append(column)
+        named.setdefault(column_name(column), []).append(column)
     found = next((named[name] for name in names if name in named), [""])
     if len(found) > 1:
         raise ConfigError(
-            f"Columns {' and '.join(map(repr, found))} are both called {found[0].casefold()!r}.",
+            f"Columns {' and '.join(map(repr, found))} are both called {column_name(found[0])!r}.",
             "Say in a mapping file which to read: --mapping.",
         )
     return found[0]

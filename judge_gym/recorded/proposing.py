@@ -84,13 +84,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     found = columns_of(table, options, of_judges=kind == "qrels")
     key = table.key(_KEYS, found.every)
     if not key:
-        doubled = table.doubled(_KEYS)
-        raise unproposed(
-            f"no column, and no two, tell all rows apart{doubled and f': {doubled}'}",
-            doubled
-            and "Take the repeated rows out of the file, or correct them; if they are "
-            "judgements repeated on purpose, number them in a column `run`.",
-        )
+        raise _no_key(table)
     if summary := table.summary(key):
         raise unproposed(
             f"the row {summary!r} may sum up the others",
@@ -151,6 +145,20 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         if one not in named
     ]
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
+
+
+def _no_key(table: ProposedTable) -> NoMappingError:
+    """Return the error of a table whose rows no column tells apart, with what stands in the way."""
+    if why := table.doubled(_KEYS):
+        remedy = (
+            "Take the repeated rows out of the file, or correct them; if they are judgements "
+            "repeated on purpose, number them in a column `run`."
+        )
+    elif why := table.without(_KEYS):
+        remedy = "Write the item into each row; take a row out that sums up the others."
+    else:
+        remedy = ""
+    return unproposed(f"no column, and no two, tell all rows apart{why and f': {why}'}", remedy)
 
 
 def _roles(

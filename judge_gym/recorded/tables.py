@@ -7,15 +7,18 @@ from functools import cache
 from itertools import combinations
 from typing import Any, TypeVar
 
-from judge_gym.alike import folded
+from judge_gym.alike import column_name, folded
 from judge_gym.counting import counted, first_of
 from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
-from judge_gym.recorded.derived_stages import MOST
+from judge_gym.recorded.derived_stages import LAST, MOST, sums_up
 from judge_gym.recorded.mapping import WrittenScore, as_score, read_score
 
 T = TypeVar("T")
-NO_VERDICT = frozenset({"n/a", "na", "nan", "null", "-", "--", "?", "error"})
+NO_VERDICT = frozenset(
+    {"n/a", "n.a.", "na", "nan", "null", "-", "--", "?", "error", "#n/a", "#value!", "#div/0!",
+     "#ref!", "#name?", "#num!", "#null!"}
+)  # fmt: skip
 """Words that stand for an answer without a verdict, never for a stage, whatever their case."""
 _SHARED = 0.9
 """Share of a column's values that others have, where it is a column of verdicts."""
@@ -26,12 +29,6 @@ _RARE = 0.02
 _MOST_SCORES = 101
 _RUNS = {"run", "runs", "repeat", "repeats", "repetition", "replicate", "trial", "epoch", "seed"}
 """Words in the name of a column that tells repeated judgements apart."""
-_SUMMARIES = frozenset(
-    {"average", "avg", "avg.", "mean", "median", "total", "sum", "std", "mittelwert", "summe",
-     "gesamt", "moyenne", "media", "promedio"}
-)  # fmt: skip
-_LAST = 3
-"""Rows at the end of a table among which one may sum up the others."""
 _FEW = 3
 """Places of rows that an error names."""
 _LONGEST = 40
@@ -157,7 +154,7 @@ class ProposedTable:
     def key(self, usual: Collection[str], without: Collection[str]) -> tuple[str, ...]:
         """Return the column, or the two, that tell all rows apart, a `usual` one first."""
         others = [one for one in self.values if one not in without]
-        first = [one for one in others if folded(one) in usual]
+        first = [one for one in others if column_name(one) in usual]
         ordered = [*first, *(one for one in others if one not in first)]
         for size in (1, 2):
             for chosen in combinations(ordered, size):
@@ -182,13 +179,13 @@ class ProposedTable:
 
     def summary(self, key: Sequence[str]) -> str:
         """Return the name of a row that sums up the others, such as Average; "" without one."""
-        named = (value for column in key for value in self.values[column][-_LAST:])
-        return next((value for value in named if folded(value) in _SUMMARIES), "")
+        named = (value for column in key for value in self.values[column][-LAST:])
+        return next(filter(sums_up, named), "")
 
     def doubled(self, usual: Collection[str]) -> str:
         """Return what is there twice: a value of a `usual` key column, or whole rows; else ""."""
         for column in self.values:
-            several = self._several(self.values[column]) if folded(column) in usual else {}
+            several = self._several(self.values[column]) if column_name(column) in usual else {}
             if several:
                 said = [
                     f"{value!r} in {len(places)} rows ({_said(places)})"
@@ -204,6 +201,14 @@ class ProposedTable:
                 f"{counted(count, 'row')} {verb} another, such as that of {beginning!r} "
                 f"({_said(places)})"
             )
+        return ""
+
+    def without(self, usual: Collection[str]) -> str:
+        """Return where a `usual` key column is empty; "" where none is."""
+        for column, values in self.values.items():
+            places = [at for value, at in zip(values, self._places, strict=True) if not value]
+            if column_name(column) in usual and 0 < len(places) < self.n:
+                return f"{column} is empty in {counted(len(places), 'row')} ({_said(places)})"
         return ""
 
     def _several(self, values: Iterable[T]) -> dict[T, list[str]]:
@@ -222,7 +227,7 @@ class ProposedTable:
             for column in self.values:
                 different = len(self.distinct(column))
                 fits = 1 < different < self.n if repeated else different > 1
-                if column not in without and folded(column) == name and fits:
+                if column not in without and column_name(column) == name and fits:
                     return column
         return ""
 

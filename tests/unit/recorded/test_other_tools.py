@@ -266,6 +266,65 @@ def test_rows_are_read_by_the_names_of_their_columns(tmp_path: Path) -> None:
     assert "item_id" in str(error.value.remedy)
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["Item ID,Judge,Score,Gold", "item-id,RATER ,rating,Label", "itemId,judge,grade,truth"],
+)
+def test_names_of_columns_are_read_however_they_are_spelled(tmp_path: Path, header: str) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(f"{header}\na,x,1,2\na,y,2,2\nb,x,3,3\nb,y,5,3\n")
+    _, read = only(table)
+    assert choices(read, "y") == {"a": [(2,)], "b": [(5,)]}
+    assert [item.truth for item in read.windows["table"].items.values()] == [2, 3]
+    table.write_text(f"item_id,{header}\n1,a,x,1,2\n")
+    with pytest.raises(ConfigError, match="are both called 'item_id'"):
+        derive(table)
+
+
+def test_a_last_item_that_sums_up_the_others_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    rows = [f"t{n},{judge},{1 + n % 5}\n" for judge in "xy" for n in range(9)]
+    rows += [f"Grand total,{judge},3\n" for judge in "xy"]
+    table.write_text(f"item,judge,score\n{''.join(rows)}")
+    with pytest.raises(ConfigError, match="the item 'Grand total' may sum up the others"):
+        derive(table)
+    # One of several items with such words is an item.
+    table.write_text(f"item,judge,score\n{''.join([*rows[-2:], *rows[:-2]])}")
+    assert len(only(table)[1].windows["table"].items) == 10
+    table.write_text(f"item,judge,score\n{''.join(rows).replace('Grand total', 'sum 2')}")
+    assert len(only(table)[1].windows["table"].items) == 10
+
+
+@pytest.mark.parametrize(
+    ("scores", "code"),
+    [
+        (["1", "2", "3", "4", "5", "-1"], "-1"),
+        (["0", "0.25", "0.5", "1", "-1.0"], "-1.0"),
+        (["1", "2", "5", "99", "3"], "99"),
+        ([*map(str, range(101)), "999"], "999"),
+        ([*map(str, range(102)), "999"], ""),
+        (["-1", "0", "1"], ""),
+        (["-2", "-1", "4"], ""),
+        (["-0.5", "1", "2"], ""),
+    ],
+)
+def test_a_number_that_may_stand_for_no_score_is_refused_by_its_place(
+    tmp_path: Path, scores: list[str], code: str
+) -> None:
+    table = tmp_path / "table.csv"
+    rows = [f"t{n},x,{score}\n" for n, score in enumerate(scores)]
+    table.write_text(f"item,judge,score\n{''.join(rows)}")
+    if not code:
+        derive(table)
+        return
+    line = 2 + scores.index(code)
+    with pytest.raises(
+        ConfigError, match=rf"score is {code} in 1 row \(table.csv line {line}\)"
+    ) as error:
+        derive(table)
+    assert "unlisted: unreadable" in str(error.value.remedy)
+
+
 def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     for file in JUDGING:
         shutil.copy(file, tmp_path)

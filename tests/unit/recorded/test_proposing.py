@@ -352,11 +352,48 @@ def test_runs_of_other_labels_are_other_items(tmp_path: Path) -> None:
     assert not mapped(found).repeats
 
 
-@pytest.mark.parametrize("name", ["Average", "TOTAL", "Mittelwert"])
+@pytest.mark.parametrize("name", ["Average", "TOTAL", "Mittelwert", "Overall mean", "Std. dev."])
 def test_a_row_that_sums_up_the_others_is_no_item(tmp_path: Path, name: str) -> None:
     lines = graded(("1", "2", "3", "4"), ("2", "3", "1"), ("1", "2"))
     with pytest.raises(ConfigError, match=f"the row '{name}' may sum up the others"):
         proposal(tmp_path, "id,gpt,claude,human", *lines, f"{name},2.5,2,1.5")
+
+
+def test_a_row_without_an_id_is_named(tmp_path: Path) -> None:
+    lines = graded(("1", "2", "3", "4"), ("2", "3", "1"), ("1", "2"))
+    with pytest.raises(ConfigError, match=r"Item ID is empty in 1 row \(line 62\)"):
+        proposal(tmp_path, "Item ID,gpt,claude,human", *lines, ",2,2,1")
+
+
+@pytest.mark.parametrize(
+    ("marks", "code"), [("12345", "-1"), ("012345", "-99"), ("1234567", "99"), ("01", "999")]
+)
+def test_a_number_that_stands_for_no_score_is_no_verdict(
+    tmp_path: Path, marks: str, code: str
+) -> None:
+    # In two columns, and too often for a slip.
+    lines = graded((*marks, code), (*marks, *marks, code), tuple(marks))
+    found = proposal(tmp_path, "id,gpt,claude,human", *lines)
+    recorded = mapped(found)
+    assert [recorded.decision(mark) for mark in marks] == list(range(1, len(marks) + 1))
+    assert recorded.decision(code) is None
+    assert recorded.unlisted == "unreadable"
+    strays = [one for one in found.taken if one.role == "unreadable in part"]
+    assert [one.column for one in strays] == ["gpt", "claude"]
+    assert all(f"'{code}'" in one.why for one in strays)
+
+
+@pytest.mark.parametrize("marks", [("-1", "0", "1"), ("-2", "-1", "0", "1", "2", "3"), ("-1", "1")])
+def test_scores_below_zero_may_be_scores(tmp_path: Path, marks: tuple[str, ...]) -> None:
+    recorded = mapped(proposal(tmp_path, "id,gpt,claude", *graded(marks, marks[::-1])))
+    assert all(recorded.decision(mark) for mark in marks)
+
+
+def test_errors_of_a_spreadsheet_are_no_verdicts(tmp_path: Path) -> None:
+    lines = graded(("yes", "no", "#N/A"), ("no", "yes"), ("yes", "no", "no", "#DIV/0!"))
+    recorded = mapped(proposal(tmp_path, "id,gpt,claude,human", *lines))
+    assert (recorded.decision("no"), recorded.decision("yes")) == (1, 2)
+    assert recorded.decision("#N/A") is None
 
 
 @pytest.mark.parametrize(
