@@ -128,11 +128,14 @@ async def _resumed(client: PrefectClient, run: FlowRun, at_most: int) -> str:
     if run.deployment_id is None:
         return f"{run.name} has no deployment: rerun its command to resume."
     states = await client.read_flow_run_states(run.id)
-    crashes = sum(state.is_crashed() and state.name != ABANDONED for state in states)
+    lost = [state for state in states if state.is_crashed() and state.name != ABANDONED]
+    crashes = len(lost)
     if crashes > at_most:
+        latest = max(lost, key=lambda state: state.timestamp).message
+        last = f" The last time: {latest}" if latest else ""
         message = (
             f"Crashed {counted(crashes, 'time')}, so it is not resumed again. Read the run's and "
-            "its worker's logs, then run it again: it does what is still missing."
+            f"its worker's logs, then run it again: it does what is still missing.{last}"
         )
         await client.set_flow_run_state(
             run.id, Crashed(name=ABANDONED, message=message), force=True

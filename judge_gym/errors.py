@@ -87,6 +87,12 @@ class OutageError(StoreError):
     """Whether whoever raised it has waited for the server as long as anyone should."""
 
 
+class NewerSchemaError(OutageError):
+    """The database is of a newer schema: a program of a newer version can do the work."""
+
+    waited = True
+
+
 class DatabaseUrlError(StoreError, ConfigError):
     """The setting of a database cannot be used: no server of that name, login or database."""
 

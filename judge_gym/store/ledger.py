@@ -19,6 +19,7 @@ from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, LedgerEnt
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
 from judge_gym.store.engine import PATIENCE_S, database_failure
+from judge_gym.store.migrate import check_schema
 from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
@@ -138,6 +139,8 @@ class Ledger:
             sorted((call.key, self._planned(call, provider, fit(call))) for call in calls)
         )
         with self._engine.begin() as connection:
+            # Nothing is spent by a program that does not know what its rows mean.
+            check_schema(connection)
             connection.execute(_PLANNED, packed(by_key.values()))
             if self._reuse_answers:
                 connection.execute(_REUSED, {"keys": list(by_key)})

@@ -1,6 +1,7 @@
 """Bringing a database to the current schema with the Alembic scripts under `sql/`."""
 
 import re
+from functools import cache
 
 import sqlalchemy as sa
 from alembic import command
@@ -8,7 +9,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import NewerSchemaError, StoreError
 from judge_gym.shipped import SQL
 
 MIGRATIONS = SQL / "migrations"
@@ -78,10 +79,32 @@ def unknown_revision(subject: str, revision: str | None) -> StoreError:
             f"{subject} is of another program: judge-gym has no schema {revision}.",
             "Name one of judge-gym's own. A database is named by JUDGE_GYM_DATABASE_URL.",
         )
-    return StoreError(
+    return NewerSchemaError(
         f"{subject} is of schema {revision}, unknown to this judge-gym.",
         "It is of a newer version: upgrade judge-gym.",
     )
+
+
+def check_schema(connection: sa.Connection) -> None:
+    """Raise `NewerSchemaError` if a newer judge-gym has migrated the database since it was opened.
+
+    Costs one look at a table of one row.
+    """
+    revision = connection.scalar(_REVISION)
+    if revision != _newest(str(MIGRATIONS)) and revision not in known_revisions():
+        raise NewerSchemaError(
+            f"The database was upgraded to schema {revision} by a newer judge-gym during the run.",
+            "All answers received are stored. Upgrade judge-gym here, or let a newer worker resume "
+            "the run: rerun the command.",
+        )
+
+
+_REVISION = sa.text("SELECT version_num FROM alembic_version")
+
+
+@cache
+def _newest(migrations: str) -> str | None:
+    return ScriptDirectory(migrations).get_current_head()
 
 
 def _config(connection: sa.Connection) -> Config:

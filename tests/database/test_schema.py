@@ -12,12 +12,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.orm import Session
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import NewerSchemaError, StoreError
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.engine import connect
+from judge_gym.store.ledger import Closed, Ledger, now
 from support.postgres import temporary_database
+from support.rig import a_call, an_answer, calls, run
 
 
 @pytest.fixture
@@ -109,6 +111,21 @@ def test_a_database_of_a_newer_judge_gym_is_left_alone(blank: str) -> None:
     with pytest.raises(StoreError, match="r9999") as refused:
         connect(settings_with(blank))
     assert "upgrade judge-gym" in refused.value.remedy
+
+
+def test_a_call_is_not_opened_in_a_database_that_was_upgraded_meanwhile(own_database: str) -> None:
+    engine = sa.create_engine(own_database, poolclass=sa.NullPool)
+    ledger = Ledger(engine)
+    opened = run(ledger.open([a_call("before")], "real"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = 'r9999'")
+    with pytest.raises(NewerSchemaError, match="r9999"):
+        run(ledger.open([a_call("after")], "real"))
+    assert calls(engine).keys() == {"before"}
+    # What was sent before is stored: it is paid for.
+    answer = an_answer()
+    run(ledger.write(Closed(opened[0].id, answer, [], (), now())))
+    assert calls(engine)["before"].answer == answer.text
 
 
 @pytest.mark.parametrize("revision", ["0001", "0056"])

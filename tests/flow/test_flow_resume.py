@@ -79,6 +79,7 @@ def test_a_run_is_resumed_so_often_and_then_stays_crashed_and_says_so() -> None:
     assert (third.type, third.name) == (StateType.CRASHED, ABANDONED)
     assert third.message is not None
     assert third.message.startswith("Crashed 3 times, so it is not resumed again.")
+    assert third.message.endswith(" The last time: killed")
     # It is the end: being resumed again counts no crash that there was not.
     assert (again.name, again.message) == (third.name, third.message)
 

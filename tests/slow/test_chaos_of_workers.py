@@ -24,9 +24,10 @@ from support.postgres import temporary_database
 from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.waiting import until
+from support.workers import kill, worker
 
 from .test_chaos import SEED
-from .test_workers import count_in, kill, worker
+from .test_workers import count_in
 
 pytestmark = pytest.mark.stress
 HITS = max(2, int(os.environ.get("JUDGE_GYM_TEST_KILLS", "2")) // 8)

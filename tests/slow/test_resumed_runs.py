@@ -24,8 +24,9 @@ from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
+from support.workers import kill, worker
 
-from .test_workers import LONGEST_S, count_in, kill, worker
+from .test_workers import LONGEST_S, count_in
 
 pytestmark = pytest.mark.slow
 AT_MOST = 20

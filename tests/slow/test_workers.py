@@ -4,12 +4,8 @@ Prefect's server, the workers, PostgreSQL and the provider are real processes. T
 by one process into another database, while the server has yet to notice what is gone.
 """
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +21,7 @@ from support.prefect_api import Server
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
+from support.workers import kill, worker
 
 pytestmark = pytest.mark.slow
 IN_FLIGHT = 8
@@ -124,32 +121,6 @@ def story(
             before,
             stats,
         )
-
-
-@contextmanager
-def worker(command: CommandLine, name: str, limit: int) -> Iterator[psutil.Process]:
-    """`prefect worker start` in the block; killed with what it runs in the end."""
-    arguments = ["worker", "start", "--pool", "judge-gym", "--name", name, "--limit", str(limit)]
-    with (command.folder / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "prefect", *arguments],
-            cwd=command.folder,
-            env=command.variables(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        yield psutil.Process(process.pid)
-    finally:
-        kill(psutil.Process(process.pid))
-        process.wait()
-
-
-def kill(process: psutil.Process) -> None:
-    """End a process and all it has started, without a word."""
-    for one in [process, *process.children(recursive=True)]:
-        os.kill(one.pid, signal.SIGKILL)
 
 
 def count_in(url: str) -> Callable[[str], int]:

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from judge_gym.store import migrate
 
 LATER = "r9999"
-_SCRIPT = """
+SCRIPT = """
 from alembic import op
 
 revision = {revision!r}
@@ -38,7 +38,7 @@ def add_later_migration(
     monkeypatch: pytest.MonkeyPatch, folder: Path, up: str, down: str = "SELECT 1"
 ) -> None:
     """Let this process know the migration `LATER`, which runs one statement each way."""
-    script = _SCRIPT.format(revision=LATER, below=newest(), up=up, down=down)
+    script = SCRIPT.format(revision=LATER, below=newest(), up=up, down=down)
     scripts = Path(shutil.copytree(migrate.MIGRATIONS, folder / "migrations"))
     (scripts / "versions" / f"{LATER}_later.py").write_text(script)
     monkeypatch.setattr(migrate, "MIGRATIONS", scripts)

@@ -31,7 +31,9 @@ class PaidProvider:
         self.refused: Counter[int] = Counter()
         """Status → requests that were not answered; 0 where the connection was closed."""
         self.in_flight = 0
-        self._simulator, self._latency_s = simulator, latency_s
+        self.latency_s = latency_s
+        """Of the answers to requests that come from now on."""
+        self._simulator = simulator
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self._runner, self.url = self._do(self._started())
@@ -59,7 +61,7 @@ class PaidProvider:
             return refusal
         self.in_flight += 1
         try:
-            await asyncio.sleep(self._latency_s)
+            await asyncio.sleep(self.latency_s)
             address = f"{self._simulator}/chat/completions"
             headers = {"Content-Type": "application/json"}
             async with (

@@ -34,6 +34,7 @@ TOGETHER = {
     "tests/slow/test_operating_by_command.py": "deployments",
     "tests/slow/test_chaos_of_workers.py": "deployments",
     "tests/slow/test_resumed_runs.py": "deployments",
+    "tests/slow/test_two_versions.py": "deployments",
     "tests/slow/test_workers.py": "deployments",
 }
 """File → the files that run one after the other, in one worker; another file is alone."""
