@@ -290,7 +290,8 @@ def _keys() -> Iterator[DoctorLine]:
     variables["firecrawl"] = FIRECRAWL_KEY
     unset = [name for name in variables.values() if not os.environ.get(name)]
     blocks: set[str] = set()
-    has_server = not _prefect_server()[1]
+    url, fault = _prefect_server()
+    has_server = not fault
     if has_server:
         with prefect_api():
             blocks = asyncio.run(in_blocks(unset))
@@ -303,6 +304,9 @@ def _keys() -> Iterator[DoctorLine]:
             yield DoctorLine(subject, f"from {name}")
         elif name in blocks:
             yield DoctorLine(subject, f"from {block}")
+        elif url and fault:
+            detail = f"not in {name}; the {block} cannot be read now"
+            yield DoctorLine(subject, detail, state=State.UNUSED)
         elif owner in users:
             remedy = f"Set the environment variable {name}, or save the {block}."
             yield DoctorLine(subject, f"not set, used by {users[owner]}", remedy, State.MISSING)

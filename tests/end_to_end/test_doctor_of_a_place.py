@@ -1,5 +1,6 @@
 """The doctor names what is wrong around an installation: providers, workers, disks."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from support.command_line import CommandLine
 from support.disks import SmallDisk
 from support.paid_provider import PaidProvider, paid_provider
+from support.prefect_server import free_port
 from support.simulation import Simulator
 
 KEY = "sk-doctor-0123456789abcdef"
@@ -82,3 +84,16 @@ def test_a_full_disk_is_the_first_problem(command: CommandLine) -> None:
     finally:
         disk.unmount()
     assert ended.output.startswith(f"✗ disk: The disk of {disk.place} is full")
+
+
+def test_a_key_that_may_be_in_a_block_is_not_missed_while_prefects_server_is_away(
+    command: CommandLine, provider: PaidProvider
+) -> None:
+    file = str(command.folder / "providers.toml")
+    away = f"http://127.0.0.1:{free_port()}/api"
+    findings = json.loads(
+        command("doctor", "--json", PREFECT_API_URL=away, JUDGE_GYM_PROVIDERS_FILE=file).output
+    )["findings"]
+    states = {one["subject"]: one["state"] for one in findings}
+    assert states["key of paid"] == "unused"
+    assert states["prefect"] == "broken"
