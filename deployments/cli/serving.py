@@ -175,7 +175,12 @@ def news_archive(news: Path) -> "Archive":
     )
 
 
-def mcp() -> None:
+def mcp(
+    own_judges: Annotated[
+        bool,
+        typer.Option("--own-judges", help="Let agents run judges that are functions or URLs."),
+    ] = False,
+) -> None:
     """Serve judge-gym to agents over the Model Context Protocol.
 
     Uses standard input and output. File paths must lie below the current folder. A sweep of real
@@ -188,4 +193,4 @@ def mcp() -> None:
     prepare_environment(settings().data_dir, verbose=False)
     from deployments.mcp.server import server
 
-    server().run("stdio")
+    server(own_judges=own_judges).run("stdio")

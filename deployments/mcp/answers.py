@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.evidence.given_rows import rows_file
 
@@ -87,3 +88,20 @@ def below_here(path: str) -> Path:
     if any(part.startswith(".") for part in resolved.relative_to(Path.cwd()).parts):
         raise ConfigError(f"{path} is hidden.", "Use a path whose parts do not begin with a dot.")
     return resolved
+
+
+def sweep_of(path: str) -> Sweep:
+    """Return the sweep of a file below the server's folder; raises as `evidence_below_here`."""
+    sweep = load_sweep(below_here(path))
+    evidence_below_here(sweep)
+    return sweep
+
+
+def evidence_below_here(sweep: Sweep) -> None:
+    """Raise `ConfigError` where a sweep reads evidence that is not below the server's folder.
+
+    Evidence is sent to models and returned by tools.
+    """
+    for window in sweep.windows.values():
+        if path := getattr(window.source, "path", None):
+            below_here(str(path))

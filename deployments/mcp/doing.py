@@ -9,7 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from deployments.mcp.answers import as_tool, below_here, bounded, file_of, slug
+from deployments.mcp.answers import (
+    as_tool,
+    below_here,
+    bounded,
+    evidence_below_here,
+    file_of,
+    slug,
+    sweep_of,
+)
 from judge_gym.design.names import Part, Workflow
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError
@@ -37,7 +45,12 @@ def define(kind: Literal["sweep", "judge"], definition: dict[str, Any]) -> dict[
     from judge_gym.judges.files import judge_in
     from judge_gym.seeds import canonical_json, digest
 
-    read = given_sweep(definition) if kind == "sweep" else judge_in(given_tree(definition))
+    read: Any
+    if kind == "sweep":
+        read = given_sweep(definition)
+        evidence_below_here(read)
+    else:
+        read = judge_in(given_tree(definition))
     path = below_here(f"{kind}-{slug(read.name)}-{digest(canonical_json(definition))[:8]}.yaml")
     # JSON is YAML; other files that end in .json are read as items.
     path.write_text(json.dumps(definition, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -83,12 +96,14 @@ def audit(
 @as_tool
 def create_windows(file: str) -> dict[str, Any]:
     """Store the windows of a sweep file without collecting them."""
+    sweep_of(file)
     return _result_of("evidence", "create", "--json", "--", str(below_here(file)))
 
 
 @as_tool
 def create_experiments(file: str) -> dict[str, Any]:
     """Store the experiments of a sweep file and return their tags. Makes no calls."""
+    sweep_of(file)
     return _result_of("sweep", "create", "--json", "--", str(below_here(file)))
 
 
@@ -188,6 +203,13 @@ class _DetachedRun:
 
 
 _runs: list[_DetachedRun] = []
+_own_judges = False
+
+
+def permit_own_judges(*, permitted: bool) -> None:
+    """Let `run_judge` run judges that are functions or addresses, or refuse them."""
+    global _own_judges
+    _own_judges = permitted
 
 
 @as_tool
@@ -220,10 +242,9 @@ def _check_sweep(file: Path, confirm_calls: int | None) -> None:
     """Raise `ConfigError` when a sweep could spend without a bound that a person has set."""
     from deployments.cli.sweep import providers_of
     from deployments.mcp.reading import plan_sweep
-    from judge_gym.design.sweep import load_sweep
     from judge_gym.model_names import is_simulated_provider
 
-    sweep = load_sweep(file)
+    sweep = sweep_of(str(file))
     if all(is_simulated_provider(provider.name) for provider in providers_of(sweep)):
         return
     if not _bounds(sweep.budget):
@@ -231,14 +252,26 @@ def _check_sweep(file: Path, confirm_calls: int | None) -> None:
 
 
 def _check_judge(file: Path, items: Path, repeats: int, confirm_calls: int | None) -> None:
-    """Raise `ConfigError` when a judge could spend without a bound that a person has set."""
+    """Raise `ConfigError` when a judge could spend without a bound that a person has set.
+
+    Or when it is a function or an address: an agent that follows a text's instructions could
+    have any code run, and any variable, such as an API key, sent anywhere.
+    """
     from deployments.mcp.reading import plan_judge
     from judge_gym.judges import ModelJudge, load_judge
+    from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.model_names import is_simulated_model
 
+    leaves = load_judge(file).leaves
+    own = [leaf.answered_by for leaf in leaves if isinstance(leaf, OwnJudge)]
+    if own and not _own_judges:
+        raise ConfigError(
+            f"{file} runs code or sends texts and a key elsewhere: {', '.join(own)}.",
+            "Have a person read it, and start the server with `judge-gym mcp --own-judges`.",
+        )
     unbounded = [
         leaf
-        for leaf in load_judge(file).leaves
+        for leaf in leaves
         if not (isinstance(leaf, ModelJudge) and _bounds(leaf.budget))
         and not all(map(is_simulated_model, leaf.answerers))
     ]

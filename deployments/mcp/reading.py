@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from deployments.mcp.answers import MOST_ENTRIES, as_tool, below_here, bounded, file_of
+from deployments.mcp.answers import MOST_ENTRIES, as_tool, below_here, bounded, file_of, sweep_of
 
 
 @as_tool
@@ -46,12 +46,11 @@ def plan_sweep(file: str) -> dict[str, Any]:
     """
     from deployments.cli.environment import database
     from deployments.cli.sweep import providers_of
-    from judge_gym.design.sweep import load_sweep
     from judge_gym.lab import planning
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
-    sweep = load_sweep(below_here(file))
+    sweep = sweep_of(file)
     providers_of(sweep)
     with database() as session:
         plan = planning.plan_sweep(session, sweep, load_providers(settings().providers_file))

@@ -8,7 +8,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 
-from deployments.mcp.doing import ADDING, CHANGING, SPENDING, list_runs
+from deployments.mcp.doing import ADDING, CHANGING, SPENDING, list_runs, permit_own_judges
 from deployments.mcp.reading import READING
 
 INSTRUCTIONS = """\
@@ -35,8 +35,12 @@ _KINDS = (
 )
 
 
-def server() -> MCPServer:
-    """Return the server with its tools; it does not listen yet."""
+def server(*, own_judges: bool = False) -> MCPServer:
+    """Return the server with its tools; it does not listen yet.
+
+    With `own_judges` it runs judges that are Python functions or HTTP addresses.
+    """
+    permit_own_judges(permitted=own_judges)
     return MCPServer(
         "judge-gym",
         instructions=INSTRUCTIONS,
