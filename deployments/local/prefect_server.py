@@ -322,9 +322,16 @@ def prefect_server(
     this process. Output goes to `log`.
     """
     command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
-    # Prefect's page requests a host of its maker even when its settings forbid it.
-    policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
-    options = ["--host", HOST, "--port", str(port), "--log-level", "warning", "--header", policy]
+    # Prefect's page requests a host of its maker even when its settings forbid it. A page of
+    # another site may show none in a frame, where a person could be led to click in it.
+    headers = (
+        f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}; "
+        "frame-ancestors 'self'",
+        "X-Content-Type-Options:nosniff",
+        "Referrer-Policy:same-origin",
+    )
+    options = ["--host", HOST, "--port", str(port), "--log-level", "warning"]
+    options += [word for header in headers for word in ("--header", header)]
     protection = {
         _SERVER_PASSWORD: password,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(f"http://{host}:{port}" for host in HOSTS),

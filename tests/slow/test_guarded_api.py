@@ -4,7 +4,9 @@ A page of another origin is served on loopback, and opened in a Chromium that ha
 """
 
 import json
+import socket
 import stat
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -148,6 +150,77 @@ def test_reports_and_their_index_need_the_password(up: Installation) -> None:
         assert "Own &amp; secret" in httpx.get(url, auth=logged_in(up)).text
     outside = httpx.get(f"{index}..%2Fprefect-password", auth=logged_in(up))
     assert outside.status_code == httpx.codes.NOT_FOUND
+
+
+def raw(up: Installation, path: str, *headers: str) -> bytes:
+    """The answer to a request whose path and headers no client has changed."""
+    basic = b64encode(up.password.encode()).decode()
+    lines = (f"GET {path} HTTP/1.1", f"Authorization: Basic {basic}", *headers, "Connection: close")
+    with socket.create_connection(("127.0.0.1", up.port), timeout=60) as connection:
+        connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1"))
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    return answer
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/reports/../prefect-password",
+        "/reports/%2e%2e/prefect-password",
+        "/reports/..%5cprefect-password",
+        "/reports/%252e%252e/prefect-password",
+        "/reports//etc/passwd",
+        "/reports/%00",
+        "/reports/" + "a" * 5000,
+        "/reports/link.html",
+        "/reports/linked/prefect-password",
+        "/status/%2e%2e/api/admin/settings",
+        "/labels//evil.example/",
+        "/labels/x%2f..%2f..%2f",
+        "http://evil.example/reports/",
+    ],
+)
+def test_no_path_leads_out_of_the_folder_of_reports(up: Installation, path: str) -> None:
+    data = up.command.data
+    folder = data / "reports"
+    folder.mkdir(exist_ok=True)
+    for link, to in (("link.html", data / "prefect-password"), ("linked", data)):
+        (folder / link).unlink(missing_ok=True)
+        (folder / link).symlink_to(to.resolve())
+    answer = raw(up, path, f"Host: 127.0.0.1:{up.port}")
+    for link in ("link.html", "linked"):
+        (folder / link).unlink()
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert up.password.partition(":")[2].encode() not in answer
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [(), ("",), ("127.0.0.1.evil.example",), ("127.0.0.1:1@evil.example",), ("[::1]",),
+     ("127.0.0.1", "evil.example")],
+    ids=str,
+)  # fmt: skip
+def test_a_request_names_one_host_of_this_machine(up: Installation, hosts: tuple[str, ...]) -> None:
+    answer = raw(up, "/status/", *(f"Host: {host}" for host in hosts))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_no_other_site_shows_a_page_in_a_frame_and_no_file_is_taken_for_another_kind(
+    up: Installation,
+) -> None:
+    for path in ("/", "/reports/", "/status/", "/status/metrics", "/api/health"):
+        headers = httpx.get(f"{up.address}{path}", auth=logged_in(up)).headers
+        assert "frame-ancestors 'self'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+
+
+def test_a_large_body_needs_the_password_too(up: Installation) -> None:
+    for path in ("/reports/", "/status/", "/labels/x/next", "/api/flow_runs/filter"):
+        refused = httpx.post(f"{up.address}{path}", content=b"x" * 50_000_000, timeout=120)
+        assert refused.status_code == httpx.codes.UNAUTHORIZED
 
 
 @pytest.mark.parametrize("password", ["", "judge-gym:guessed"])
