@@ -53,6 +53,11 @@ class Content:
     notes: list[str] = field(default_factory=list)
     """What the file does not say of its judgements, as sentences."""
 
+    def note(self, sentence: str) -> None:
+        """Add a note, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
     def leave(self, why: Left, what: str) -> None:
         """Note a record that is no judgement."""
         self.left.setdefault(why, []).append(what)

@@ -35,12 +35,20 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ, Format
 from judge_gym.recorded.mapping import Recorded
 
+_WHY = {
+    Left.NOT_READ: " (a score that is neither text nor a number)",
+}
+"""Why a record is no judgement, where its name does not say it."""
+
 
 def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
     """Return the mappings of files; raises `ConfigError` where none can be derived."""
     rows = [row.values for content in files.contents.values() for row in content.rows]
     left = [
-        name for content in files.contents.values() for of in content.left.values() for name in of
+        f"{name}{_WHY.get(why, '')}"
+        for content in files.contents.values()
+        for why, of in content.left.items()
+        for name in of
     ]
     if not rows:
         headers = [of.left.get(Left.NO_SAMPLES, []) for of in files.contents.values()]

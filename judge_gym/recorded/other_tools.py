@@ -53,7 +53,8 @@ def read_promptfoo(file: Path) -> Content:
         model = str(provider.get("label") or provider.get("id") or "") if provider else ""
         place = f"result {number} (test {test}, {model})"
         grading = result.get("gradingResult") or {}
-        assertions = grading.get("componentResults") or []
+        alone = [grading] if grading.get("assertion") else []
+        assertions = grading.get("componentResults") or alone
         if not assertions:
             error = str(result.get("error") or "no assertion")[:200]
             why = Left.ERROR if result.get("error") else Left.NO_SCORE
@@ -110,6 +111,7 @@ def _add_assertions(
     default_grader: str,
 ) -> None:
     seen: Counter[tuple[str, str, str]] = Counter()
+    asked: dict[tuple[str, str, str], str] = {}
     rows = []
     checks: dict[str, str] = {}
     for result in assertions:
@@ -125,8 +127,13 @@ def _add_assertions(
         )
         reason = str(result.get("reason") or "")
         no_grade = metadata.get("graderError") or (graded and _NO_GRADE.fullmatch(reason))
-        criterion = str(assertion.get("metric") or (assertion.get("value") if graded else "") or "")
+        rubric = str(assertion.get("value") or "") if graded else ""
+        if rubric and kind.startswith("not-"):  # it passes where the rubric is not met
+            rubric = f"not: {rubric}"
+        criterion = str(assertion.get("metric") or rubric)
         judge = grader or (default_grader if graded else "") or kind
+        if asked.setdefault((kind, criterion, judge), rubric) != rubric:
+            content.note(_several_rubrics(criterion, judge))
         seen[kind, criterion, judge] += 1
         if (times := seen[kind, criterion, judge]) > 1:
             judge = f"{judge} ({times})"
@@ -145,6 +152,13 @@ def _add_assertions(
         checks[criterion or kind] = rows[-1]["pass"]
     for row in rows:
         content.add(place, {**row, "checks": checks})
+
+
+def _several_rubrics(metric: str, judge: str) -> str:
+    return (
+        f"{metric}: several rubrics have this metric and are read as judges of one thing, "
+        f"{judge} and {judge} (2). Give each a metric of its own if they ask different questions."
+    )
 
 
 def _provider(provider: Any) -> str:

@@ -715,6 +715,69 @@ def test_promptfoo_of_version_2_has_a_default_grader_and_unreadable_grades() -> 
     assert apart.of_scores
 
 
+def results_of(*assertions: dict) -> dict:
+    """Results of promptfoo: three tests, each with these assertions, of which every other holds."""
+    results = []
+    for test in range(3):
+        given = [{"pass": bool((test + at) % 2), "score": (test + at) % 2, "reason": "r",
+                  "assertion": one} for at, one in enumerate(assertions)]  # fmt: skip
+        grading = {"pass": True, "score": 1, "componentResults": given}
+        results.append({"testIdx": test, "provider": {"id": "m"}, "gradingResult": grading,
+                        "response": {"output": f"text {test}"}})  # fmt: skip
+    return {"results": {"version": 3, "results": results}}
+
+
+RUBRIC = {"type": "llm-rubric", "value": "It is polite."}
+
+
+def test_a_rubric_of_promptfoo_and_its_opposite_are_two_audits(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(results_of(RUBRIC, {**RUBRIC, "type": "not-llm-rubric"})))
+    _, found = derive(file)
+    assert [one.concept for one in found.readings] == ["It is polite.", "not: It is polite."]
+    # A metric that both have says what a pass means.
+    named = [{**one, "metric": "tone"} for one in (RUBRIC, {**RUBRIC, "type": "not-llm-rubric"})]
+    file.write_text(json.dumps(results_of(*named)))
+    files, found = derive(file)
+    [recorded] = found.readings
+    assert {str(one) for one in read(files, recorded).windows["results"].judgements} == {
+        "llm-rubric", "not-llm-rubric",
+    }  # fmt: skip
+
+
+def test_several_rubrics_under_one_metric_of_promptfoo_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    polite, short = ({**RUBRIC, "value": f"It is {word}."} for word in ("polite", "short"))
+    for assertions, notes in (
+        ([{**polite, "metric": "tone"}, {**short, "metric": "tone"}], 1),
+        ([{**polite, "metric": "tone"}, {**polite, "metric": "tone"}], 0),
+        ([polite, short], 0),
+    ):
+        file.write_text(json.dumps(results_of(*assertions)))
+        _, found = derive(file)
+        assert sum("several rubrics have this metric" in one for one in found.notes) == notes
+
+
+def test_a_result_of_promptfoo_with_one_assertion_needs_no_list_of_them(tmp_path: Path) -> None:
+    given = results_of(RUBRIC)
+    for result in given["results"]["results"]:
+        result["gradingResult"] = result["gradingResult"]["componentResults"][0]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(given))
+    _, found = only(file)
+    assert list(choices(found, "llm-rubric").values()) == [[(1,)], [(2,)], [(1,)]]
+
+
+def test_a_score_of_inspect_that_is_a_list_is_said_to_be_no_number(tmp_path: Path) -> None:
+    def listed(log: dict) -> None:
+        for sample in log["samples"]:
+            sample["scores"] = {key: {"value": ["C", "I"]} for key in sample["scores"]}
+
+    with pytest.raises(ConfigError, match="no judgement of inspect") as error:
+        derive(altered(tmp_path, listed))
+    assert "neither text nor a number" in str(error.value.remedy)
+
+
 @pytest.mark.parametrize(
     ("reason", "readable"),
     [
@@ -744,7 +807,10 @@ def test_a_grader_of_promptfoo_that_gave_no_grade_did_not_fail_the_answer(
         graded["reason"], graded["pass"], graded["score"] = reason, False, 0
 
     files, found = derive(altered(tmp_path, fails, "promptfoo-old.json"))
-    [recorded] = [one for one in found.readings if one.concept == "It answers the question."]
+    rubric = (
+        "not: It answers the question." if kind.startswith("not-") else "It answers the question."
+    )
+    [recorded] = [one for one in found.readings if one.concept == rubric]
     assert choices(read(files, recorded), "openai:chat:lenient")["5"] == [
         (1,) if readable else None
     ]
