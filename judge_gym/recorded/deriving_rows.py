@@ -70,6 +70,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
             raise ConfigError(
                 f"{file} has no {verdict!r}, and {files.paths[0].name} has one.", SEVERAL
             )
+    _check_plain(files, rows, verdict)
     others = [column for column in there if column not in (item, judge, verdict)]
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
@@ -164,6 +165,18 @@ def _with_numbers(files: RecordedFiles, columns: Collection[str]) -> Rows:
         for file, content in files.contents.items()
         for row in content.rows
     ]
+
+
+def _check_plain(files: RecordedFiles, rows: Rows, column: str) -> None:
+    """Raise `ConfigError` where verdicts are objects or lists, naming a path into the first."""
+    inside = next((row[column] for row in rows if row.get(column) not in (None, "")), "")
+    if isinstance(inside, (dict, list)) and inside:
+        is_list = isinstance(inside, list)
+        path = f'"{column}[0]"' if is_list else f"{column}.{next(iter(inside))}"
+        raise ConfigError(
+            f"{names_of(files)}: {column} is {'a list' if is_list else 'an object'}.",
+            f"Say in a mapping file what in it is the verdict, such as `verdicts: [{path}]`.",
+        )
 
 
 def _check_items(files: RecordedFiles, rows: Rows, column: str) -> None:

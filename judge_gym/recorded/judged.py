@@ -189,6 +189,11 @@ class Unread:
     failed: dict[str, Counter[str]] = field(default_factory=dict)
     """A column that may say how a judgement ended, and that is not read → the values of it that
     name a failure, in how many rows."""
+    not_given: dict[str, Counter[str]] = field(default_factory=dict)
+    """A column of a file of labels that may say which count, and that is not read → the values of
+    it that name a label that does not, in how many rows."""
+    people: Counter[str] = field(default_factory=Counter)
+    """Person → items that they labelled, by rows or a file of labels."""
     redaction: Redaction = field(default_factory=Redaction)
     """What was replaced in texts."""
     pooled: dict[str, dict[str, None]] = field(default_factory=dict)

@@ -1,10 +1,13 @@
 """A file of people's labels beside judgements: a row for a label, or a column for a person."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from judge_gym.errors import did_you_mean
+from judge_gym.counting import counted
+from judge_gym.errors import DataFileError, did_you_mean
+from judge_gym.evidence.columns import root_of
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
@@ -12,8 +15,15 @@ from judge_gym.recorded.items import left_label
 from judge_gym.recorded.judged import RecordedWindow, Unread
 from judge_gym.recorded.mapped_columns import LabelsFile
 from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.noting import STATUS
 from judge_gym.recorded.record import Record, Refusals, RowError
 from judge_gym.recorded.systems import key_of
+
+_NOT_GIVEN = frozenset(
+    {"discarded", "draft", "pending", "rejected", "skipped", "cancelled", "canceled", "deleted",
+     "invalid", "withdrawn", "error", "failed"}
+)  # fmt: skip
+"""What a status says of a label that does not count."""
 
 
 def add_labels(
@@ -38,16 +48,21 @@ def add_labels(
     refusals, given = Refusals(), dict[tuple[str, str, str], dict[int, Record]]()
     named = (columns.item or recorded.item.key, columns.person, columns.label, *columns.people)
     rows = LabelRows(columns.chosen, list(filter(None, named)))
+    read = {root_of(name) for name in (*filter(None, named), *columns.only)}
+    without, found = list[str](), False
     for row in rows.rows(file):
         record = Record(file, row, {"": name_of(file)})
         if row.fault:
             raise record.fault(row.fault)
         key = record.named(columns.item or recorded.item.key)
         if key not in places:
-            unread.left.setdefault(Left.NO_PARTNER, []).append(f"{file.name}: {key}")
+            without.append(key)
             continue
+        found = True
+        _note_status(row.values, read, unread)
         with refusals:
-            for person, column in _people(record, columns, file):
+            for name, column in _people(record, columns, file):
+                person = recorded.names.get(name, name)
                 stage = _stage(record, recorded, unread, key, column)
                 if stage is None:
                     continue
@@ -63,8 +78,29 @@ def add_labels(
                     earlier[stage] = record
                     windows[window].add_label(item, person, stage, number)
     refusals.fail()
+    if without and not found:
+        raise DataFileError(
+            f"{file}: none of {counted(len(without), 'row')} is of an item that was judged: "
+            f"{columns.item or recorded.item.key} is {without[0]!r} in the first, and the first "
+            f"item is {next(iter(places), '')!r}.",
+            "Write items alike in both files; `labels: {item: ...}` names their column here.",
+        )
+    if without:
+        unread.left[Left.NO_PARTNER] = [
+            *unread.left.get(Left.NO_PARTNER, []),
+            *(f"{file.name}: {key}" for key in without),
+        ]
     for why, left in rows.left.items():
         unread.not_counted.setdefault(why, {}).update({f"{file.name} {one}": None for one in left})
+
+
+def _note_status(values: Mapping[str, Any], read: Collection[str], unread: Unread) -> None:
+    """Note a column that nobody names, and that says of a label that it was not given."""
+    for name, value in values.items():
+        if name not in read and STATUS.search(name):
+            written = str(value or "").strip()
+            if written.casefold() in _NOT_GIVEN:
+                unread.not_given.setdefault(name, Counter())[written] += 1
 
 
 def _again(record: Record, key: str, person: str, column: str, first: Record) -> RowError:

@@ -17,7 +17,7 @@ from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
 """Columns that often name what was compared."""
-_STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
+STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
 _MOST_NAMED = 3
@@ -215,7 +215,7 @@ class Noting:
             self._systems = [
                 name for name in _SYSTEMS if name in values and name not in self._grouped
             ]
-            self._statuses = [name for name in unread.columns if _STATUS.search(name)]
+            self._statuses = [name for name in unread.columns if STATUS.search(name)]
         for name in self._systems:
             if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None

@@ -173,6 +173,8 @@ class _RecordedReading:
         for window in self.windows.values():
             if not self._recorded.item.known:
                 window.answer_by_one_person()
+            for by_person in window.labels.values():
+                self.unread.people.update([*by_person])
             self._systems.rename(window)
             for item in window.items.values():
                 self.unread.systems.update(filter(None, (item.system, item.second_system)))

@@ -91,8 +91,15 @@ def file_cautions(
             f"failed, leave the verdict's cell empty, or read the others alone: only: {{{column}: "
             "ok}, with your word for it."
         )
+    for column, values in unread.not_given.items():
+        rows = first_of([f"{value!r} in {counted(n, 'row')}" for value, n in values.items()], 3)
+        yield (
+            f"{column} of the labels is not read, and has {rows}: these labels count as any other. "
+            f"`labels: {{only: {{{column}: ...}}}}` says which count."
+        )
     if unread.columns:
-        names = first_of(list(unread.columns), _MOST_COLUMNS)
+        named = [name or "one without a name" for name in unread.columns]
+        names = first_of(named, _MOST_COLUMNS)
         yield f"Columns that the mapping does not read: {names}."
         if people := [column for column in unread.columns if names_a_person(column)]:
             key = f"`item: {{people: [{json.dumps(people[0], ensure_ascii=False)}]}}`"
@@ -230,9 +237,10 @@ def _shares(by_judge: Counter[str], unread: Unread) -> str:
 
 
 def _names_alike(unread: Unread) -> Iterator[str]:
-    """Yield which names of judges, and of systems, differ only in case."""
+    """Yield which names of judges, of people, and of systems, differ only in case."""
     for who, of, counts in (
         ("judges", "judgements", unread.judges),
+        ("people", "items", unread.people),
         ("systems", "items", unread.systems),
     ):
         merged = {

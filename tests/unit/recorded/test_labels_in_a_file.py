@@ -7,6 +7,7 @@ import pytest
 
 from judge_gym.analysis.recorded import Audited, audited
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.lab.recorded_answers import Repeats
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.derived import Options
 from judge_gym.recorded.deriving import derived
@@ -15,6 +16,7 @@ from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.judged import RecordedWindow, Recordings
 from judge_gym.recorded.mapping import Recorded, stages_rubric
 from judge_gym.recorded.reading import read_recorded
+from judge_gym.report.file_cautions import file_cautions
 
 BASIS = {
     "name": "made-up", "concept": "quality", "source": "made up", "judge_column": "judge",
@@ -40,6 +42,10 @@ def window(found: Recordings) -> RecordedWindow:
     return found.windows["made-up"]
 
 
+def cautions(found: Recordings) -> list[str]:
+    return list(file_cautions(Repeats(), found.unread, mapped=True))
+
+
 LONG = {"file": "labels.csv", "person": "who", "label": "label"}
 
 
@@ -54,6 +60,37 @@ def test_several_rows_an_item_are_labels_of_several_people(tmp_path):
     # With two people there is no known answer, and distances are from their mean.
     assert [item.truth for item in window(found).items.values()] == [None] * 3
     assert [item.number for item in window(found).items.values()] == [4.5, 3, None]
+
+
+def test_a_file_of_labels_of_other_items_is_a_mistake(tmp_path):
+    (tmp_path / "labels.csv").write_text("id,who,label\nQ-1,ann,4\nQ-2,bo,5\n")
+    with pytest.raises(JudgeGymError, match=r"none of 2 rows .* 'Q-1' in the first.* 'q1'"):
+        read(tmp_path, LONG)
+
+
+def test_names_of_people_that_differ_only_in_case_are_told_and_can_be_one(tmp_path):
+    (tmp_path / "labels.csv").write_text("id,who,label\nq1,Ann,4\nq2,ann,5\nq1,bo,3\nq3,ANN,3\n")
+    found = read(tmp_path, LONG)
+    assert found.unread.people == {"Ann": 1, "ann": 1, "ANN": 1, "bo": 1}
+    assert any("different people" in one for one in cautions(found))
+    found = read(tmp_path, LONG, names={"ann": "Ann", "ANN": "Ann"})
+    assert window(found).labels == {"q1": {"Ann": [4], "bo": [3]}, "q2": {"Ann": [5]},
+                                    "q3": {"Ann": [3]}}  # fmt: skip
+    assert not any("different people" in one for one in cautions(found))
+
+
+@pytest.mark.parametrize(("status", "told"), [("rejected", True), ("approved", False)])
+def test_a_status_that_says_which_labels_count_is_told_where_nobody_reads_it(
+    tmp_path, status, told
+):
+    (tmp_path / "labels.csv").write_text(f"id,who,label,status\nq1,ann,4,ok\nq2,bo,5,{status}\n")
+    found = read(tmp_path, LONG)
+    assert found.unread.not_given == ({"status": {status: 1}} if told else {})
+    said = [one for one in cautions(found) if "status of the labels" in one]
+    assert len(said) == told
+    found = read(tmp_path, {**LONG, "only": {"status": "ok"}})
+    assert window(found).labels == {"q1": {"ann": [4]}}
+    assert not found.unread.not_given
 
 
 def test_a_column_for_each_person_is_the_same(tmp_path):

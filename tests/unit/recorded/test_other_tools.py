@@ -281,6 +281,19 @@ def test_names_of_columns_are_read_however_they_are_spelled(tmp_path: Path, head
         derive(table)
 
 
+@pytest.mark.parametrize(
+    ("score", "path"), [({"value": 4}, "verdicts: [score.value]"), ([4], 'verdicts: ["score[0]"]')]
+)
+def test_a_score_inside_an_object_is_named_by_its_path(
+    tmp_path: Path, score: object, path: str
+) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(json.dumps({"id": "a", "judge": "x", "score": score}) + "\n")
+    with pytest.raises(ConfigError, match="score is a") as error:
+        derive(lines)
+    assert path in str(error.value.remedy)
+
+
 def test_a_last_item_that_sums_up_the_others_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     rows = [f"t{n},{judge},{1 + n % 5}\n" for judge in "xy" for n in range(9)]
