@@ -25,7 +25,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page gallery house schemas format notebooks fixtures lock local test-local clean
+.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page gallery house schemas format notebooks fixtures lock audit-lock sbom local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -144,6 +144,13 @@ lock: $(READY) ## Take the newest versions that pyproject.toml allows
 		| $(BIN)/uv pip compile - -c requirements.lock --no-deps --upgrade --universal \
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--quiet -o requirements-local.lock
+
+audit-lock: $(READY) ## Look for known vulnerabilities of the locked versions (needs pypi.org)
+	@$(BIN)/uv tool run pip-audit==2.10.1 --strict --disable-pip --require-hashes --progress-spinner off \
+		-r requirements.lock
+
+sbom: $(READY) ## Write the locked versions as CycloneDX: sbom.json
+	@$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements.lock -o sbom.json
 
 # Without what the wheel of the model depends on: a command line it plugs into, and another llama.cpp,
 # which would have to be compiled.

@@ -32,6 +32,7 @@ DOCUMENTS = tuple(
 PATH = re.compile(
     r"(judge_gym|simulator|flows|tasks|deployments|docs|tests|sql|bench|notebooks)/[\w./-]*\w/?"
 )
+TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
 MODULE = re.compile(r"judge_gym(\.\w+)+")
 
 
@@ -215,3 +216,10 @@ def test_the_contributor_guide_names_every_room_of_the_library() -> None:
     rooms = {path.parent.name for path in REPOSITORY.glob("judge_gym/*/__init__.py")}
     assert named_rooms >= rooms
     assert named_rooms <= rooms | {path.stem for path in REPOSITORY.glob("judge_gym/*.py")}
+
+
+@pytest.mark.parametrize("document", [one for one in DOCUMENTS if TEST.search(text_of(one))])
+def test_a_test_that_a_document_names_is_there(document: str) -> None:
+    for file, name in TEST.findall(text_of(document)):
+        code = (REPOSITORY / file).read_text()
+        assert re.search(rf"^(async )?def {name}\(", code, re.MULTILINE), f"{file} has no {name}"
