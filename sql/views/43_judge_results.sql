@@ -93,7 +93,7 @@ COMMENT ON COLUMN analysis.judge_results.verdict IS 'Binary, and ensembles of bi
 COMMENT ON COLUMN analysis.judge_results.reason IS 'Text of the judge; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL when scored, inconsistent or not assessable.';
 COMMENT ON COLUMN analysis.judge_results.failure_kind IS 'The kind of failure, such as timeout or truncated: failure up to its colon.';
-COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content; NULL for a custom judge.';
+COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content, empty once pruned; NULL for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price in US dollars, discarded answers included, without requests in unpriced; NULL where none is known, as of a custom judge.';

@@ -10,7 +10,7 @@ revision = "r0008"
 down_revision = "r0007"
 branch_labels = None
 depends_on = None
-VIEWS = "a75ccf1f4f3bc0b8"
+VIEWS = "964fc2e15081b8d0"
 
 
 def upgrade() -> None:
