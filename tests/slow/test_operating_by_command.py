@@ -358,6 +358,8 @@ def test_real_models_need_a_bound_that_a_person_has_set(place: Place) -> None:
         ("[sim/high-1, sim/low-1]", judges),
         ("name: quick", "name: real\nutility_model: openai/gpt-4.1-mini"),
     )
+    # Evidence of the server's folder.
+    real = real.replace(f"{REPOSITORY}/", f"{place.command.folder.resolve()}/")
     (place.command.folder / "real.yaml").write_text(real)
     unbounded, few, outside, unknown = place.ask(
         ("run_sweep", {"file": "real.yaml"}),
