@@ -6,7 +6,7 @@ other value of the column has a point.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
@@ -18,6 +18,8 @@ _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(rf"[+-]?\d{{1,3}}({_SPACES}\d{{3}})+([.,]\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _POINT = re.compile(r"[+-]?\d+\.\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
+_HUNDREDS = re.compile(r"[+-]?[1-9]\d{2}")
 
 
 def plain_number(text: str, *, comma: bool = False) -> str:
@@ -48,13 +50,22 @@ class DecimalCommas:
     """Column → the first line with a decimal comma."""
     points: Mapping[str, int]
     """Column → the first line with a decimal point."""
+    groups: Mapping[str, int] = field(default_factory=dict)
+    """Column of whole numbers of three digits → the first line in which a mark stands before three
+    more, such as 1.000, which may be a thousand; as no mark there is a decimal one."""
 
     def are_in(self, column: str) -> bool:
         """Whether a column has decimal commas and no points."""
         return column in self.commas and column not in self.points
 
     def mixed(self, column: str) -> str:
-        """Return that a column has commas and points, and where; "" for any other column."""
+        """Return that a column has commas and points, or marks that may separate groups of digits,
+        and where; "" for any other column."""
+        if column in self.groups:
+            return (
+                f"{column} has a number such as 1.000 or 1,000 (line {self.groups[column]}) beside "
+                "whole numbers: it may be a thousand"
+            )
         if column not in self.commas or column not in self.points:
             return ""
         return (
@@ -84,12 +95,21 @@ def decimal_commas(reader: Lines, names: Sequence[str] = (), before: int = 0) ->
     """
     commas: dict[str, int] = {}
     points: dict[str, int] = {}
+    groups: dict[str, int] = {}
+    fractions, hundreds = set[str](), set[str]()
     header = names or next(reader, [])
     for cells in reader:
         for name, cell in zip(header, cells, strict=False):
             written = re.sub(_SPACES, "", cell.strip().lstrip("'\u2019"))
+            if _THOUSANDS.fullmatch(written):
+                groups.setdefault(name, before + reader.line_num)
+            elif _COMMA.fullmatch(written) or _POINT.fullmatch(written):
+                fractions.add(name)
+            elif _HUNDREDS.fullmatch(written):
+                hundreds.add(name)
             if _COMMA.fullmatch(written):
                 commas.setdefault(name, before + reader.line_num)
             elif _POINT.fullmatch(written):
                 points.setdefault(name, before + reader.line_num)
-    return DecimalCommas(commas, points)
+    doubted = {name: line for name, line in groups.items() if name in hundreds - fractions}
+    return DecimalCommas(commas, points, doubted)

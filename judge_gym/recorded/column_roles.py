@@ -37,9 +37,10 @@ _SIZE = re.compile(r"\d\s?[bm]\b|\bj(?:udge)?\s?\d+\b", re.IGNORECASE)
 _KNOWN = {*COLUMNS["truth"], "correct", "reference"}
 _GRADES = {"qrel", "qrels"}
 """Words in the names of files with grades, which TREC has of people."""
-_NOT_VERDICTS = {
+NOT_VERDICTS = {
     *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "epoch", "seed", "fold"),
     *("split", "round", "page", "rank", "position", "line", "row", "length", "tokens"),
+    *("confidence", "certainty", "probability", "latency", "seconds", "cost"),
 }
 _SPARSE = 0.5
 """A column with verdicts in fewer rows than this share is hardly of a judge."""
@@ -49,6 +50,8 @@ _INITIALS = re.compile(r"(?:[^\W\d_]\.[ -]?)+ ?[^\W\d_]{2,}|[^\W\d_]{2,} (?:[^\W
 """A person's name with initials, such as R. Ahn and Ahn R."""
 _EMPTIER = 0.1
 """Share of cells by which people's columns are emptier than each judge's."""
+_SHORTEST_CRITERION = 3
+"""Letters of the name of a criterion; one that is shorter, or a number, tells judges apart."""
 _FEWEST = 10
 """Fewest scores that tell the end of their scale by the highest."""
 Everyone = Literal["", "files", "rest"]
@@ -105,7 +108,7 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
     named = [one for one in options.judge_columns if one != REST]
     _check_named(table, {"--judges": named, "--people": options.people, "--truth": [options.truth]})
     given = {*named, *options.people, options.truth} - {""}
-    without = {one for one in table.values if words_of(one) & _NOT_VERDICTS} - given
+    without = {one for one in table.values if words_of(one) & NOT_VERDICTS} - given
     if of_judges:
         without = set()
     every, values = table.verdicts(without)
@@ -133,6 +136,8 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
     if found.people and not (options.people or everyone):
         _take_raters(table, found)
     _keep_one_scale(table, found, named)
+    if not (named or options.people or options.truth):
+        _check_one_criterion(found)
     if not found.judges or len(every) < 2:
         raise _nobody(found)
     return found
@@ -174,6 +179,33 @@ def _not_a_judges(table: ProposedTable, column: str, *, everyone: Everyone) -> s
             "--people (item.people) if a person, --truth (item.truth) if they are known answers"
         )
     return ""
+
+
+def _check_one_criterion(found: Columns) -> None:
+    """Raise `NoMappingError` where names cross who gave verdicts with criteria, such as gpt-4
+    helpfulness, gpt-4 accuracy, human helpfulness, human accuracy."""
+    names = [one.split() if " " in one.strip() else one.split("_") for one in found.read]
+    if not names or any(len(name) < 2 for name in names):
+        return
+    for parts in (
+        [(" ".join(name[:-1]), name[-1]) for name in names],
+        [(" ".join(name[1:]), name[0]) for name in names],
+    ):
+        givers, criteria = (list(dict.fromkeys(side)) for side in zip(*parts, strict=True))
+        words = all(len(one) >= _SHORTEST_CRITERION and one.isalpha() for one in criteria)
+        whose = any(map(names_a_judge, criteria)) or any(map(names_a_person, criteria))
+        crossed = len(givers) > 1 and len(criteria) > 1
+        if crossed and words and not whose and len(parts) == len(givers) * len(criteria):
+            of_first = [one for one, (_, what) in zip(found.read, parts, strict=True)
+                        if what == criteria[0]]  # fmt: skip
+            judges = [one for one in of_first if one in found.judges]
+            people = [one for one in of_first if one in found.people]
+            option = f" --people {shlex.quote(','.join(people))}" if people else ""
+            raise unproposed(
+                f"the columns are of {len(criteria)} criteria, {', '.join(criteria)}",
+                f"Read one at a time: --judges {shlex.quote(','.join(judges))}{option}. If they "
+                "are no criteria, name all judges.",
+            )
 
 
 def _take_raters(table: ProposedTable, found: Columns) -> None:

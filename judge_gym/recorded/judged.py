@@ -149,6 +149,8 @@ class Unread:
     """A list of judgements → how many entries it reads, and how many the longest has."""
     judges: Counter[str] = field(default_factory=Counter)
     """Judge → judgements."""
+    judge_column: str = ""
+    """The column that names the judge; "" where columns do."""
     systems: Counter[str] = field(default_factory=Counter)
     """System → items."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
@@ -198,6 +200,8 @@ class Unread:
     """What was replaced in texts."""
     pooled: dict[str, dict[str, None]] = field(default_factory=dict)
     """A column that may name what was compared, and that no figure is given by → its values."""
+    criteria: dict[str, dict[str, None]] = field(default_factory=dict)
+    """A column that may name what was asked of a judge, and that is not read → its values."""
 
     def note_known(self, column: str, written: str) -> None:
         """Note a known answer, or the label of a person, that is a number."""

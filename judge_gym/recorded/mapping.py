@@ -383,7 +383,7 @@ class Recorded(MappedColumns):
     @property
     def has_truth(self) -> bool:
         """Whether items may have known answers."""
-        return bool(self.item.known or self.labels)
+        return bool(self.item.known or self.labels or self.people)
 
     @property
     def layout(self) -> Layout:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from judge_gym.alike import column_name
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
@@ -17,6 +18,8 @@ from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
 """Columns that often name what was compared."""
+_CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
+"""Columns that name what was asked of a judge, where it judged an item by several."""
 STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
@@ -36,6 +39,7 @@ class Noting:
 
     def __init__(self, recorded: Recorded, unread: Unread) -> None:
         self._recorded, self._unread = recorded, unread
+        unread.judge_column = recorded.judge_column
         self._named = {root for name in recorded.reads for root in (name, root_of(name))}
         self._lists = _lists(recorded)
         self._longest: dict[str, int] = {}
@@ -46,6 +50,7 @@ class Noting:
         self._cells = set[tuple[str, Judging, str]]()
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
+        self._criteria: list[str] = []
         self._statuses: list[str] = []
         self._grouped = {
             name
@@ -215,10 +220,14 @@ class Noting:
             self._systems = [
                 name for name in _SYSTEMS if name in values and name not in self._grouped
             ]
+            self._criteria = [name for name in unread.columns if column_name(name) in _CRITERIA]
             self._statuses = [name for name in unread.columns if STATUS.search(name)]
         for name in self._systems:
             if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None
+        for name in self._criteria:
+            if isinstance(values.get(name), str):
+                unread.criteria.setdefault(name, {})[values[name]] = None
         for name in self._statuses:
             written = str(values.get(name) or "").strip()
             if written.casefold() in _FAILED:

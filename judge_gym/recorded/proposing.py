@@ -15,6 +15,7 @@ from judge_gym.counting import counted
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.column_roles import (
+    NOT_VERDICTS,
     Columns,
     columns_of,
     names_a_judge,
@@ -28,7 +29,7 @@ from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import ScoreScale, as_score, read_score
-from judge_gym.recorded.tables import ProposedTable
+from judge_gym.recorded.tables import ProposedTable, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
 _QUESTION = ("question_id", "question", "prompt_id", "prompt", "query", "instruction")
@@ -225,6 +226,8 @@ def _hint(table: ProposedTable, column: str, order: str, read: Sequence[str]) ->
         return other_scale("percent, 0 to 100", f"{', '.join(read)} are {order}")
     numbers = table.numbers(column) if column in table.values else ()
     if numbers and len(numbers) == len(table.distinct(column)) and names_a_judge(column):
+        if words_of(column) & NOT_VERDICTS:
+            return "by its name no verdict: --judges (verdicts) if it is one"
         return other_scale(scale_text(table, column), f"{', '.join(read)} {order}")
     if column in table.values and table.repeats(column) and len(table.distinct(column)) > 1:
         count = counted(len(table.distinct(column)), "value")

@@ -82,6 +82,8 @@ def file_cautions(
                 f"Figures are over all {len(systems)} values of {column} together. If it names "
                 f"what was judged, give item.system: {column} for the figures of each."
             )
+    yield from _criteria_together(unread)
+    yield from _people_among_judges(unread)
     if unread.others:
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     for column, values in unread.failed.items():
@@ -107,6 +109,33 @@ def file_cautions(
             if not mapped:
                 said = f"--truth {shlex.quote(people[0])}, or {key} in a mapping file"
             yield f"If {people[0]} holds labels of a person, give them with {said}."
+
+
+def _criteria_together(unread: Unread) -> Iterator[str]:
+    """Yield which columns may name criteria whose judgements are pooled: one judge, one item."""
+    for column, criteria in unread.criteria.items():
+        if len(criteria) > 1 and unread.again:
+            first = next(iter(criteria))
+            yield (
+                f"Figures are over all {len(criteria)} values of {column} together, as repeats of "
+                f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`."
+            )
+
+
+def _people_among_judges(unread: Unread) -> Iterator[str]:
+    """Yield which judges may be people, by their names, where others are not."""
+    people = [name for name in unread.judges if names_a_person(name)]
+    if unread.judge_column and people and len(people) < len(unread.judges):
+        rows = f"{_key(unread.judge_column)}: [{', '.join(map(_key, people))}]"
+        may = (
+            "may be people, and count as judges"
+            if people[1:]
+            else "may be a person, and counts as a judge"
+        )
+        yield (
+            f"{first_of(people, _FEW_PLACES)} {may}. If so, write `people: {{{rows}}}` into a "
+            "mapping: judges are compared with people."
+        )
 
 
 def _entries_left_out(unread: Unread) -> Iterator[str]:

@@ -370,6 +370,69 @@ def test_empty_answers_are_said_once(tmp_path: Path) -> None:
     ]
 
 
+def test_one_person_beside_judges_in_one_file_knows_the_answers(tmp_path: Path) -> None:
+    rows = "".join(f"i{at},{who},{1 + at % 5}\n" for at in range(10) for who in ("gpt", "Ann"))
+    found, _ = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE, people={"judge": "Ann"})
+    [accuracy] = [row for row in found.rows if row.metric == "accuracy"]
+    assert (accuracy.estimate, accuracy.n_items) == (1.0, 10)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("gpt-4", "human"), "human may be a person"),
+        (("gpt-4", "annotator 1", "annotator 2"), "annotator 1, annotator 2 may be people"),
+        (("rater 1", "rater 2"), ""),
+        (("gpt-4", "claude"), ""),
+    ],
+)
+def test_judges_that_may_be_people_are_told(
+    tmp_path: Path, names: tuple[str, ...], told: str
+) -> None:
+    rows = "".join(f"i{at},{who},{1 + at % 5}\n" for at in range(10) for who in names)
+    _, cautions = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)
+    assert [told in one for one in cautions if "may be a" in one or "may be people" in one] == (
+        [True] if told else []
+    )
+
+
+@pytest.mark.parametrize(("column", "told"), [("Criterion", True), ("remark", False)])
+def test_criteria_that_are_pooled_as_repeats_are_told(
+    tmp_path: Path, column: str, told: bool
+) -> None:
+    rows = "".join(f"i{at},j,{1 + at % 5},{what}\n" for at in range(10) for what in ("a", "b"))
+    content = f"item,judge,verdict,{column}\n{rows}"
+    _, cautions = audit(tmp_path, content, scale=SCALE)
+    assert sum("over all 2 values of Criterion" in one for one in cautions) == told
+    if told:
+        _, cautions = audit(tmp_path, content, scale=SCALE, only={column: "a"})
+        assert not any("values of Criterion" in one for one in cautions)
+
+
+@pytest.mark.parametrize(
+    ("scores", "refused"),
+    [
+        (["0", "250", "500", "1.000"], True),
+        (["100", "1,000"], True),
+        (["100", "12.000.000"], True),
+        # Three decimals, and marks of a scale that has no hundreds.
+        (["100", "1.000", "0.250"], False),
+        (["1", "2", "1.000"], False),
+        (["100", "99,5"], False),
+    ],
+)
+def test_a_mark_that_may_separate_thousands_is_refused(
+    tmp_path: Path, scores: list[str], refused: bool
+) -> None:
+    rows = "".join(f"i{at};j;{score}\n" for at, score in enumerate(scores))
+    how = {"scale": {"lowest": 0, "highest": 2000}, "unlisted": "unreadable"}
+    if not refused:
+        read(tmp_path, f"item;judge;verdict\n{rows}", **how)
+        return
+    with pytest.raises(JudgeGymError, match=rf"\(line {1 + len(scores)}\).* a thousand"):
+        read(tmp_path, f"item;judge;verdict\n{rows}", **how)
+
+
 def test_people_beside_judges_in_one_file_are_labels(tmp_path: Path) -> None:
     rows = "".join(
         f"i{at},gpt,model,{verdict}\ni{at},Ann,Human,{verdict}\ni{at},bo,human,{other}\n"

@@ -389,6 +389,53 @@ def test_scores_below_zero_may_be_scores(tmp_path: Path, marks: tuple[str, ...])
     assert all(recorded.decision(mark) for mark in marks)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("gpt-4 help", "gpt-4 truth", "human help", "human truth"),
+        ("help_gpt-4", "help_human", "truth_gpt-4", "truth_human"),
+    ],
+)
+def test_columns_of_several_criteria_are_read_one_criterion_at_a_time(
+    tmp_path: Path, columns: tuple[str, ...]
+) -> None:
+    """Two criteria of one judge are not two judges, nor are two of a person two people."""
+    marks = ("1", "2", "3", "4")
+    lines = graded(marks, marks[::-1], marks, marks[::-1])
+    header = ",".join(("id", *columns))
+    with pytest.raises(ConfigError, match="of 2 criteria, help, truth") as error:
+        proposal(tmp_path, header, *lines)
+    judge, person = (next(one for one in columns if who in one) for who in ("gpt", "human"))
+    assert f"{person}" in str(error.value.remedy)
+    found = proposal(tmp_path, header, *lines, options=options_of(judge, (), "", (), people=person))
+    assert [one.column for one in mapped(found).verdicts] == [judge]
+    assert mapped(found).item.people == (person,)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [("judge 1", "judge 2", "human 1", "human 2"), ("gpt a", "gpt b", "claude a", "claude b")],
+)
+def test_numbers_and_letters_of_judges_are_no_criteria(
+    tmp_path: Path, columns: tuple[str, ...]
+) -> None:
+    marks = ("1", "2", "3", "4")
+    found = proposal(tmp_path, ",".join(("id", *columns)), *graded(*[marks] * 4))
+    assert (
+        not {*columns}
+        - {one.column for one in mapped(found).verdicts}
+        - {*mapped(found).item.people}
+    )
+
+
+def test_how_sure_a_judge_was_is_no_verdict_of_another(tmp_path: Path) -> None:
+    marks = ("1", "2", "3", "4", "5")
+    lines = graded(marks, marks[::-1], marks, marks)
+    found = proposal(tmp_path, "id,gpt-4,gpt-4 confidence,claude,human", *lines)
+    assert [one.column for one in mapped(found).verdicts] == ["gpt-4", "claude"]
+    assert taken(found)["gpt-4 confidence"] == "left out"
+
+
 def test_errors_of_a_spreadsheet_are_no_verdicts(tmp_path: Path) -> None:
     lines = graded(("yes", "no", "#N/A"), ("no", "yes"), ("yes", "no", "no", "#DIV/0!"))
     recorded = mapped(proposal(tmp_path, "id,gpt,claude,human", *lines))
