@@ -43,6 +43,9 @@ OF_RESUMING = "resume"
 """The tag of runs that resume others: they are not resumed."""
 BY_THE_AUTOMATION = timedelta(minutes=1)
 """How long after its crash the automation has begun to resume a run."""
+TO_BEGIN, TO_BEGIN_ELSEWHERE = timedelta(minutes=3), timedelta(minutes=20)
+"""How long after it was taken a run has begun, as a process beside its worker and anywhere else:
+longer than the automations of deployments/automations/lost-runs.yaml wait."""
 NOT_LONG_AGO = timedelta(days=1)
 ABANDONED = "Abandoned"
 """The name of the state of a run that crashed too often. It is no `Crashed`, which would start this
@@ -79,12 +82,13 @@ async def resume_crashed() -> State[None]:
     """Resume runs that crashed and that no automation has resumed; free slots that no run holds.
 
     Only runs that crashed within the last day, so that old ones are left alone. `resume/default`
-    resumes them, with its bound.
+    resumes them, with its bound. A run that was taken and never began has crashed.
     """
     configured = settings()
     providers = load_providers(configured.providers_file)
     async with get_client() as client:
         names = {*limits_of(providers), *await limits_of_deployments(client)}
+        await _end_never_begun(client)
         lost = await _left_crashed(client)
     freed = await free_stale_slots(configured.chunk_timeout_s, names)
     for run in lost:
@@ -98,6 +102,27 @@ async def resume_crashed() -> State[None]:
         )
     resuming = f"Resuming {', '.join(run.name for run in lost)}." if lost else "No run to resume."
     return Completed(message=" ".join([resuming, *(f"Freed: {one}." for one in freed)]))
+
+
+async def _end_never_begun(client: PrefectClient) -> None:
+    """End runs that a worker took before it was lost, when no automation has noticed that.
+
+    Prefect's automation does not look at a run that is taken again until it has deleted its record
+    of the first time, which it does late when its server or database was restarted in between.
+    """
+    taken = await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=[DEPLOYED]),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PENDING])),
+        ),
+    )
+    now = datetime.now(UTC)
+    for run in taken:
+        pool = await client.read_work_pool(run.work_pool_name) if run.work_pool_name else None
+        longest = TO_BEGIN if pool is None or pool.type == "process" else TO_BEGIN_ELSEWHERE
+        if run.state is not None and now - run.state.timestamp > longest:
+            message = "It was taken and never began: its worker is gone."
+            await client.set_flow_run_state(run.id, Crashed(message=message), force=True)
 
 
 async def _left_crashed(client: PrefectClient) -> list[FlowRun]:

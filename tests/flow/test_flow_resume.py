@@ -143,6 +143,34 @@ def test_runs_that_no_automation_has_resumed_are_found_once(
     assert found == {str(id): 1 for id in lost}
 
 
+@pytest.mark.parametrize("state", [Pending(), Pending(name="Submitting")], ids=lambda s: s.name)
+def test_a_run_that_was_taken_and_never_began_has_crashed(
+    state: State[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when its worker is lost soon after it took a run again, which no automation notices."""
+
+    async def looked_at(longest: timedelta) -> tuple[FlowRun, FlowRun]:
+        monkeypatch.setattr(resuming, "TO_BEGIN", longest)
+        async with get_client() as client:
+            ended = await resume_crashed(return_state=True)
+            assert ended.is_completed(), ended.message
+            return await client.read_flow_run(ours), await client.read_flow_run(others)
+
+    async def taken(*tags: str) -> UUID:
+        async with get_client() as client:
+            run = await deployed_run(client, *tags)
+            await client.set_flow_run_state(run, state, force=True)
+            return run
+
+    ours, others = asyncio.run(taken(DEPLOYED)), asyncio.run(taken())
+    early, other = asyncio.run(looked_at(timedelta(minutes=3)))
+    assert (early.state_name, other.state_name) == (state.name, state.name)
+    late, other = asyncio.run(looked_at(timedelta(0)))
+    assert (late.state_type, other.state_name) == (StateType.CRASHED, state.name)
+    assert late.state is not None
+    assert late.state.message == "It was taken and never began: its worker is gone."
+
+
 @pytest.mark.parametrize(
     ("deployed", "state", "goes_on"),
     [
