@@ -7,6 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 KILLS ?= 40
+HOURS ?= 0.2
 PILOT := deployments/sweeps/pilot-v3.yaml
 LLMBAR := deployments/studies/llmbar
 # Data that may not be shipped, used where it is present: see the README of each of deployments/studies.
@@ -25,7 +26,7 @@ LONG = $(foreach tier,slow end_to_end flow database unit,$(sort $(shell \
 	grep -rlE 'mark\.(slow|stress)|rest_slow' --include='test_*.py' tests/$(tier))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page gallery house schemas format notebooks fixtures lock audit-lock sbom local test-local clean
+.PHONY: help setup demo study atlas pilot up run test unit database flow end-to-end slow stress long chaos soak mutations numeric check bench bench-start bench-command bench-processes bench-million bench-metrics bench-certificates docs references atlas-page gallery house schemas format notebooks fixtures lock audit-lock sbom local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -77,6 +78,9 @@ numeric: $(READY) ## Run the tests of figures again, on another kernel of linear
 chaos: $(READY) ## Kill the parts of runs at forty moments, where the tests have sixteen: make chaos KILLS=40
 	@JUDGE_GYM_TEST_KILLS=$(KILLS) $(BIN)/pytest -s tests/slow/test_chaos.py tests/slow/test_chaos_of_commands.py \
 		tests/slow/test_chaos_of_workers.py
+
+soak: $(READY) ## Run an installation through faults for hours, watched: make soak HOURS=8 (0.2 is 12 minutes)
+	@$(BIN)/python tests/soak.py --hours $(HOURS) --to .judge-gym/soak
 
 mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch
 	@$(BIN)/python tests/mutations.py

@@ -86,6 +86,11 @@ class ServerProcess:
     def _log(self) -> Path:
         return self.home / "server.log"
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, 0 before it was started."""
+        return self._process.pid if self._process else 0
+
     def kill(self) -> None:
         """End it with SIGKILL."""
         if self._process is not None:
