@@ -18,7 +18,7 @@ from judge_gym.recorded.record import Record
 
 _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
 """Columns that often name what was compared."""
-_CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
+CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
 """Columns that name what was asked of a judge, where it judged an item by several."""
 STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
@@ -220,7 +220,7 @@ class Noting:
             self._systems = [
                 name for name in _SYSTEMS if name in values and name not in self._grouped
             ]
-            self._criteria = [name for name in unread.columns if column_name(name) in _CRITERIA]
+            self._criteria = [name for name in unread.columns if column_name(name) in CRITERIA]
             self._statuses = [name for name in unread.columns if STATUS.search(name)]
         for name in self._systems:
             if isinstance(values[name], str):

@@ -6,7 +6,7 @@ Values only; `lab.importing` stores them.
 from dataclasses import replace
 from pathlib import Path
 
-from judge_gym.alike import folded
+from judge_gym.alike import column_name, folded
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import OnlyRows, values_of
 from judge_gym.evidence.columns import file_parts, root_of
@@ -24,7 +24,7 @@ from judge_gym.recorded.judged import (
 )
 from judge_gym.recorded.labelled import add_labels
 from judge_gym.recorded.mapping import Recorded, as_score
-from judge_gym.recorded.noting import Noting
+from judge_gym.recorded.noting import CRITERIA, Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
 from judge_gym.recorded.systems import Systems
@@ -119,7 +119,7 @@ class _RecordedReading:
         if first is None:
             window.items[item.key] = item
         elif first != item:
-            raise record.refused(self._difference(first, item), "Give an item one description.")
+            raise record.refused(self._difference(first, item), self._one_description(record))
         if len(window.items) > MAX_ITEMS:
             raise record.fault(f"more than {MAX_ITEMS:,} items")
         if self._is_of_a_person(record):
@@ -218,6 +218,14 @@ class _RecordedReading:
             found = item_of(record, self._recorded, self.unread)
             self._described_by[place] = found
         return found
+
+    def _one_description(self, record: Record) -> str:
+        """Return how an item gets one description; one criterion is read where rows name it."""
+        columns = [name for name in record.row.values if column_name(name) in CRITERIA]
+        read = {root_of(name) for name in self._recorded.reads}
+        asked = next((name for name in columns if name not in read), "")
+        one = f" Or read one {asked} alone: `only: {{{asked}: ...}}`." if asked else ""
+        return f"Give an item one description.{one}"
 
     def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
         """Return the first column in which two rows describe an item differently."""

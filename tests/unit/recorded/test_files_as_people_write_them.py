@@ -407,6 +407,11 @@ def test_criteria_that_are_pooled_as_repeats_are_told(
     if told:
         _, cautions = audit(tmp_path, content, scale=SCALE, only={column: "a"})
         assert not any("values of Criterion" in one for one in cautions)
+    labelled = content.replace(",a\n", ",a,1\n").replace(",b\n", ",b,2\n")
+    labelled = labelled.replace(f",{column}\n", f",{column},label\n")
+    with pytest.raises(JudgeGymError, match="label is 2 here and 1 above") as caught:
+        read(tmp_path, labelled, scale=SCALE, item={"key": "item", "truth": "label"})
+    assert ("only: {Criterion: ...}" in str(caught.value.remedy)) == told
 
 
 @pytest.mark.parametrize(
