@@ -27,10 +27,10 @@ import sqlalchemy as sa
 from bench.place import REPOSITORY, Place, place, tree_cpu_s
 from bench.study import write_sweep
 from bench.table import show, spread
-from deployments.cli.environment import server_settings
 from deployments.local.prefect_server import api_url, new_password, wait_healthy
 from deployments.local.prefect_server import prefect_server as local_server
 from deployments.local.processes import free_port
+from deployments.local.temporary_server import server_settings
 from judge_gym.store import tables as t
 
 MODELS = ("sim/calm-1", "sim/high-1")

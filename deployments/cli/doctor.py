@@ -12,9 +12,6 @@ import typer
 
 from deployments.cli.doctor_lines import Check, DoctorLine, State
 from deployments.cli.environment import (
-    LEASES_IN_MEMORY,
-    LEASES_ON_DISK,
-    LEASES_VARIABLE,
     check_api,
     database,
     database_engine,
@@ -24,6 +21,11 @@ from deployments.cli.environment import (
 from deployments.cli.json_output import print_json
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, fail, say_progress, stopping
+from deployments.local.temporary_server import (
+    LEASES_IN_MEMORY,
+    LEASES_ON_DISK,
+    LEASES_VARIABLE,
+)
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError, first_line
 

@@ -14,20 +14,11 @@ from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 from deployments.cli.output import errors, progress_lines, rerun_later, stopping, waiting_for
 from deployments.cli.prefect_waits import saying_waits
-from deployments.local.prefect_server import (
-    api_url,
-    copy_template,
-    keep_template,
-    new_password,
-    password_for,
-    prefect_server,
-    wait_healthy,
-)
-from deployments.local.processes import free_port
+from deployments.local.prefect_server import keep_template, wait_healthy
+from deployments.local.temporary_server import own_home, set_prefect_defaults, temporary_server
 from judge_gym.collecting import importing
-from judge_gym.errors import ConfigError, JudgeGymError, StoreError, first_line, masked
+from judge_gym.errors import JudgeGymError, StoreError, first_line, masked
 from judge_gym.model_names import is_simulated_model
-from judge_gym.store.disk import full_disk
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -36,68 +27,22 @@ if TYPE_CHECKING:
     from judge_gym.simulator.launch import LaunchSettings as SimulatorSettings
 
 
-LEASES_VARIABLE = "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE"
-LEASES_IN_MEMORY = "prefect.server.concurrency.lease_storage.memory"
-"""Prefect's default: a restart of the server loses the leases, and so the slots."""
-LEASES_ON_DISK = "prefect.server.concurrency.lease_storage.filesystem"
-
-
 def prepare_environment(data_dir: Path, *, verbose: bool, calls: bool = True) -> None:
     """Set quiet, local defaults before Prefect and litellm are imported; keep the user's settings.
 
-    With PREFECT_API_URL, PREFECT_HOME or a Prefect profile, flow runs use those. Otherwise Prefect
-    stores its records in the data folder, and a temporary server runs while the command does. The
-    password of `judge-gym up` is sent to its own API only. Without `calls`, the command makes none.
+    `set_prefect_defaults` says what is chosen for Prefect. Without `calls`, the command makes none.
     """
     from judge_gym.settings import settings
 
     if calls:
         stopping.calls_begin()
-    defaults = {
-        **server_settings(),
-        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
-        "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
-        # The event client would print a traceback when the server stops.
-        "PREFECT_LOGGING_INTERNAL_LEVEL": "ERROR" if verbose else "CRITICAL",
-    }
-    own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
-    if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
-        home = (data_dir / "prefect").absolute()
-        try:  # Prefect does not create parent folders.
-            home.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"data_dir is {data_dir}: {first_line(error)}.",
-                "Name a folder that you can write to, by JUDGE_GYM_DATA_DIR or in judge-gym.toml.",
-            ) from None
-        defaults["PREFECT_HOME"] = str(home)
-    if secret := password_for(os.environ.get("PREFECT_API_URL", ""), data_dir):
-        defaults["PREFECT_API_AUTH_STRING"] = secret
-    for name, value in defaults.items():
-        os.environ.setdefault(name, value)
+    set_prefect_defaults(data_dir, verbose=verbose)
     if not verbose and settings().log_format != "json":
         # Failed calls are stored and counted; printing each would hide the progress.
         logging.getLogger("judge_gym.llm").setLevel(logging.ERROR)
     if not verbose:
         # It would report unsent Prefect events at the end of a command.
         logging.getLogger("EventsWorker").setLevel(logging.ERROR)
-
-
-def server_settings() -> dict[str, str]:
-    """Return settings that make a Prefect server on SQLite quiet and fast enough."""
-    recorder = "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER"
-    return {
-        "DO_NOT_TRACK": "1",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        LEASES_VARIABLE: LEASES_ON_DISK,
-        # Writing task runs one by one locks the database while a task requests its slot; the
-        # client then retries only after 2 s.
-        f"{recorder}_BATCH_SIZE": "200",
-        f"{recorder}_READ_BATCH_SIZE": "200",
-        f"{recorder}_FLUSH_INTERVAL": "2",
-    }
 
 
 @contextmanager
@@ -149,13 +94,6 @@ def database() -> Iterator["Session"]:
         yield session
 
 
-# As Prefect starts its own temporary server.
-_TEMPORARY_SERVER = {
-    "PREFECT_UI_ENABLED": "0",
-    "PREFECT__SERVER_EPHEMERAL": "1",
-    # Files would outlive it, and no temporary server reads those of another.
-    LEASES_VARIABLE: LEASES_IN_MEMORY,
-}
 _SERVERS_LOCK = "temporary-servers.lock"
 """The file in Prefect's home that commands lock, shared, while their temporary server runs."""
 _REMEDY = "See {}; rerun the command, or set PREFECT_API_URL to a server of your own."
@@ -199,17 +137,9 @@ def _temporary_api(
     """Start a server of Prefect with this home for the block, as `prefect_api` says."""
     from judge_gym.settings import settings
 
-    port = free_port()
-    url, password = api_url(port), new_password()
-    # Not the terminal: when stopped while it writes, the server prints a long message.
-    log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
-    if full := full_disk(home):
-        raise full  # the server would not say so
-    home.mkdir(parents=True, exist_ok=True)
-    is_new = copy_template(home)
     with (
+        temporary_server(home, settings().data_dir) as server,
         (home / _SERVERS_LOCK).open("a") as servers,
-        prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
         _entering(beside) as entered,
     ):
         with importing():
@@ -222,16 +152,16 @@ def _temporary_api(
             )
 
         connection = {
-            PREFECT_API_URL: url,
-            PREFECT_API_AUTH_STRING: password,
+            PREFECT_API_URL: server.url,
+            PREFECT_API_AUTH_STRING: server.password,
             PREFECT_CLIENT_CSRF_SUPPORT_ENABLED: False,  # each client would ask for a token
         }
         with temporary_settings(connection):
             _import_all(modules)
             longest_s = get_current_settings().server.ephemeral.startup_timeout_seconds
             with waiting_for("the temporary Prefect server to start", longest_s):
-                wait_healthy(process, url, longest_s, _REMEDY.format(log))
-            if is_new:
+                wait_healthy(server.process, server.url, longest_s, _REMEDY.format(server.log))
+            if server.is_new:
                 keep_template(home)
             _free_slots_of_killed_runs(servers)
             entered()
@@ -256,26 +186,6 @@ def _patient() -> Iterator[None]:
     }
     with temporary_settings(chosen):
         yield
-
-
-def own_home(data_dir: Path) -> Path | None:
-    """Return Prefect's home if `prepare_environment` has set it; None if Prefect must be read.
-
-    Prefect also reads its settings from files of the working folder and of its home. Without any,
-    a temporary server can start before Prefect is imported.
-    """
-    home = (data_dir / "prefect").absolute()
-    variables = {name for name in os.environ if name.startswith(("PREFECT_API_", "PREFECT_PROF"))}
-    files = (Path(".env"), Path("prefect.toml"), home / "profiles.toml")
-    project = Path("pyproject.toml")
-    if (
-        os.environ.get("PREFECT_HOME") != str(home)
-        or variables
-        or any(file.exists() for file in files)
-        or (project.exists() and "[tool.prefect" in project.read_text(encoding="utf-8"))
-    ):
-        return None
-    return home
 
 
 def _import_all(modules: Iterable[str]) -> None:

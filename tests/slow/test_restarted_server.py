@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from deployments.cli.environment import LEASES_IN_MEMORY, LEASES_ON_DISK, LEASES_VARIABLE
+from deployments.local.temporary_server import LEASES_IN_MEMORY, LEASES_ON_DISK, LEASES_VARIABLE
 from judge_gym.simulator.launch import running
 from support.command_line import CommandLine, small_sweep
 from support.prefect_api import Server

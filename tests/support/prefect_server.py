@@ -14,7 +14,7 @@ from typing import IO
 import pytest
 import sqlalchemy as sa
 
-from deployments.cli.environment import server_settings
+from deployments.local.temporary_server import server_settings
 from support.servers import SERVERS
 from support.waiting import until
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deployments.bootstrap import WORK_POOL
-from deployments.cli.environment import LEASES_ON_DISK, LEASES_VARIABLE
+from deployments.local.temporary_server import LEASES_ON_DISK, LEASES_VARIABLE
 from support.command_line import REPOSITORY
 from support.image import COMPOSE, DOCKERFILE, composed, stages, validated
 

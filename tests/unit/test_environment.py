@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deployments.cli.environment import own_home, prepare_environment
+from deployments.cli.environment import prepare_environment
 from deployments.local.prefect_server import copy_template, keep_template
+from deployments.local.temporary_server import own_home
 
 
 @pytest.fixture
