@@ -167,6 +167,7 @@ test-local: $(READY) ## Run the tests on that model (5 minutes)
 
 clean: ## Delete .venv and all data of the demo, the embedded database included
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -c 'from pathlib import Path; \
+		from deployments.cli.standby import dismiss; dismiss(Path(".judge-gym")); \
 		from judge_gym.store.embedded import remove; remove(Path(".judge-gym/postgres"))'; fi
 	@rm -rf .venv .judge-gym
 

@@ -6,9 +6,11 @@ running for both. Imports, servers, migrations and the end of the process count.
 - Inspect AI: one `eval` of the same prompts, in its own environment;
 - cold: `sweep run` of W1 to W3 in a new data folder, embedded PostgreSQL included;
 - warm: a sweep of other experiments in that data folder;
-- done: the same commands again, with nothing to do.
+- done: the same commands again, with nothing to do;
+- standby: as warm and done, in a standby process that waits already (docs/how-to/standby.md).
 
 CPU is that of the command and the processes it started and waited for; PostgreSQL's is not in it.
+For a standby process it is what it takes while the command runs, without its start and end.
 
     python -m bench.whole_command [--calls 1000] [--repeat 1] [--without-inspect]
 """
@@ -24,15 +26,20 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from bench.gateway_vs_inspect import INSPECT, gateway, make_inspect, warm_up
 from bench.meter import cpu_s
 from bench.place import REPOSITORY, Place, place
 from bench.study import write_sweep
 from bench.table import show, spread
+from deployments.cli.standby import dismiss, socket_file
 
 INSPECT_NAME = "Inspect AI, eval"
 PARTS = ["--only", "w1-evidence", "--only", "w2-rubric", "--only", "w3-scoring"]
 JUDGE_GYM = [sys.executable, "-c", "from deployments.cli.app import main; main()"]
+STANDBY = "JUDGE_GYM_STANDBY_MINUTES"
+STANDBY_MODULE = "deployments.cli.standby_process"
 Figures = dict[str, float]
 
 
@@ -69,12 +76,13 @@ def inspect(here: Place, prompts: Path) -> Figures:
 def own_commands(here: Place, calls: int) -> dict[str, Figures]:
     """Run judge-gym's commands in a new data folder."""
     with tempfile.TemporaryDirectory(prefix="data-", dir=here.folder) as data:
-        environment = here.environment() | {"JUDGE_GYM_DATA_DIR": data}
+        environment = here.environment() | {"JUDGE_GYM_DATA_DIR": data, STANDBY: "0"}
         del environment["JUDGE_GYM_DATABASE_URL"]
         cold = write_sweep(here.folder, calls, name="cold")
         warm = write_sweep(here.folder, calls, name="warm", top_p=0.9)
+        waited_for = write_sweep(here.folder, calls, name="standby", top_p=0.8)
         run = [*JUDGE_GYM, "sweep", "run"]
-        return {
+        measured = {
             name: timed(here, [*run, str(sweep), *parts], environment)
             for name, sweep, parts in (
                 ("sweep run W1-W3, cold", cold, PARTS),
@@ -85,10 +93,42 @@ def own_commands(here: Place, calls: int) -> dict[str, Figures]:
                 ("sweep run, done", warm, []),
             )
         }
+        environment[STANDBY] = "5"
+        timed(here, [*run, str(warm)], environment)
+        for name, sweep, parts in (
+            ("sweep run W1-W3, standby", waited_for, PARTS),
+            ("the same, done, standby", waited_for, PARTS),
+            ("sweep run, done, standby", warm, []),
+        ):
+            process = standby(Path(data))
+            measured[name] = timed(here, [*run, str(sweep), *parts], environment, process)
+        last = standby(Path(data))
+        dismiss(Path(data))
+        last.wait()
+        return measured
 
 
-def timed(here: Place, command: Sequence[str], environment: Mapping[str, str]) -> Figures:
-    """Run a command; returns its wall time, CPU, and when its first request arrived."""
+def standby(data: Path) -> psutil.Process:
+    """Return the standby process of a data folder when it waits for a command."""
+    while not socket_file(data).exists():
+        time.sleep(0.1)
+    for process in psutil.process_iter(["cmdline"]):
+        if {STANDBY_MODULE, str(data)} <= set(process.info["cmdline"] or ()):
+            return process
+    sys.exit("The standby process has ended.")
+
+
+def timed(
+    here: Place,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    process: psutil.Process | None = None,
+) -> Figures:
+    """Run a command, in the standby `process` if one is given.
+
+    Returns its wall time, CPU, and when its first request arrived.
+    """
+    earlier = 0.0 if process is None else own_cpu_s(process)
     before, used, begun = here.requests(), cpu_s(), time.perf_counter()
     first, ended = float("nan"), threading.Event()
 
@@ -105,11 +145,21 @@ def timed(here: Place, command: Sequence[str], environment: Mapping[str, str]) -
         command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False
     )
     wall = time.perf_counter() - begun
+    in_standby = 0.0 if process is None else own_cpu_s(process) - earlier
     ended.set()
     watcher.join()
     if done.returncode:
         sys.exit(f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return {"wall_s": wall, "cpu_s": cpu_s() - used, "first_s": first}
+    return {"wall_s": wall, "cpu_s": cpu_s() - used + in_standby, "first_s": first}
+
+
+def own_cpu_s(process: psutil.Process) -> float:
+    """Return the CPU time of a process without its children, NaN if it has ended."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return float("nan")
+    return float(times.user + times.system)
 
 
 def table(measured: Mapping[str, Sequence[Figures]], calls: int) -> None:

@@ -114,6 +114,9 @@ class Settings(BaseSettings):
     )
     """Where the folder `reports` of `data_dir` is served, without a last slash: Prefect's page
     links there. `judge-gym up` serves it beside that page."""
+    standby_minutes: float | None = Field(default=None, ge=0, le=1440)
+    """How long a process waits for the next command after a command, its imports done and Prefect's
+    server started; 0 for none. By default 10 at a terminal, and none elsewhere or with CI set."""
     reader_url: Annotated[SecretStr | None, _URL] = None
     """A login with the role judge_gym_reader, for the SQL of `judge-gym mcp`; the embedded
     database needs none."""
@@ -238,6 +241,8 @@ def _is_secret(name: str) -> bool:
 
 
 OF_A_RUN = tuple(
-    name for name in Settings.model_fields if not _is_secret(name) and name != "data_dir"
+    name
+    for name in Settings.model_fields
+    if not _is_secret(name) and name not in ("data_dir", "standby_minutes")
 )
-"""Settings that can be set per run."""
+"""Settings that can be set per run: not those of the machine and its commands."""

@@ -20,14 +20,23 @@ from deployments.cli.output import (
     begin_output,
     fail,
     log_is_json,
+    say_progress,
     say_stopped,
 )
+from deployments.cli.standby import Here, StandbyKilledError, leave, run_in_standby
 from judge_gym.collecting import collect_rarely
+from judge_gym.shipped import documented
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
 _TERMINATED = 143
 """Exit code after SIGTERM, as a shell gives it."""
+_LEFT = (
+    "A standby process waits {minutes:g} minutes for the next command, which starts faster "
+    "(standby_minutes)."
+)
+_KILLED = 137
+"""Exit code after SIGKILL, as a shell gives it."""
 app = group(
     {
         "demo": "sweep:demo",
@@ -181,12 +190,35 @@ def _options(
 
 
 def main() -> NoReturn:
-    """Run the command line; a known error prints its message and remedy."""
-    from judge_gym.errors import JudgeGymError, first_line
-
+    """Run the command line, in a standby process if one waits; may leave one at the end."""
     collect_rarely()
+    here = Here.now()
     # Before numpy is imported: on small matrices threads slow it down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        if (code := run_in_standby(here)) is not None:
+            sys.exit(code)
+    except StandbyKilledError:
+        begin_output()
+        fail(
+            "The standby process that ran this command was killed.",
+            f"Stored answers are kept. Rerun the command; see {documented('how-to/standby.md')}.",
+            _KILLED,
+        )
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    try:
+        run_command()
+    except SystemExit as ended:
+        if (minutes := leave(here, ended.code)) and here.at_terminal:
+            say_progress(_LEFT.format(minutes=minutes))
+        raise
+
+
+def run_command() -> NoReturn:
+    """Run the command in this process; a known error prints its message and remedy."""
+    from judge_gym.errors import JudgeGymError, first_line
+
     if threading.current_thread() is threading.main_thread():  # no other may set a handler
         signal.signal(signal.SIGTERM, _terminated)
     begin_output()

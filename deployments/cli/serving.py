@@ -10,6 +10,7 @@ import typer
 from deployments.cli.database import Overwrite, summary
 from deployments.cli.environment import prepare_environment
 from deployments.cli.output import command, console
+from deployments.cli.standby import dismiss
 from judge_gym.counting import counted
 from judge_gym.shipped import DEPLOYMENTS, documented
 
@@ -38,6 +39,7 @@ def up(
 
     for stopping in _STOPPING:
         signal.signal(stopping, signal.default_int_handler)
+    dismiss(settings().data_dir)  # of commands without this installation
     prepare_environment(settings().data_dir, verbose=False)
     from deployments.local.stack import running
 

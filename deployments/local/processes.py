@@ -46,7 +46,7 @@ def supervised(
             stderr=output,
             start_new_session=True,
         )
-    with _guarded(process.pid):
+    with guarded(process.pid):
         try:
             yield process
         finally:
@@ -123,7 +123,7 @@ def _appending(log: Path | None) -> Iterator[IO[bytes] | None]:
 
 
 @contextmanager
-def _guarded(pid: int) -> Iterator[None]:
+def guarded(pid: int) -> Iterator[None]:
     """Kill `pid` and its descendants if this process ends inside the block.
 
     The guard reads a pipe whose other end this process holds. The pipe closes when this process

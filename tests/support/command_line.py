@@ -80,7 +80,12 @@ class CommandLine:
         """The whole environment of a command."""
         # Nothing of the machine's user reaches the command: no keys, no settings, no profiles.
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS)}
-        own = {"HOME": str(self.folder), "JUDGE_GYM_DATA_DIR": str(self.data), "COLUMNS": "200"}
+        own = {
+            "HOME": str(self.folder),
+            "JUDGE_GYM_DATA_DIR": str(self.data),
+            "JUDGE_GYM_STANDBY_MINUTES": "0",  # also at a terminal: no process may be left
+            "COLUMNS": "200",
+        }
         return inherited | own | self.environment
 
 
