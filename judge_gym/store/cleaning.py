@@ -16,20 +16,26 @@ from judge_gym.store.bulk import among
 from judge_gym.store.calls import plan_again, set_aside
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
-    EMPTY,
-    OTHER,
     LedgerLine,
     Selection,
     arms,
     calls,
-    empty,
     failed,
-    failure_class,
     ledger_lines,
-    retryable,
-    retryable_class,
     samples,
     waiting_in_batches,
+)
+from judge_gym.store.units import (
+    EMPTY,
+    JUDGEMENT,
+    MARKING,
+    OF_EXPERIMENTS,
+    OTHER,
+    PROBING,
+    RUBRIC_WRITING,
+    VIEW,
+    Unit,
+    failure_class,
 )
 
 KINDS: tuple[str, ...] = get_args(FailureKind)
@@ -80,10 +86,10 @@ class EmptyAnswers:
 def kept_failures(session: Session, selection: Selection) -> list[StoredFailures]:
     """Count the failures that `forget_failures` would delete, by workflow and class."""
     kept = []
-    for workflow, table, kind, condition in _failures(selection):
+    for workflow, unit, kind, condition in _failures(selection):
         rows = session.execute(
             sa.select(kind, sa.func.count())
-            .select_from(table)
+            .select_from(unit.table)
             .where(condition)
             .group_by(kind)
             .order_by(kind)
@@ -94,35 +100,25 @@ def kept_failures(session: Session, selection: Selection) -> list[StoredFailures
 
 def empty_answers(session: Session, selection: Selection) -> list[EmptyAnswers]:
     """Count the empty answers among `kept_failures` by judge, with what they cost."""
-    samples_of = {
-        t.Sample: t.Sample.id,
-        t.Probe: t.Probe.sample_id,
-        t.ScoreMark: t.ScoreMark.sample_id,
-    }
     found = [
-        sa.select(samples_of[table].label("sample_id"), table.call_id).where(
-            condition, empty(table)
-        )
-        for _, table, _, condition in _failures(selection)
-        if table in samples_of
+        unit.rows(t.Experiment.model, unit.table.call_id).where(condition, unit.empty)
+        for _, unit, _, condition in _failures(selection)
+        if unit in OF_EXPERIMENTS
     ]
     if not found:
         return []
     rows = sa.union_all(*found).subquery()
     query = (
         sa.select(
-            t.Experiment.model,
+            rows.c.model,
             sa.func.count(),
             sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
             sa.func.count().filter(t.Call.cost_usd.is_(None)),
         )
         .select_from(rows)
-        .join(t.Sample, t.Sample.id == rows.c.sample_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .outerjoin(t.Call, t.Call.id == rows.c.call_id)
-        .group_by(t.Experiment.model)
-        .order_by(t.Experiment.model)
+        .group_by(rows.c.model)
+        .order_by(rows.c.model)
     )
     return [
         EmptyAnswers(judge, count, float(cost_usd), unpriced)
@@ -150,48 +146,30 @@ def forget_failures(session: Session, selection: Selection) -> None:
     use (an empty answer, a faulty rubric) stay in the ledger under another key, so that they
     are not used again. A failed window view takes the views made from it along.
     """
-    call_ids: list[int] = []
-    for workflow, table, _, condition in _failures(selection):
+    for workflow, unit, _, condition in _failures(selection):
         if workflow == RUBRIC:
             _forget_rubrics(session, condition)
-            continue
-        deleted_ids = session.scalars(
-            sa.delete(table).where(condition).returning(table.call_id)
-        ).all()
-        call_ids += [call_id for call_id in deleted_ids if call_id is not None]
+        else:
+            unit.forget(session, condition)
     plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    set_aside(session, among(t.Call.id, call_ids))
 
 
-def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
-    """Yield (workflow, table, class, condition) of failures, what is about samples first."""
-    for workflow, table in _ABOUT_SAMPLES.items():
-        if selection.covers(workflow):
-            asked_about = samples(replace(selection, workflow=""))
-            chosen = table.sample_id.in_(asked_about) & _retryable(selection, table)
-            yield workflow, table, retryable_class(table), chosen
-    for workflow in (SCORING, SWAP):
-        if selection.covers(workflow):
-            of_workflow = samples(replace(selection, workflow=workflow))
-            chosen = t.Sample.id.in_(of_workflow) & _retryable(selection, t.Sample)
-            yield workflow, t.Sample, retryable_class(t.Sample), chosen
+def _failures(selection: Selection) -> Iterator[tuple[str, Unit, Any, sa.ColumnElement[bool]]]:
+    """Yield (workflow, unit, class, condition) of failures, what is about samples first."""
+    for unit in OF_EXPERIMENTS:
+        for workflow in unit.workflows:
+            if selection.covers(workflow):
+                arms_of = replace(selection, workflow="" if unit.is_of_samples else workflow)
+                condition = unit.sample_id.in_(samples(arms_of)) & unit.retryable
+                if selection.failure:
+                    condition &= unit.retryable_class == selection.failure
+                yield workflow, unit, unit.retryable_class, condition
     if selection.covers(EVIDENCE):
-        yield EVIDENCE, t.View, failure_class(t.View.failure), _failed_views(selection)
+        yield EVIDENCE, VIEW, failure_class(t.View.failure), _failed_views(selection)
     if selection.covers(RUBRIC):
-        yield RUBRIC, t.Rubric, failure_class(_WHY), _failed_rubrics(selection)
-
-
-_ABOUT_SAMPLES: dict[str, Any] = {PROBE: t.Probe, CRITIC: t.ScoreMark}
-"""Workflow → the table of its rows, each about one sample."""
-
-
-def _retryable(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
-    condition = retryable(table)
-    if selection.failure:
-        condition &= retryable_class(table) == selection.failure
-    return condition
+        yield RUBRIC, RUBRIC_WRITING, failure_class(_WHY), _failed_rubrics(selection)
 
 
 _UNMARKED = sa.and_(
@@ -257,9 +235,9 @@ def removal(session: Session, selection: Selection) -> Removal:
     """Return what `clean` would take away; raises `StoreError` as that does."""
     return Removal(
         calls=_count(session, t.Call, _calls(session, selection, keep_derived=False)),
-        samples=_count(session, t.Sample, _samples(selection)),
-        probes=_count(session, t.Probe, _about_samples(selection, PROBE)),
-        marks=_count(session, t.ScoreMark, _about_samples(selection, CRITIC)),
+        samples=_count(session, t.Sample, _going(selection, JUDGEMENT)),
+        probes=_count(session, t.Probe, _going(selection, PROBING)),
+        marks=_count(session, t.ScoreMark, _going(selection, MARKING)),
     )
 
 
@@ -281,10 +259,9 @@ def clean(session: Session, selection: Selection, *, keep_derived: bool) -> None
         sa.select(t.Call.id).where(_calls(session, selection, keep_derived=keep_derived))
     ).all()
     if not keep_derived:
-        for workflow, table in _ABOUT_SAMPLES.items():
-            session.execute(sa.delete(table).where(_about_samples(selection, workflow)))
-        session.execute(sa.delete(t.Sample).where(_samples(selection)))
-        if not selection.failure and selection.workflow not in _ABOUT_SAMPLES:
+        for unit in OF_EXPERIMENTS:
+            session.execute(sa.delete(unit.table).where(_going(selection, unit)))
+        if not selection.failure and selection.covers(SCORING, SWAP):
             session.execute(sa.delete(t.Arm).where(t.Arm.id.in_(arms(selection))))
     session.execute(sa.delete(t.Call).where(among(t.Call.id, going)))
 
@@ -298,8 +275,8 @@ def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.
     condition = calls(selection.of_experiments)
     if not keep_derived:
         # Probes and marks go with their sample, and so do the calls that made them.
-        for workflow, table in _ABOUT_SAMPLES.items():
-            going = sa.select(table.call_id).where(_about_samples(selection, workflow))
+        for unit in (PROBING, MARKING):
+            going = sa.select(unit.table.call_id).where(_going(selection, unit))
             condition |= t.Call.id.in_(going)
     if waiting := waiting_in_batches(session, condition):
         raise StoreError(
@@ -319,16 +296,18 @@ def _samples(selection: Selection) -> sa.ColumnElement[bool]:
     return condition
 
 
-def _about_samples(selection: Selection, workflow: str) -> sa.ColumnElement[bool]:
-    """Probes or marks of the samples that go, and those that are chosen themselves."""
-    table = _ABOUT_SAMPLES[workflow]
-    sample_ids = sa.select(t.Sample.id).where(_samples(selection))
-    condition: sa.ColumnElement[bool] = table.sample_id.in_(sample_ids)
-    if selection.covers(workflow):
+def _going(selection: Selection, unit: Unit) -> sa.ColumnElement[bool]:
+    """Return which rows go: the chosen samples; of what is about them, the chosen and theirs."""
+    if not unit.is_of_samples:
+        return _samples(selection)
+    condition: sa.ColumnElement[bool] = unit.sample_id.in_(
+        sa.select(t.Sample.id).where(_samples(selection))
+    )
+    if selection.covers(*unit.workflows):
         in_arms = t.Sample.arm_id.in_(arms(Selection(selection.experiments)))
-        own: sa.ColumnElement[bool] = table.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
+        own: sa.ColumnElement[bool] = unit.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
         if selection.failure:
-            own &= failed(selection, table, table.failure)
+            own &= failed(selection, unit.table, unit.failure)
         condition |= own
     return condition
 

@@ -37,6 +37,7 @@ from judge_gym.store.recipes import (
     stored_as,
 )
 from judge_gym.store.rubrics import drawn_key
+from judge_gym.store.units import JUDGEMENT, declared_replicates
 from judge_gym.store.windows import register_window
 
 
@@ -155,32 +156,6 @@ def _remember_former(session: Session, sweep_id: int, left: set[int], now: set[i
     )
 
 
-def declared_replicates(sweep: str | None) -> sa.Subquery:
-    """Select experiment_id and replicates of a sweep's experiments, as its file declares.
-
-    Without a sweep: of every experiment, the most that any sweep declares.
-    """
-    if sweep is None:
-        every = sa.select(t.Experiment.id.label("experiment_id"), t.Experiment.replicates)
-        return every.subquery("declared")
-    return (
-        sa.select(t.SweepExperiment.experiment_id, t.SweepExperiment.replicates)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep)
-        .subquery("declared")
-    )
-
-
-def within(query: Any, sweep: str | None) -> Any:
-    """Limit a query over arms and samples to the replicates that the sweep's file declares."""
-    if sweep is None:
-        return query
-    declared = declared_replicates(sweep)
-    return query.join(declared, declared.c.experiment_id == t.Arm.experiment_id).where(
-        t.Sample.replicate < declared.c.replicates
-    )
-
-
 @dataclass(frozen=True)
 class Leaving:
     """What a stored sweep loses when another file of its name is stored; the rows stay stored."""
@@ -221,10 +196,7 @@ def leaving(session: Session, sweep: str, stays: Callable[[Experiment], object])
     made = (t.Call.attempts > 0) | (t.Call.route == IMPORTED)
     counts = (
         sa.select(sa.func.count()).where(among(t.Call.experiment_id, ids), made),
-        sa.select(sa.func.count())
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(among(t.Arm.experiment_id, ids)),
+        JUDGEMENT.rows(sa.func.count()).where(among(t.Experiment.id, ids)),
     )
     calls, judgements = (session.scalar(count) or 0 for count in counts)
     return Leaving(sweep, len(ids), calls, judgements)
@@ -232,16 +204,8 @@ def leaving(session: Session, sweep: str, stays: Callable[[Experiment], object])
 
 def judgements_of_points(session: Session, points: Iterable[str]) -> int:
     """Return how many judgements there are of these points; a failed call has made none."""
-    return (
-        session.scalar(
-            sa.select(sa.func.count())
-            .select_from(t.Sample)
-            .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-            .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-            .where(among(point_key(), points), t.Sample.status != "failed")
-        )
-        or 0
-    )
+    query = JUDGEMENT.rows(sa.func.count())
+    return session.scalar(query.where(among(point_key(), points), t.Sample.status != "failed")) or 0
 
 
 def registered_plan(session: Session, name: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import within
+from judge_gym.store.units import JUDGEMENT
 
 
 @dataclass(frozen=True)
@@ -256,10 +256,9 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTit
 
 def judged_items(session: Session, sweep: str) -> Sequence[int]:
     """Return the id of each judged item of a sweep, by item key as the analysis numbers them."""
-    judged = sa.select(t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
     return session.scalars(
         sa.select(t.Item.id)
-        .where(t.Item.id.in_(within(judged, sweep)))
+        .where(t.Item.id.in_(JUDGEMENT.rows(t.Sample.item_id, sweep=sweep)))
         .order_by(t.Item.key.collate("C"))
     ).all()
 
@@ -280,9 +279,8 @@ def judgement_after(
     session: Session, sweep: str, sample_id: int, longest: int
 ) -> tuple[JudgementText, ItemTitle] | None:
     """Return a sweep's first judgement after that of `sample_id`, and the title of its item."""
-    later = sa.select(t.Sample.id, t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
-    later = later.where(t.Sample.id > sample_id).order_by(t.Sample.id).limit(1)
-    first = within(later, sweep).subquery()
+    later = JUDGEMENT.rows(t.Sample.id, t.Sample.item_id, sweep=sweep)
+    first = later.where(t.Sample.id > sample_id).order_by(t.Sample.id).limit(1).subquery()
     texts = _judgement_texts(
         session, sa.select(first.c.id, first.c.item_id.label("about")), longest
     )
@@ -296,21 +294,21 @@ def divided_cells(session: Session, sweep: str) -> tuple[list[ReplicateCell], in
 
     Over all arms of the sweep.
     """
-    cells_of_sweep = (
-        sa.select(
+    repeated = (
+        JUDGEMENT.rows(
             t.Sample.arm_id,
             t.Sample.item_id,
             t.Sample.scale_size,
             sa.func.array_agg(t.Sample.stages).label("verdicts"),
             # Where all share a stage no two exclude each other.
             (sa.func.bit_and(t.Sample.stages) == 0).label("divided"),
+            sweep=sweep,
         )
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .where(t.Sample.status == "scored")
         .group_by(t.Sample.arm_id, t.Sample.item_id, t.Sample.scale_size)
         .having(sa.func.count() > 1)
+        .subquery()
     )
-    repeated = within(cells_of_sweep, sweep).subquery()
     divided = session.execute(sa.select(repeated).where(repeated.c.divided))
     cells = [
         ReplicateCell(row.arm_id, row.item_id, row.scale_size, tuple(row.verdicts))
@@ -332,12 +330,10 @@ def judgements_of_cells(
         ),
         else_=None,
     )
-    chosen = (
-        sa.select(t.Sample.id, about.label("about"))
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(cells)))
+    chosen = JUDGEMENT.rows(t.Sample.id, about.label("about"), sweep=sweep).where(
+        sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(cells))
     )
-    texts = _judgement_texts(session, within(chosen, sweep), longest)
+    texts = _judgement_texts(session, chosen, longest)
     return {cells[index]: judgements for index, judgements in texts.items()}
 
 
@@ -380,19 +376,18 @@ def count_judgements_of_documents(
     return dict(session.execute(query.group_by(t.ItemDocument.document_id)).tuples().all())
 
 
-def _samples_of_documents(columns: Iterable[Any], sweep: str, document_ids: Sequence[int]) -> Any:
+def _samples_of_documents(
+    columns: Iterable[Any], sweep: str, document_ids: Sequence[int]
+) -> sa.Select[Any]:
     """Select the sweep's samples by document; a bundle belongs to its first document."""
-    query = (
-        sa.select(*columns)
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+    return (
+        JUDGEMENT.rows(*columns, sweep=sweep)
         .join(
             t.ItemDocument,
             sa.and_(t.ItemDocument.item_id == t.Sample.item_id, t.ItemDocument.position == 0),
         )
         .where(t.ItemDocument.document_id.in_(document_ids))
     )
-    return within(query, sweep)
 
 
 def _judgement_texts(

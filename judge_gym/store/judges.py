@@ -15,9 +15,10 @@ from judge_gym.records.items import Item, Label, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, inserting, packed
-from judge_gym.store.calls import blank, call_costs, set_aside
+from judge_gym.store.calls import call_costs
 from judge_gym.store.decisions import Decided, review_decisions
 from judge_gym.store.served import served_models
+from judge_gym.store.units import RESULT, REWRITING
 
 
 def save_judge(session: Session, judge: JudgeRecord) -> int:
@@ -135,21 +136,9 @@ def judged_days(session: Session, judge: JudgeRecord, beginning: str) -> list[st
 def forget_failures(
     session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:
-    """Delete rows that failed or whose answer is empty, so that they are planned again.
-
-    Failed calls keep their ledger rows. Empty answers stay in the ledger under another key.
-    """
-    without_text = sa.exists().where(t.Call.id == sa.any_(t.JudgeResult.call_ids), blank(t.Call))
-    unreadable = t.JudgeResult.status == "unparseable"
+    """Delete rows that failed or whose answer is empty, so that they are planned again."""
     chosen = _results_condition(judge_id, item_ids, repeats, review_day)
-    deleted = session.scalars(
-        sa.delete(t.JudgeResult)
-        .where(chosen, (t.JudgeResult.status == "failed") | (unreadable & without_text))
-        .returning(t.JudgeResult.call_ids)
-    ).all()
-    set_aside(
-        session, among(t.Call.id, (call for calls in deleted for call in calls)) & blank(t.Call)
-    )
+    RESULT.forget(session, chosen & RESULT.retryable)
 
 
 def results(
@@ -314,8 +303,7 @@ def perturbed_texts(session: Session, keys: Collection[str]) -> dict[str, Stored
 
 def forget_failed_perturbations(session: Session, keys: Collection[str]) -> None:
     """Delete rows with status `failed`; they are planned again under the same ledger rows."""
-    failed = t.PerturbedText.status == "failed"
-    session.execute(sa.delete(t.PerturbedText).where(_with_keys(keys), failed))
+    REWRITING.forget(session, _with_keys(keys) & (t.PerturbedText.status == "failed"))
 
 
 def _with_keys(keys: Collection[str]) -> sa.ColumnElement[bool]:

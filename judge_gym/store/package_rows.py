@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import within
+from judge_gym.store.units import JUDGEMENT
 
 JUDGING = ("scorer", "prober")
 """Agents whose calls are a judge's own."""
@@ -77,14 +77,12 @@ def outcomes(
 ) -> dict[str, dict[str, int]]:
     """Return judge → status of a judgement → how many, in all arms that are in use."""
     query = (
-        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        JUDGEMENT.rows(t.Experiment.model, t.Sample.status, sa.func.count(), sweep=sweep)
         .where(t.Experiment.id.in_(experiment_ids))
         .group_by(t.Experiment.model, t.Sample.status)
     )
     by_judge: dict[str, dict[str, int]] = defaultdict(dict)
-    for model, status, count in session.execute(within(query, sweep)):
+    for model, status, count in session.execute(query):
         by_judge[model][status] = count
     return by_judge
 

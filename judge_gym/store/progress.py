@@ -17,13 +17,21 @@ from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
 from judge_gym.store.decisions import readings
-from judge_gym.store.experiments import declared_replicates, experiments_by_id, within
+from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
-from judge_gym.store.score_marks import count_marks, critic_of_sweep, is_by
-from judge_gym.store.selecting import last_error, retryable
+from judge_gym.store.score_marks import critic_of_sweep, is_by
+from judge_gym.store.selecting import last_error
 from judge_gym.store.spending import Scope, calls_of
+from judge_gym.store.units import (
+    JUDGEMENT,
+    MARKING,
+    PROBING,
+    WORKFLOW_OF_ARM,
+    Unit,
+    declared_replicates,
+)
 
 
 @dataclass(frozen=True)
@@ -102,26 +110,23 @@ def experiment_progress(
     planned = _planned(session, experiment_ids, sweep)
     # Nothing more is asked of an experiment whose rubric a person has refused.
     left_out = not_scored(refused_rubrics(session, experiment_ids))
-    samples = _samples(session, experiment_ids, sweep)
-    probes = _probes(session, experiment_ids, sweep)
+    chosen = among(t.Experiment.id, experiment_ids)
+    samples = _counts(session, JUDGEMENT, chosen, sweep)
+    probes = _counts(session, PROBING, chosen, sweep)
+    to_probe = _to_probe(session, experiment_ids, sweep)
     critic = critic_of_sweep(session, sweep)
-    marks = count_marks(session, experiment_ids, critic, sweep) if critic else {}
-    progress = {}
+    marks = _counts(session, MARKING, chosen & is_by(critic), sweep) if critic else {}
+    progress: dict[int, dict[str, WorkflowProgress]] = {}
     for experiment_id in experiment_ids:
-        own, swapped = (
-            samples.get((experiment_id, kind), (0, 0, 0, 0, 0)) for kind in ("own", "swap")
-        )
-        wanted_probes = own[2] + own[3] + swapped[2] + swapped[3]
-        probed = probes.get(experiment_id, (0, 0, 0))
-        scoring = WorkflowProgress(own[0], planned.get((experiment_id, "own")), own[1], own[4])
+        own, swapped = (samples[experiment_id, kind] for kind in (SCORING, SWAP))
+        scored, probings = to_probe.get(experiment_id, (0, 0))
+        total = planned.get((experiment_id, SCORING))
         # Swaps are planned once W3 has ended; when none are then, there is nothing to do.
-        no_swaps = 0 if own[0] and own[0] == scoring.total else None
+        no_swaps = 0 if own.done and own.done == total else None
         progress[experiment_id] = {
-            "w3-scoring": scoring,
-            "w4-swap": WorkflowProgress(
-                swapped[0], planned.get((experiment_id, "swap"), no_swaps), swapped[1], swapped[4]
-            ),
-            "w5-probe": WorkflowProgress(probed[0], wanted_probes if own[0] else None, *probed[1:]),
+            SCORING: replace(own, total=total),
+            SWAP: replace(swapped, total=planned.get((experiment_id, SWAP), no_swaps)),
+            PROBE: replace(_of_both(probes, experiment_id), total=probings if own.done else None),
         }
         if experiment_id in left_out:
             progress[experiment_id] = {
@@ -131,88 +136,84 @@ def experiment_progress(
         if critic and experiment_id in left_out:
             progress[experiment_id][CRITIC] = WorkflowProgress(0, 0)
         elif critic:
-            marked = marks.get(experiment_id, (0, 0))
-            wanted_marks = own[2] + swapped[2] if own[0] else None
-            progress[experiment_id][CRITIC] = WorkflowProgress(marked[0], wanted_marks, marked[1])
+            marked = _of_both(marks, experiment_id)
+            progress[experiment_id][CRITIC] = replace(marked, total=scored if own.done else None)
     return progress
 
 
-_KIND = sa.case((t.Arm.arm == "own", "own"), else_="swap").label("kind")
-"""Swap and sham arms are one workflow's work."""
+_WORKFLOW = WORKFLOW_OF_ARM.label("workflow")
 
 
 def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tuple[int, str], int]:
-    """Judgements per experiment and kind of arm: items not held out, times replicates.
+    """Judgements per experiment and workflow: items not held out, times replicates.
 
     For an import, the number of recorded judgements: replicates may differ between items.
     """
     recorded = (
-        sa.select(t.Arm.experiment_id, sa.func.count())
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(among(t.Arm.experiment_id, ids), t.Sample.imported)
-        .group_by(t.Arm.experiment_id)
+        JUDGEMENT.rows(t.Experiment.id, sa.func.count(), sweep=sweep)
+        .where(among(t.Experiment.id, ids), t.Sample.imported)
+        .group_by(t.Experiment.id)
     )
     declared = declared_replicates(sweep)
     rows = session.execute(
-        sa.select(t.Arm.experiment_id, _KIND, sa.func.sum(declared.c.replicates))
+        sa.select(t.Arm.experiment_id, _WORKFLOW, sa.func.sum(declared.c.replicates))
         .join(declared, declared.c.experiment_id == t.Arm.experiment_id)
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
         .where(
             among(t.Arm.experiment_id, ids),
             t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
         )
-        .group_by(t.Arm.experiment_id, sa.text("kind"))
+        .group_by(t.Arm.experiment_id, sa.text("workflow"))
     )
-    imported = session.execute(within(recorded, sweep))
-    planned = {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
-    return planned | {(one, "own"): count for one, count in imported.tuples()}
+    planned = {(experiment_id, workflow): int(count) for experiment_id, workflow, count in rows}
+    return planned | {(one, SCORING): count for one, count in session.execute(recorded).tuples()}
 
 
-def _samples(
+def _counts(
+    session: Session, unit: Unit, chosen: sa.ColumnElement[bool], sweep: str | None
+) -> Mapping[tuple[int, str], WorkflowProgress]:
+    """Return what is done of a unit, of any outcome, by experiment and the workflow of the arm."""
+    query = unit.rows(
+        t.Experiment.id,
+        _WORKFLOW,
+        sa.func.count(),
+        sa.func.count().filter(unit.retryable),
+        sa.func.count().filter(unit.table.status == "refused"),
+        sweep=sweep,
+    )
+    rows = session.execute(query.where(chosen).group_by(t.Experiment.id, sa.text("workflow")))
+    return defaultdict(WorkflowProgress) | {
+        (experiment_id, workflow): WorkflowProgress(done, None, failed, refused)
+        for experiment_id, workflow, done, failed, refused in rows
+    }
+
+
+def _of_both(
+    counts: Mapping[tuple[int, str], WorkflowProgress], experiment_id: int
+) -> WorkflowProgress:
+    """Return what is done of an experiment under its own rubric and under others."""
+    parts = [counts[experiment_id, name] for name in (SCORING, SWAP)]
+    return WorkflowProgress(
+        sum(part.done for part in parts),
+        None,
+        sum(part.failed for part in parts),
+        sum(part.refused for part in parts),
+    )
+
+
+_TO_PROBE = (t.Sample.status == "scored") & ~t.Sample.imported
+"""Imported judgements are not probed: their judges are not callable models."""
+_SECOND_PROBES = sa.func.count().filter(_TO_PROBE, t.Sample.seed % SECOND_PROBE_ONE_IN == 0)
+
+
+def _to_probe(
     session: Session, ids: Sequence[int], sweep: str | None
-) -> dict[tuple[int, str], tuple[int, int, int, int, int]]:
-    """(all, failed, to probe, to probe twice, refused) per experiment and kind of arm.
-
-    Imported judgements are not probed: their judges are not callable models.
-    """
-    scored = (t.Sample.status == "scored") & ~t.Sample.imported
-    twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
-    query = (
-        sa.select(
-            t.Arm.experiment_id,
-            _KIND,
-            sa.func.count(),
-            sa.func.count().filter(retryable(t.Sample)),
-            sa.func.count().filter(scored),
-            sa.func.count().filter(scored, twice),
-            sa.func.count().filter(t.Sample.status == "refused"),
-        )
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(among(t.Arm.experiment_id, ids))
-        .group_by(t.Arm.experiment_id, sa.text("kind"))
-    )
-    rows = session.execute(within(query, sweep))
-    return {(row[0], row[1]): (row[2], row[3], row[4], row[5], row[6]) for row in rows}
-
-
-def _probes(
-    session: Session, ids: Sequence[int], sweep: str | None
-) -> dict[int, tuple[int, int, int]]:
-    """(all, failed, refused) per experiment."""
-    query = (
-        sa.select(
-            t.Arm.experiment_id,
-            sa.func.count(),
-            sa.func.count().filter(retryable(t.Probe)),
-            sa.func.count().filter(t.Probe.status == "refused"),
-        )
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(among(t.Arm.experiment_id, ids))
-        .group_by(t.Arm.experiment_id)
-    )
-    rows = session.execute(within(query, sweep))
-    return {row[0]: (row[1], row[2], row[3]) for row in rows}
+) -> dict[int, tuple[int, int]]:
+    """Return experiment id → its samples to probe, and the probes that these need."""
+    scored = sa.func.count().filter(_TO_PROBE)
+    query = JUDGEMENT.rows(t.Experiment.id, scored, scored + _SECOND_PROBES, sweep=sweep)
+    rows = session.execute(query.where(among(t.Experiment.id, ids)).group_by(t.Experiment.id))
+    return {experiment_id: (samples, probes) for experiment_id, samples, probes in rows}
 
 
 def _evidence(session: Session, ids: Sequence[int]) -> WorkflowProgress:
@@ -322,29 +323,19 @@ def judgements_by_kind(
     `replicates` maps an experiment's key to how many of its replicates count. With `failed`, only
     failed ones and empty answers count, which `retry_failed` makes again.
     """
-    wanted = _wanted(replicates)
-    scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
-    effort = sa.func.nullif(t.Experiment.config["reasoning_effort"].astext, "default")
-    kind = (scoring, t.Experiment.model, t.Experiment.scale_size, effort)
-    samples = (
-        sa.select(*kind, sa.func.count())
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(wanted, wanted.c.key == t.Experiment.key)
-        .where(t.Sample.replicate < wanted.c.replicates)
-        .group_by(*kind)
-    )
-    probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
-    if failed:
-        samples = samples.where(retryable(t.Sample))
-        probes = probes.where(retryable(t.Probe))
     done: defaultdict[KindKey, int] = defaultdict(int)
-    for *one, count in session.execute(samples):
-        done[*one] = count
-    for _, *one, count in session.execute(probes):
-        done["w5-probe", *one] += count
+    of_model = (t.Experiment.model, t.Experiment.scale_size, _EFFORT)
+    of_arm = (WORKFLOW_OF_ARM, *of_model)
+    judged = _of_replicates(JUDGEMENT, replicates, *of_arm, sa.func.count(), failed=failed)
+    for *kind, count in session.execute(judged.group_by(*of_arm)):
+        done[*kind] = count
+    probed = _of_replicates(PROBING, replicates, *of_model, sa.func.count(), failed=failed)
+    for *kind, count in session.execute(probed.group_by(*of_model)):
+        done[PROBE, *kind] = count
     return done
+
+
+_EFFORT = sa.func.nullif(t.Experiment.config["reasoning_effort"].astext, "default")
 
 
 def marks_by(
@@ -358,18 +349,28 @@ def marks_by(
 
     `replicates` and `failed` are as in `judgements_by_kind`.
     """
-    wanted = _wanted(replicates)
+    query = _of_replicates(MARKING, replicates, sa.func.count(), failed=failed)
+    return session.scalar(query.where(is_by(critic))) or 0
+
+
+def _of_replicates(
+    unit: Unit, replicates: Mapping[str, int], *columns: Any, failed: bool = False
+) -> sa.Select[Any]:
+    """Select from the rows of experiments, by key, those of the replicates that count."""
+    wanted = (
+        sa.func.unnest(
+            sa.literal(list(replicates), sa.ARRAY(sa.Text)),
+            sa.literal(list(replicates.values()), sa.ARRAY(sa.Integer)),
+        )
+        .table_valued("key", "replicates")
+        .render_derived(name="wanted")
+    )
     query = (
-        sa.select(sa.func.count())
-        .select_from(t.ScoreMark)
-        .join(t.Sample, t.Sample.id == t.ScoreMark.sample_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        unit.rows(*columns)
         .join(wanted, wanted.c.key == t.Experiment.key)
         .where(t.Sample.replicate < wanted.c.replicates)
-        .where(is_by(critic))
     )
-    return session.scalar(query.where(retryable(t.ScoreMark)) if failed else query) or 0
+    return query.where(unit.retryable) if failed else query
 
 
 @dataclass(frozen=True)
@@ -385,36 +386,13 @@ def samples_and_probes(
     session: Session, replicates: Mapping[str, int]
 ) -> dict[str, SampleProgress]:
     """Return experiment key → how far it is judged."""
-    wanted = _wanted(replicates)
-    scored = t.Sample.status == "scored"
-    twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
-    rows = session.execute(
-        sa.select(
-            t.Experiment.key,
-            sa.func.count(),
-            sa.func.count().filter(scored),
-            sa.func.count().filter(scored) + sa.func.count().filter(scored, twice),
-        )
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(wanted, wanted.c.key == t.Experiment.key)
-        .where(t.Sample.replicate < wanted.c.replicates)
-        .group_by(t.Experiment.key)
+    scored = sa.func.count().filter(t.Sample.status == "scored")
+    twice = sa.func.count().filter(
+        t.Sample.status == "scored", t.Sample.seed % SECOND_PROBE_ONE_IN == 0
     )
-    return {key: SampleProgress(*counts) for key, *counts in rows}
-
-
-def _wanted(replicates: Mapping[str, int]) -> sa.TableValuedAlias:
-    """Return experiment keys and how many of their replicates count, as a table."""
-    return (
-        sa.func.unnest(
-            sa.literal(list(replicates), sa.ARRAY(sa.Text)),
-            sa.literal(list(replicates.values()), sa.ARRAY(sa.Integer)),
-        )
-        .table_valued("key", "replicates")
-        .render_derived(name="wanted")
-    )
+    columns = (t.Experiment.key, sa.func.count(), scored, scored + twice)
+    query = _of_replicates(JUDGEMENT, replicates, *columns).group_by(t.Experiment.key)
+    return {key: SampleProgress(*counts) for key, *counts in session.execute(query)}
 
 
 RECENT = timedelta(minutes=5)

@@ -1,17 +1,22 @@
 """How many answers of each judge are readable, counted from rows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.answers.readability import Answers, answers_by_judge
+from judge_gym.answers.readability import Answers
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
-from judge_gym.store.experiments import within
-
-_COUNT = sa.func.count()
+from judge_gym.store.units import (
+    JUDGEMENT,
+    MARKING,
+    PROBING,
+    REWRITING,
+    RUBRIC_RATING,
+    RUBRIC_WRITING,
+    VIEW,
+)
 
 
 def judgement_answers(
@@ -21,63 +26,41 @@ def judgement_answers(
 
     Only the replicates that `sweep` declares; without it, all.
     """
-    query = (
-        sa.select(t.Experiment.model, t.Sample.failure, _COUNT)
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Experiment.tag.in_(tags), t.Arm.arm.in_(arms))
-    )
-    return _counted(session, within(query, sweep))
+    return JUDGEMENT.answers(session, *_in_arms(tags, arms), sweep=sweep)
 
 
 def scores_by_judge(
     session: Session, tags: Collection[str], arms: Collection[str], sweep: str | None = None
 ) -> dict[str, int]:
     """Return judge → scored judgements among those that `judgement_answers` counts."""
-    query = (
-        sa.select(t.Experiment.model, _COUNT)
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Experiment.tag.in_(tags), t.Arm.arm.in_(arms), t.Sample.status == "scored")
-        .group_by(t.Experiment.model)
+    query = JUDGEMENT.rows(JUDGEMENT.answerer, sa.func.count(), sweep=sweep).where(
+        *_in_arms(tags, arms), t.Sample.status == "scored"
     )
-    return dict(session.execute(within(query, sweep)).tuples().all())
+    return dict(session.execute(query.group_by(JUDGEMENT.answerer)).tuples().all())
+
+
+def _in_arms(tags: Collection[str], arms: Collection[str]) -> tuple[sa.ColumnElement[bool], ...]:
+    return t.Experiment.tag.in_(tags), t.Arm.arm.in_(arms)
 
 
 def probe_answers(
     session: Session, tags: Collection[str], sweep: str | None = None
 ) -> list[Answers]:
     """Count the probes of every arm, as `judgement_answers` counts judgements."""
-    query = (
-        sa.select(t.Experiment.model, t.Probe.failure, _COUNT)
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(t.Experiment.tag.in_(tags))
-    )
-    return _counted(session, within(query, sweep))
+    return PROBING.answers(session, t.Experiment.tag.in_(tags), sweep=sweep)
 
 
 def mark_answers(
     session: Session, tags: Collection[str], critic_model: str, sweep: str | None = None
 ) -> list[Answers]:
     """Count the marks that a critic gave of the reasoning of these experiments' samples."""
-    query = (
-        sa.select(
-            t.ScoreMark.critic_model + sa.literal(" (marks of reasoning)"),
-            t.ScoreMark.failure,
-            _COUNT,
-        )
-        .join(t.Sample, t.Sample.id == t.ScoreMark.sample_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .where(
-            t.Experiment.tag.in_(tags),
-            t.ScoreMark.critic_model == critic_model,
-            t.ScoreMark.status != "no_reasoning",
-        )
+    return MARKING.answers(
+        session,
+        t.Experiment.tag.in_(tags),
+        t.ScoreMark.critic_model == critic_model,
+        t.ScoreMark.status != "no_reasoning",
+        sweep=sweep,
     )
-    return _counted(session, within(query, sweep))
 
 
 def view_answers(
@@ -87,48 +70,23 @@ def view_answers(
 
     Views that failed because the view before them failed were not requested; they do not count.
     """
-    query = (
-        sa.select(
-            t.View.method + sa.literal(" (") + t.View.view + " views)", t.View.failure, _COUNT
-        )
-        .join(t.Document, t.Document.id == t.View.document_id)
-        .where(
-            t.Document.window_id.in_(windows),
-            sa.tuple_(t.View.view, t.View.recipe).in_(list(recipes.items())),
-            t.View.method.not_in(("none", "library")),
-        )
+    return VIEW.answers(
+        session,
+        t.Document.window_id.in_(windows),
+        sa.tuple_(t.View.view, t.View.recipe).in_(list(recipes.items())),
+        t.View.method.not_in(("none", "library")),
     )
-    return _counted(session, query)
 
 
 def rubric_answers(session: Session, keys: Collection[str]) -> list[Answers]:
-    """Count the rubrics with these keys that models wrote, and the marks that critics gave.
-
-    A rubric that is refused for its marks was readable.
-    """
+    """Count the rubrics with these keys that models wrote, and the marks that critics gave."""
     generated = t.Rubric.key.in_(keys) & (t.Rubric.source == "generated")
-    failure = sa.case((t.Rubric.status == "failed", t.Rubric.failure))
-    written = sa.select(t.Rubric.owner_model + sa.literal(" (rubrics)"), failure, _COUNT)
-    marked = sa.select(
-        t.Rubric.critic_model + sa.literal(" (marks of rubrics)"), t.Rubric.critic_failure, _COUNT
-    ).where(t.Rubric.critic_model.is_not(None))
     return [
-        answers
-        for query in (written, marked)
-        for answers in _counted(session, query.where(generated))
+        *RUBRIC_WRITING.answers(session, generated),
+        *RUBRIC_RATING.answers(session, generated, t.Rubric.critic_model.is_not(None)),
     ]
 
 
 def rewriting_answers(session: Session, keys: Sequence[str]) -> list[Answers]:
     """Count the texts with these keys that models changed."""
-    changed = sa.select(
-        t.PerturbedText.model + sa.literal(" (changed texts)"), t.PerturbedText.failure, _COUNT
-    )
-    chosen = among(t.PerturbedText.key, keys)
-    return _counted(session, changed.where(chosen))
-
-
-def _counted(session: Session, query: sa.Select[Any]) -> list[Answers]:
-    judge, failure, _ = query.selected_columns
-    rows = session.execute(query.group_by(judge, failure)).tuples().all()
-    return answers_by_judge(rows)
+    return REWRITING.answers(session, among(t.PerturbedText.key, keys))

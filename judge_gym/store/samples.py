@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import inserting, packed
-from judge_gym.store.experiments import declared_replicates, within
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import StoredRubric, rubric_record
+from judge_gym.store.units import JUDGEMENT, PROBING, declared_replicates
 
 ProbeUnit = tuple[int, int]
 """(sample, replicate)"""
@@ -54,10 +54,8 @@ def missing_samples(
         .table_valued("value")
         .render_derived(name="replicate")
     )
-    done = sa.exists().where(
-        t.Sample.arm_id == t.Arm.id,
-        t.Sample.item_id == t.ExperimentItem.item_id,
-        t.Sample.replicate == replicate.c.value,
+    done = JUDGEMENT.done(
+        arm_id=t.Arm.id, item_id=t.ExperimentItem.item_id, replicate=replicate.c.value
     )
     rows = session.execute(
         sa.select(
@@ -245,17 +243,13 @@ def own_verdicts(
     sweep: str | None = None,
 ) -> list[ItemVerdict]:
     """Return the scored samples of these items in the own arms of these experiments."""
-    query = (
-        sa.select(t.Arm.experiment_id, t.Sample.item_id, t.Sample.stages)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(
-            t.Arm.experiment_id.in_(experiment_ids),
-            t.Arm.arm == "own",
-            t.Sample.item_id.in_(item_ids),
-            t.Sample.status == "scored",
-        )
+    query = JUDGEMENT.rows(t.Experiment.id, t.Sample.item_id, t.Sample.stages, sweep=sweep).where(
+        t.Experiment.id.in_(experiment_ids),
+        t.Arm.arm == "own",
+        t.Sample.item_id.in_(item_ids),
+        t.Sample.status == "scored",
     )
-    return [ItemVerdict(*row) for row in session.execute(within(query, sweep))]
+    return [ItemVerdict(*row) for row in session.execute(query)]
 
 
 def missing_probes(
@@ -270,14 +264,9 @@ def missing_probes(
         .table_valued("value")
         .render_derived(name="replicate")
     )
-    done = sa.exists().where(
-        t.Probe.sample_id == t.Sample.id, t.Probe.replicate == replicate.c.value
-    )
+    done = PROBING.done(sample_id=t.Sample.id, replicate=replicate.c.value)
     query = (
-        sa.select(t.Experiment.model, t.Sample.id, replicate.c.value)
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        JUDGEMENT.rows(t.Experiment.model, t.Sample.id, replicate.c.value, sweep=sweep)
         .join(replicate, sa.true())
         .where(
             t.Experiment.id.in_(experiment_ids),
@@ -288,7 +277,7 @@ def missing_probes(
         .order_by(t.Experiment.id, replicate.c.value, t.Sample.id)
     )
     by_model: dict[str, list[ProbeUnit]] = defaultdict(list)
-    for model, sample_id, number in session.execute(within(query, sweep)):
+    for model, sample_id, number in session.execute(query):
         by_model[model].append((sample_id, number))
     return dict(by_model)
 

@@ -12,8 +12,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import within
-from judge_gym.store.selecting import retryable
+from judge_gym.store.units import JUDGEMENT, MARKING
 
 
 def critic_of_sweep(session: Session, sweep: str | None) -> ScoreCritic | None:
@@ -41,32 +40,11 @@ def unmarked_samples(
     sweep: str | None = None,
 ) -> list[int]:
     """Return the ids of scored samples that lack this critic's marks, in a stable order."""
-    done = sa.exists().where(t.ScoreMark.sample_id == t.Sample.id, is_by(critic))
-    query = (
-        sa.select(t.Sample.id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), to_mark(), ~done)
-        .order_by(t.Arm.experiment_id, t.Sample.id)
+    done = MARKING.done(sample_id=t.Sample.id, critic_model=critic.model, template=critic.template)
+    query = JUDGEMENT.rows(t.Sample.id, sweep=sweep).where(
+        t.Experiment.id.in_(experiment_ids), to_mark(), ~done
     )
-    return list(session.scalars(within(query, sweep)))
-
-
-def count_marks(
-    session: Session, experiment_ids: Sequence[int], critic: ScoreCritic, sweep: str | None
-) -> dict[int, tuple[int, int]]:
-    """Return experiment id → this critic's marks of any outcome, and how many of these failed."""
-    query = (
-        sa.select(
-            t.Arm.experiment_id, sa.func.count(), sa.func.count().filter(retryable(t.ScoreMark))
-        )
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .join(t.ScoreMark, t.ScoreMark.sample_id == t.Sample.id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
-        .where(is_by(critic))
-        .group_by(t.Arm.experiment_id)
-    )
-    rows = session.execute(within(query, sweep))
-    return {experiment_id: (done, failed) for experiment_id, done, failed in rows}
+    return list(session.scalars(query.order_by(t.Experiment.id, t.Sample.id)))
 
 
 def save_marks(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -15,12 +15,9 @@ from sqlalchemy.orm import Session
 from judge_gym.design.names import SCORING, SWAP
 from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
-from judge_gym.store.calls import blank
-from judge_gym.store.experiments import database_of, experiment_tag, within
+from judge_gym.store.experiments import database_of, experiment_tag
 from judge_gym.store.spending import shared_calls, spending_scope
-
-OTHER = "other"
-EMPTY = "empty"
+from judge_gym.store.units import JUDGEMENT, OTHER, failure_class
 
 
 @dataclass(frozen=True)
@@ -107,11 +104,6 @@ def _suggestion(session: Session, name: str) -> str:
     return did_you_mean(name, session.scalars(names).all())
 
 
-def failure_class(failure: Any) -> sa.ColumnElement[str]:
-    """Return the class that a failure's text begins with."""
-    return sa.func.coalesce(sa.func.substring(failure, "^([a-z_]+): "), OTHER)
-
-
 def last_error() -> sa.ColumnElement[str]:
     """Return the kind of a call's last error."""
     return sa.func.coalesce(t.Call.errors[-1]["kind"].astext, OTHER)
@@ -129,9 +121,7 @@ def arms(selection: Selection) -> sa.Select[Any]:
 
 def samples(selection: Selection) -> sa.Select[Any]:
     """Return the ids of the chosen samples, limited to the replicates of a chosen sweep."""
-    query = sa.select(t.Sample.id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
-    limited: sa.Select[Any] = within(query, selection.sweep)
-    return limited.where(t.Arm.id.in_(arms(selection)))
+    return JUDGEMENT.rows(t.Sample.id, sweep=selection.sweep).where(t.Arm.id.in_(arms(selection)))
 
 
 def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[bool]:
@@ -140,25 +130,6 @@ def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[b
     if selection.failure:
         condition = sa.and_(condition, failure_class(failure) == selection.failure)
     return condition
-
-
-def empty(table: Any) -> sa.ColumnElement[bool]:
-    """Return the condition that the answer of a sample or probe was made for it and has no text."""
-    without_text = sa.exists().where(t.Call.id == table.call_id, blank(t.Call)).correlate(table)
-    kind = failure_class(table.failure)
-    is_empty = (kind == EMPTY) | ((kind == "truncated") & without_text)
-    asked = ~t.Sample.imported if table is t.Sample else sa.true()
-    return sa.and_(table.status == "unparseable", is_empty, asked)
-
-
-def retryable(table: Any) -> sa.ColumnElement[bool]:
-    """Return the condition that a sample or probe failed, or that its answer is empty."""
-    return sa.or_(table.status == "failed", empty(table))
-
-
-def retryable_class(table: Any) -> sa.ColumnElement[str]:
-    """Return the class of a retryable sample or probe."""
-    return sa.case((table.status == "failed", failure_class(table.failure)), else_=EMPTY)
 
 
 def calls(selection: Selection) -> sa.ColumnElement[bool]:

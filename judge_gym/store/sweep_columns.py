@@ -23,8 +23,8 @@ from judge_gym.metrics.reasoning import (
 )
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among, arrays
-from judge_gym.store.experiments import declared_replicates
 from judge_gym.store.score_marks import critic_of_sweep, is_by
+from judge_gym.store.units import declared_replicates
 
 STATUSES = tuple(t.SAMPLE_STATUSES)
 """The status of a judgement, by its code in `SampleColumns`."""

@@ -16,8 +16,9 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
-from judge_gym.store.experiments import experiments_of_sweep, within
+from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.recipes import point_key, view_recipe
+from judge_gym.store.units import within
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from judge_gym.design.window import Window
 from judge_gym.errors import StoreError, did_you_mean, listing
 from judge_gym.evidence.documents import Collected
 from judge_gym.store import tables as t
+from judge_gym.store.units import VIEW
 
 _NO_IDENTITY = ("digest", "allow_empty")
 """Fields of a source that do not say which days were searched for what."""
@@ -308,9 +309,7 @@ def missing_views(session: Session, window_id: int, view: EvidenceView, recipe: 
 
 
 def _has_view(view: EvidenceView, recipe: str) -> sa.ColumnElement[bool]:
-    return sa.exists().where(
-        t.View.document_id == t.Document.id, t.View.view == view, t.View.recipe == recipe
-    )
+    return VIEW.done(document_id=t.Document.id, view=view, recipe=recipe)
 
 
 def views_to_make(
