@@ -43,6 +43,7 @@ ELSEWHERE = {
     "models check": "end_to_end/test_models_command.py",
     "models serve": "local/conftest.py",
     "judge gate deployments/calibrations/good.yaml --recheck": "end_to_end/test_gate_command.py",
+    "judge decide deployments/calibrations/good.yaml": "end_to_end/test_gate_command.py",
     "judge certify": "end_to_end/test_certify_command.py",
     "judge certificate": "end_to_end/test_certify_command.py",
     "judge gate refunds.yaml": "end_to_end/test_certify_command.py",
