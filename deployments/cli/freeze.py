@@ -100,13 +100,12 @@ def _not_applied(sweep: "Sweep") -> list[str]:
 
     Raises `ConfigError` where a run would: a plan that cannot be run is not frozen.
     """
-    from deployments.cli.sweep import providers_of
     from judge_gym.design.strategies.sampling import AXES
-    from judge_gym.lab.sweeps import unapplied
+    from judge_gym.lab.sweeps import providers_of, unapplied
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
-    providers_of(sweep)
+    providers_of(settings(), sweep)
     providers = load_providers(settings().providers_file)
     lost = unapplied(providers, settings(), sweep, list(sweep.experiments()))
     return [str(one) for one in lost if one.axis in AXES]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,12 +97,12 @@ def run_sweep(
 
     sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
     report_sweep(sweep.name)
-    from judge_gym.lab.sweeps import unwritten_rivals
+    from judge_gym.lab.sweeps import providers_of, unwritten_rivals
     from judge_gym.settings import settings
 
     is_new = is_database_new()
     begin_database()
-    providers = providers_of(sweep)
+    providers = providers_of(settings(), sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
     changes: list[str] = []
     # Nothing is stored in a new database, which is made while Prefect's server starts.
@@ -437,26 +436,6 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
         console.print(f"The report of the old sweep is kept as {kept}.", soft_wrap=True)
 
 
-def providers_of(sweep: "Sweep") -> "list[Provider]":
-    """Return the providers of a sweep's judges, rubric owners and utility model, by name.
-
-    Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
-    """
-    from judge_gym.lab.sweeps import asking_all, check_models, models_of, models_used
-    from judge_gym.llm.capabilities import check_named
-    from judge_gym.llm.providers import load_providers
-    from judge_gym.settings import settings
-
-    providers = load_providers(settings().providers_file)
-    experiments = asking_all(sweep)
-    check = partial(check_named, providers)
-    check_models(sweep, models_of(experiments), check)
-    models = models_used(settings(), sweep, experiments)
-    check_models(sweep, models, check)
-    used = {providers.of(model).name for model in models}
-    return [providers.by_name[name] for name in sorted(used)]
-
-
 KeepTemplates = Annotated[
     bool,
     typer.Option(
@@ -471,11 +450,13 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson
     from judge_gym.design.sweep import load_sweep
 
     sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
-    providers_of(sweep)
+    from judge_gym.lab.sweeps import providers_of
+    from judge_gym.settings import settings
+
+    providers_of(settings(), sweep)
     from deployments.cli.estimates import show_plan
     from judge_gym.lab.planning import plan_sweep
     from judge_gym.llm.providers import load_providers
-    from judge_gym.settings import settings
 
     providers = load_providers(settings().providers_file)
     with database() as session:

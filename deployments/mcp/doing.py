@@ -240,12 +240,14 @@ def _started(file: Path, *words: str) -> dict[str, Any]:
 
 def _check_sweep(file: Path, confirm_calls: int | None) -> None:
     """Raise `ConfigError` when a sweep could spend without a bound that a person has set."""
-    from deployments.cli.sweep import providers_of
     from deployments.mcp.reading import plan_sweep
+    from judge_gym.lab.sweeps import providers_of
     from judge_gym.model_names import is_simulated_provider
+    from judge_gym.settings import settings
 
     sweep = sweep_of(str(file))
-    if all(is_simulated_provider(provider.name) for provider in providers_of(sweep)):
+    asked = providers_of(settings(), sweep)
+    if all(is_simulated_provider(provider.name) for provider in asked):
         return
     if not _bounds(sweep.budget):
         _check_confirmed(file, plan_sweep(str(file))["to_do"], confirm_calls)

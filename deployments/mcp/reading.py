@@ -45,13 +45,13 @@ def plan_sweep(file: str) -> dict[str, Any]:
     `whole` is an estimate: evidence that is not collected is assumed.
     """
     from deployments.cli.environment import database
-    from deployments.cli.sweep import providers_of
     from judge_gym.lab import planning
+    from judge_gym.lab.sweeps import providers_of
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
 
     sweep = sweep_of(file)
-    providers_of(sweep)
+    providers_of(settings(), sweep)
     with database() as session:
         plan = planning.plan_sweep(session, sweep, load_providers(settings().providers_file))
     lines = [{**bounded(line), "to_do": line.to_do} for line in plan.lines]

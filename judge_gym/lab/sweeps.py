@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -25,7 +26,7 @@ from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, vie
 from judge_gym.lab.freezing import registration
 from judge_gym.lab.rubrics import LONGEST_ANSWER, requests_of
 from judge_gym.llm import capabilities
-from judge_gym.llm.providers import Providers
+from judge_gym.llm.providers import Provider, Providers, load_providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.questions.score_critic import score_critic
 from judge_gym.records.calls import Parameters
@@ -305,6 +306,21 @@ def check_models(sweep: Sweep, models: Iterable[str], check: Callable[[str], obj
                 raise
             where = f"{place.file}, line {place.line}: {place.key}: "
             raise ConfigError(where + error.message, error.remedy) from error
+
+
+def providers_of(settings: Settings, sweep: Sweep) -> list[Provider]:
+    """Return the providers of all models that a sweep asks, by name.
+
+    Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
+    """
+    providers = load_providers(settings.providers_file)
+    experiments = asking_all(sweep)
+    check = partial(capabilities.check_named, providers)
+    check_models(sweep, models_of(experiments), check)
+    models = models_used(settings, sweep, experiments)
+    check_models(sweep, models, check)
+    used = {providers.of(model).name for model in models}
+    return [providers.by_name[name] for name in sorted(used)]
 
 
 def asking_all(sweep: Sweep) -> list[Experiment]:
