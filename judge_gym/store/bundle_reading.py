@@ -4,7 +4,7 @@ A row that is here already stays as it is; one that is here with other contents 
 since half of one run and half of another would be neither. All in one transaction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,63 +16,8 @@ from psycopg import sql
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
 from judge_gym.store.bulk import TEXTS, begin_copying, copy_in, text_as_given
-from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
-
-_NATURAL: Mapping[str, tuple[str, ...]] = {
-    "windows": ("key",),
-    "documents": ("window_id", "key"),
-    # Nothing names one of these: a window's are taken when it has none.
-    "dropped_documents": ("window_id",),
-    "experiments": ("key",),
-    "llm_calls": ("key",),
-    "views": ("document_id", "view", "recipe"),
-    "rubrics": ("key",),
-    "items": ("key",),
-    "annotation_sets": ("name",),
-    "annotations": ("set_id", "item", "annotator", "kind", "item_id"),
-    "item_documents": ("item_id", "position"),
-    "experiment_items": ("experiment_id", "item_id"),
-    "arms": ("experiment_id", "arm", "rubric_id"),
-    "samples": ("arm_id", "item_id", "replicate"),
-    "probes": ("sample_id", "replicate"),
-    "score_marks": ("sample_id", "critic_model", "template"),
-    "sweeps": ("name",),
-    "sweep_experiments": ("sweep_id", "experiment_id"),
-    "analysis_plans": ("sweep_id", "sha256"),
-    "analysis_runs": ("sweep_id", "version", "created_at"),
-    "analysis_results": ("run_id", "metric", "scope_key"),
-    "analysis_findings": ("run_id", "hypothesis", "scope_key"),
-}
-"""Table → the columns that identify its rows in every database."""
-
-_SAME: Mapping[str, tuple[str, ...]] = {
-    "experiments": ("tag", "recipe"),
-    "documents": ("position", "text"),
-    "llm_calls": ("answer",),
-    "views": ("status", "text"),
-    "rubrics": ("status", "stages"),
-    "annotation_sets": ("described", "rubric_id"),
-    "annotations": ("labels",),
-    "arms": ("held_out_items",),
-    "samples": ("status", "stages", "letters", "display_order"),
-    "probes": ("status", "probability"),
-    "score_marks": ("status", "observable", "consistent", "uses_evidence"),
-}
-"""Table → what must agree in a row that both have, for the bundle's rows to mean the same here."""
-
-_BROUGHT_ON: Mapping[str, tuple[str, str]] = {
-    "windows": ("collected_at", "here.collected_at IS NULL AND rows.collected_at IS NOT NULL"),
-    "experiments": ("replicates", "here.replicates < rows.replicates"),
-    "sweep_experiments": ("replicates", "here.replicates < rows.replicates"),
-    "llm_calls": ("*", "here.status <> 'succeeded' AND rows.status = 'succeeded'"),
-}
-"""Table → columns that a row here takes over, and when: it knew of the work, the bundle did it."""
-
-_WHOLE: Mapping[str, tuple[str, bool]] = {
-    "documents": ("window_id", False),
-    "sweep_experiments": ("sweep_id", True),
-}
-"""Table → whose rows may not be mixed with others that are here, and whether they may grow."""
+from judge_gym.store.bundled_tables import BUNDLED, BundledTable
+from judge_gym.store.bundles import Manifest, csv_file, read_manifest
 
 _ANOTHER = "Import it into a database of its own: set JUDGE_GYM_DATABASE_URL or JUDGE_GYM_DATA_DIR."
 
@@ -90,10 +35,10 @@ def import_bundle(engine: sa.Engine, folder: Path) -> tuple[Manifest, dict[str, 
         with engine.begin() as connection:
             begin_copying(connection)
             cursor = connection.connection.cursor()
-            for name in (table_name for table_name in TABLES if table_name in manifest.tables):
+            for name in (table_name for table_name in BUNDLED if table_name in manifest.tables):
                 columns = manifest.tables[name].columns
                 safe = [one for one in columns if manifest.safe and columns[one] in TEXTS]
-                table = _Table(cursor, TABLES[name], tuple(columns), frozenset(safe))
+                table = _Table(cursor, BUNDLED[name], tuple(columns), frozenset(safe))
                 copy_in(connection, table.stage(), table.columns, csv_file(folder, name))
                 new[name] = table.take_over()
             if "llm_calls" in new:
@@ -108,7 +53,7 @@ def _check_fits(manifest: Manifest) -> None:
     if manifest.migration not in migrate.known_revisions():
         raise migrate.unknown_revision("The bundle", manifest.migration)
     for name, table in manifest.tables.items():
-        if removed := sorted(table.columns.keys() - TABLES[name].columns.keys()):
+        if removed := sorted(table.columns.keys() - BUNDLED[name].table.columns.keys()):
             raise StoreError(
                 f"The bundle's {name} has columns that are no more: {', '.join(removed)}.",
                 f"Import it with judge-gym {manifest.judge_gym}.",
@@ -124,7 +69,7 @@ class _Table:
     """
 
     cursor: Any
-    table: sa.Table
+    bundled: BundledTable
     columns: tuple[str, ...]
     safe: frozenset[str]
     """The columns whose texts may stand after an apostrophe."""
@@ -149,10 +94,12 @@ class _Table:
             "INSERT INTO {table} ({columns}) SELECT {columns} FROM {rows} AS rows "
             "WHERE NOT EXISTS (SELECT FROM {table} AS here WHERE {natural}) ORDER BY {order}",
             columns=_listed(columns),
-            order=_listed(["id"] if "id" in self.columns else self._natural),
+            order=_listed(["id"] if "id" in self.columns else self.bundled.key),
         )
         if any(
-            _target(column) == self.table.name for table in TABLES.values() for column in table.c
+            _target(column) == self.table.name
+            for other in BUNDLED.values()
+            for column in other.table.c
         ):
             self._run(
                 "CREATE TEMPORARY TABLE {ids} ON COMMIT DROP AS SELECT rows.id AS old, "
@@ -163,8 +110,8 @@ class _Table:
         return new
 
     @property
-    def _natural(self) -> tuple[str, ...]:
-        return _NATURAL[self.table.name]
+    def table(self) -> sa.Table:
+        return self.bundled.table
 
     def _find_ids(self) -> None:
         """Make the rows with each reference replaced by the id of the same row here."""
@@ -176,7 +123,7 @@ class _Table:
                 # Set once the rows are stored; until then the reference is empty.
                 values.append(sql.SQL("NULL::bigint AS {}").format(column))
                 values.append(sql.SQL("bundle.{} AS {}").format(column, _kept(name)))
-            elif target in NOT_IN_BUNDLES:
+            elif target and target not in BUNDLED:
                 values.append(sql.SQL("NULL::bigint AS {}").format(column))
             elif target:
                 alias = sql.Identifier(f"ids{place}")
@@ -215,7 +162,7 @@ class _Table:
                 )
 
     def _refuse_contradictions(self) -> None:
-        compared = [name for name in _SAME.get(self.table.name, ()) if name in self.columns]
+        compared = [name for name in self.bundled.same if name in self.columns]
         if not compared:
             return
         differ = sql.SQL(" OR ").join(
@@ -233,9 +180,9 @@ class _Table:
             )
 
     def _refuse_mixtures(self) -> None:
-        if self.table.name not in _WHOLE:
+        if self.bundled.whole is None:
             return
-        name, may_grow = _WHOLE[self.table.name]
+        name, may_grow = self.bundled.whole
         owner = sql.Identifier(name)
         others = self._count(
             "SELECT count(*) FROM {table} AS here WHERE {owner} IN (SELECT {owner} FROM {rows}) "
@@ -255,10 +202,10 @@ class _Table:
             )
 
     def _bring_on(self) -> None:
-        if self.table.name not in _BROUGHT_ON:
+        if self.bundled.brought_on is None:
             return
-        names, when = _BROUGHT_ON[self.table.name]
-        replaced = [column for column in self.columns if column not in ("id", *self._natural)]
+        names, when = self.bundled.brought_on
+        replaced = [column for column in self.columns if column not in ("id", *self.bundled.key)]
         changes = sql.SQL(", ").join(
             sql.SQL("{0} = rows.{0}").format(sql.Identifier(column))
             for column in (replaced if names == "*" else [names])
@@ -274,7 +221,7 @@ class _Table:
         name = self.table.name
         equal = [
             sql.SQL("rows.{0} = here.{0}").format(sql.Identifier(column))
-            for column in self._natural
+            for column in self.bundled.key
         ]
         self.cursor.execute(
             sql.SQL(statement).format(

@@ -8,7 +8,7 @@ texts as they are.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +20,6 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
-from judge_gym.store import tables as t
 from judge_gym.store.bulk import (
     Columns,
     begin_copying,
@@ -30,6 +29,7 @@ from judge_gym.store.bulk import (
     safe_texts,
     texts_as_given,
 )
+from judge_gym.store.bundled_tables import BUNDLED
 from judge_gym.store.codebook import CODEBOOK, codebook, write_codebook
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.redaction import public_columns
@@ -39,30 +39,6 @@ if TYPE_CHECKING:
 
 
 MANIFEST = "manifest.json"
-_OF_THE_PLACE = {
-    "decisions", "former_sweep_experiments", "gate_changes", "llm_batches", "study_points",
-    "sweep_runs",
-}  # fmt: skip
-"""What judge-gym has sent from here is nobody else's to fetch or to pay for."""
-_OF_PRODUCTS = {
-    "judges",
-    "judge_items",
-    "judge_results",
-    "perturbed_texts",
-    "calibration_checks",
-    "judge_reviews",
-    "alignment_looks",
-    "panels",
-    "panel_documents",
-    "panel_reviews",
-    "panel_consensus",
-}
-"""Judges of products and panels, and what they judge, belong to no experiment."""
-NOT_IN_BUNDLES = frozenset(_OF_THE_PLACE | _OF_PRODUCTS)
-TABLES: dict[str, sa.Table] = {
-    table.name: table for table in t.Base.metadata.sorted_tables if table.name not in NOT_IN_BUNDLES
-}
-"""Each table after those it refers to."""
 
 
 class BundledFile(BaseModel):
@@ -73,7 +49,7 @@ class BundledFile(BaseModel):
     sha256: str
 
 
-class BundledTable(BaseModel):
+class WrittenTable(BaseModel):
     """The rows of a table: how many, their columns with PostgreSQL's types, their files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -99,7 +75,7 @@ class Manifest(BaseModel):
     )
     safe: bool = False
     """Whether such texts stand after an apostrophe; they do not in older bundles."""
-    tables: dict[str, BundledTable]
+    tables: dict[str, WrittenTable]
 
 
 def csv_file(folder: Path, table: str) -> Path:
@@ -139,7 +115,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{file} cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}.",
             "It is damaged, no bundle of judge-gym, or made by a newer one.",
         ) from None
-    if unknown := sorted(manifest.tables.keys() - TABLES.keys()):
+    if unknown := sorted(manifest.tables.keys() - BUNDLED.keys()):
         raise StoreError(
             f"{folder} has tables that this judge-gym does not know: {', '.join(unknown)}.",
             "Upgrade judge-gym.",
@@ -157,56 +133,6 @@ def _check(file: Path, expected: BundledFile) -> None:
         raise StoreError(
             f"The bundle is damaged: {file} is not what the manifest says.", "Export it again."
         )
-
-
-_WINDOWS = "SELECT window_id FROM experiments WHERE id = ANY ({ids})"
-_ITEMS = "SELECT item_id FROM experiment_items WHERE experiment_id = ANY ({ids})"
-_ARMS = "SELECT id FROM arms WHERE experiment_id = ANY ({ids})"
-_SAMPLES = f"SELECT id FROM samples WHERE arm_id IN ({_ARMS})"  # noqa: S608
-_VIEWED = f"SELECT id FROM documents WHERE window_id IN ({_WINDOWS})"  # noqa: S608
-# Those in use, and those written for these experiments that failed or that only a sham takes.
-_RUBRICS = """
-    SELECT rubric_id FROM arms WHERE experiment_id = ANY ({ids})
-    UNION SELECT r.id FROM rubrics AS r JOIN experiments AS x
-    ON r.source = 'generated' AND r.concept = x.concept AND r.country = x.country
-    AND r.scale_size = x.scale_size AND r.owner_model IN (x.model, x.config #>> '{{rubric,model}}')
-    WHERE x.id = ANY ({ids})
-"""
-_SHARED_KEYS = (
-    f"SELECT key FROM windows WHERE id IN ({_WINDOWS}) "  # noqa: S608
-    f"UNION SELECT key FROM rubrics WHERE id IN ({_RUBRICS})"
-)
-_ANNOTATED = f"SELECT id FROM annotation_sets WHERE rubric_id IN ({_RUBRICS})"  # noqa: S608
-_OF_RUNS = (
-    "run_id IN (SELECT r.id FROM analysis_runs AS r JOIN sweeps AS w "
-    "ON w.id = r.sweep_id WHERE w.name = {sweep})"
-)
-_CHOSEN: Mapping[str, str] = {
-    "windows": f"id IN ({_WINDOWS})",
-    "documents": f"window_id IN ({_WINDOWS})",
-    "dropped_documents": f"window_id IN ({_WINDOWS})",
-    "experiments": "id = ANY ({ids})",
-    "llm_calls": "experiment_id = ANY ({ids}) OR experiment_id IS NULL AND "
-    f"split_part(key, '/', 2) IN ({_SHARED_KEYS})",
-    "views": f"document_id IN ({_VIEWED})",
-    "rubrics": f"id IN ({_RUBRICS})",
-    "items": f"id IN ({_ITEMS})",
-    "annotation_sets": f"id IN ({_ANNOTATED})",
-    "annotations": f"set_id IN ({_ANNOTATED}) AND item_id IN ({_ITEMS})",
-    "item_documents": f"item_id IN ({_ITEMS})",
-    "experiment_items": "experiment_id = ANY ({ids})",
-    "arms": "experiment_id = ANY ({ids})",
-    "samples": f"arm_id IN ({_ARMS})",
-    "probes": f"sample_id IN ({_SAMPLES})",
-    "score_marks": f"sample_id IN ({_SAMPLES})",
-    "sweeps": "name = {sweep}",
-    "sweep_experiments": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
-    "analysis_plans": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
-    "analysis_runs": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
-    "analysis_results": _OF_RUNS,
-    "analysis_findings": _OF_RUNS,
-}
-"""Table → which of its rows belong to the experiments `ids`, and to the sweep if there is one."""
 
 
 def export(
@@ -234,13 +160,14 @@ def export(
         # Texts and answers are for whoever exports them, unless it is for the public.
         folder.mkdir(mode=0o777 if public else 0o700, parents=True, exist_ok=True)
         written = {}
-        for name in TABLES:
+        for name in BUNDLED:
             columns = columns_of(connection, sql.Identifier(name))
             shown = public_columns(name, columns, experiments.values()) if public else sql.SQL("*")
             query = _query(name, shown, list(experiments), sweep)
             written[name] = _write(connection, folder, name, columns, query)
         types = {name: table.columns for name, (table, _) in written.items()}
-        write_codebook(folder / CODEBOOK, codebook(connection, TABLES, types))
+        tables = {name: bundled.table for name, bundled in BUNDLED.items()}
+        write_codebook(folder / CODEBOOK, codebook(connection, tables, types))
     current, _ = migrate.revisions(engine)
     manifest = Manifest(
         judge_gym=version("judge-gym"),
@@ -258,10 +185,11 @@ def export(
 def _query(
     table: str, columns: sql.Composable, ids: Sequence[int], sweep: str | None
 ) -> sql.Composable:
-    chosen = sql.SQL(_CHOSEN[table]).format(
+    bundled = BUNDLED[table]
+    chosen = sql.SQL(bundled.chosen).format(
         ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))), sweep=sql.Literal(sweep)
     )
-    keys = [column.name for column in TABLES[table].primary_key]
+    keys = [column.name for column in bundled.table.primary_key]
     return sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY {}").format(
         columns, sql.Identifier(table), chosen, sql.SQL(", ").join(map(sql.Identifier, keys))
     )
@@ -269,12 +197,12 @@ def _query(
 
 def _write(
     connection: sa.Connection, folder: Path, table: str, columns: Columns, query: sql.Composable
-) -> tuple[BundledTable, bool]:
+) -> tuple[WrittenTable, bool]:
     """Write a table's files; returns them, and whether a row is marked simulated."""
     rows_file, typed_file = csv_file(folder, table), parquet_file(folder, table)
     rows = copy_out(connection, safe_texts(query, columns), rows_file)
     simulated = _convert(rows_file, columns, typed_file)
-    written = BundledTable(
+    written = WrittenTable(
         rows=rows, columns=dict(columns), csv=measured(rows_file), parquet=measured(typed_file)
     )
     return written, simulated
