@@ -201,20 +201,19 @@ def sent_before(engine: sa.Engine, batch: StoredBatch) -> bool:
 def locked(engine: sa.Engine, batch_id: int) -> Iterator[StoredBatch | None]:
     """Lock an open batch; yields None when another process has it or it has ended.
 
-    The lock belongs to a connection of its own and ends with it, however this process ends.
+    The lock belongs to an open transaction of a connection of its own, as in
+    `judge_gym.store.locks`, and ends with it, however this process ends.
     """
     lock = sa.func.hashtextextended(sa.literal("llm_batches"), batch_id)
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        if not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
+    with engine.connect() as connection:
+        if not connection.scalar(sa.select(sa.func.pg_try_advisory_xact_lock(lock))):
             yield None
             return
-        try:
-            row = connection.execute(
+        with engine.connect() as reading:
+            row = reading.execute(
                 sa.select(*_COLUMNS).where(t.Batch.id == batch_id, _OPEN)
             ).one_or_none()
-            yield None if row is None else StoredBatch(*row)
-        finally:
-            connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
+        yield None if row is None else StoredBatch(*row)
 
 
 def open_ids(engine: sa.Engine) -> Sequence[int]:

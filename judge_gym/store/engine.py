@@ -21,6 +21,7 @@ from judge_gym.errors import (
 )
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
+from judge_gym.store.pooler import mind_poolers
 
 PATIENCE_S = 90.0
 """Seconds that a new connection waits for a server that restarts or fails over."""
@@ -96,7 +97,7 @@ def connect(settings: Settings) -> sa.Engine:
     """
     url = database_url(settings)
     # Errors are shown and logged: a statement's values may be prompts and answers.
-    engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    engine = mind_poolers(sa.create_engine(url, pool_pre_ping=True, hide_parameters=True))
     try:
         current, newest = migrate.revisions(engine)
         if current is None:

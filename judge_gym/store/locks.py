@@ -1,7 +1,9 @@
 """Advisory locks on what a run is working on, so that two runs never pay for the same answer.
 
-A lock belongs to a database connection of its own. It ends with the process, however that ends,
-so nothing is left to clean up after a kill.
+A lock belongs to an open transaction of a connection of its own. It ends with the process, however
+that ends, so nothing is left to clean up after a kill. A lock of the session would protect nothing
+behind a pooler, which lends the session to anybody's next transaction. The transaction reads no
+table, so it keeps back no change of one, and each heartbeat lets vacuum go on to its moment.
 """
 
 import asyncio
@@ -29,10 +31,10 @@ _BUCKETS = 1024
 """Names share this many locks: a server has room for thousands. Two names in one bucket wait for
 each other."""
 _TRY = sa.text(
-    "SELECT bool_and(pg_try_advisory_lock(:space, bucket)) FROM unnest(CAST(:buckets AS int[])) "
-    "AS bucket"
+    "SELECT bool_and(pg_try_advisory_xact_lock(:space, bucket)) "
+    "FROM unnest(CAST(:buckets AS int[])) AS bucket"
 )
-_SHARE = sa.text("SELECT pg_advisory_lock_shared(:space, :sweep)")
+_SHARE = sa.text("SELECT pg_advisory_xact_lock_shared(:space, :sweep)")
 _HELD = sa.text(
     "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE "
     "datname = current_database() AND locktype = 'advisory' AND objsubid = 2 AND granted AND "
@@ -65,7 +67,7 @@ async def locked(
         return True
 
     async def hold() -> None:
-        connection = await asyncio.to_thread(_connected, engine)
+        connection = await asyncio.to_thread(engine.connect)
         try:
             if not await is_taken(connection):
                 return
@@ -75,7 +77,7 @@ async def locked(
                     if not connection.closed:
                         await asyncio.to_thread(connection.execute, sa.select(1))
                         continue
-                    connection = await asyncio.to_thread(_connected, engine)
+                    connection = await asyncio.to_thread(engine.connect)
                     if not await is_taken(connection):
                         return
                 except _AWAY:
@@ -106,7 +108,7 @@ def in_progress(engine: sa.Engine, sweep: str) -> Iterator[None]:
     def stay() -> None:
         while not ended.is_set():
             with suppress(*_AWAY):
-                connection = _connected(engine)
+                connection = engine.connect()
                 try:
                     connection.execute(_SHARE, {"space": _SWEEPS, "sweep": _number(sweep)})
                     while not ended.wait(HEARTBEAT_S):
@@ -144,7 +146,7 @@ def exclusive(
     Raises `AtWorkError` when a run is at work on one of them and does not end in `patience_s`.
     """
     buckets = _buckets(work)
-    connection = _connected(engine)
+    connection = engine.connect()
     deadline = time.monotonic() + patience_s
     try:
         while not _taken(connection, buckets):
@@ -170,21 +172,15 @@ def _buckets(work: Mapping[str, Iterable[object]]) -> list[int]:
     )
 
 
-def _connected(engine: sa.Engine) -> sa.Connection:
-    return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-
-
 def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
     """Take all locks or none: holding some while waiting for others could deadlock."""
     if not buckets or connection.scalar(_TRY, {"space": _SPACE, "buckets": buckets}):
         return True
-    connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
+    connection.rollback()
     return False
 
 
 def _closed(connection: sa.Connection) -> None:
     """Release all locks; a server that is gone has released them."""
     with suppress(*_AWAY):
-        if not (connection.closed or connection.invalidated):
-            connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
-    connection.close()
+        connection.close()

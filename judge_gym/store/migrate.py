@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 
 from judge_gym.errors import NewerSchemaError, StoreError
 from judge_gym.shipped import SQL
+from judge_gym.store.pooler import mind_poolers
 
 MIGRATIONS = SQL / "migrations"
 _DEVELOPMENT = re.compile(r"\d{4}")
@@ -23,7 +24,7 @@ _SHOWN = 3
 
 def upgrade(url: str, revision: str = "head") -> None:
     """Apply every migration up to `revision`; does nothing on a current database."""
-    engine = sa.create_engine(url)
+    engine = mind_poolers(sa.create_engine(url))
     with engine.connect() as connection:
         command.upgrade(_config(connection), revision)
     engine.dispose()
@@ -31,7 +32,7 @@ def upgrade(url: str, revision: str = "head") -> None:
 
 def downgrade(url: str, revision: str) -> None:
     """Undo migrations down to `revision` (`base` for an empty schema)."""
-    engine = sa.create_engine(url)
+    engine = mind_poolers(sa.create_engine(url))
     with engine.connect() as connection:
         command.downgrade(_config(connection), revision)
     engine.dispose()

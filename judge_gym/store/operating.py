@@ -12,6 +12,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.errors import StoreError, first_line
 from judge_gym.store import tables as t
 from judge_gym.store.calls import at_most_usd, paid_usd
+from judge_gym.store.pooler import mind_poolers
 from judge_gym.store.progress import IN_FLIGHT
 from judge_gym.store.selecting import last_error
 from judge_gym.store.spending import Spent, spending_scope, spent
@@ -25,10 +26,11 @@ CONNECT_S = 5
 def operating_engine(url: str) -> sa.Engine:
     """Return an engine of one connection on a migrated database that may be away."""
     options = {"connect_timeout": CONNECT_S}
-    return sa.create_engine(
+    engine = sa.create_engine(
         url, pool_size=1, max_overflow=0, pool_pre_ping=True, hide_parameters=True,
         connect_args=options,
     )  # fmt: skip
+    return mind_poolers(engine)
 
 
 @contextmanager
