@@ -16,7 +16,7 @@ from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
 from judge_gym.store.cleaning import CLEANED
-from judge_gym.store.selecting import retryable
+from judge_gym.store.units import PROBING
 
 _EMPTY = sa.text("'[]'::jsonb")
 AT_ONCE = 5000
@@ -52,7 +52,7 @@ def prompts_of_experiments(
     to_retry = (
         sa.select(t.Sample.call_id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(t.Sample.call_id.is_not(None), retryable(t.Probe))
+        .where(t.Sample.call_id.is_not(None), PROBING.retryable)
     )
     return _prompts(
         session,
