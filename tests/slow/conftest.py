@@ -47,3 +47,10 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
         yield installation.start()
     finally:
         installation.remove()
+
+
+@pytest.fixture(autouse=True)
+def up_again(request: pytest.FixtureRequest) -> None:
+    """Whoever needs `up` finds it running, whatever ran in this worker before."""
+    if "up" in request.fixturenames:
+        request.getfixturevalue("up").start_again()

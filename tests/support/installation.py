@@ -66,6 +66,11 @@ class Installation(PrefectApi):
         patience.cancel()
         return self
 
+    def start_again(self) -> None:
+        """Start it unless it runs: a test may have stopped it."""
+        if self._process is None or self._process.poll() is not None:
+            self.start()
+
     def signal(self, number: signal.Signals) -> tuple[int, str]:
         """Send it a signal; its exit code and the last it said."""
         assert self._process is not None
