@@ -45,8 +45,8 @@ def up(
 
     console.print("Starting ... (the first time takes a minute or two)")
     with running(settings(), port, overwrite=overwrite) as stack:
-        _show_stack(stack)
         try:
+            _show_stack(stack)
             stack.watch()
         except KeyboardInterrupt:
             console.print("Stopping ...")
