@@ -149,7 +149,7 @@ lock: $(READY) ## Take the newest versions that pyproject.toml allows
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		--quiet -o requirements-local.lock
 
-audit-lock: $(READY) ## Look for known vulnerabilities of the locked versions (needs pypi.org)
+audit-lock: $(READY) ## Look for known vulnerabilities of the locked versions (needs the Internet)
 	@$(BIN)/uv tool run pip-audit==2.10.1 --strict --disable-pip --require-hashes --progress-spinner off \
 		-r requirements.lock
 
