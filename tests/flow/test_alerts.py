@@ -6,24 +6,21 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
-from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.client.schemas.objects import StateType
-from prefect.events import AutomationCore
 from prefect.states import Scheduled, State
-from pydantic import SecretStr
 from ruamel.yaml import YAML
 
 from flows.gate import gate
 from flows.resume import ABANDONED
 from flows.sweep import sweep
+from support.alerting import posting
 from support.command_line import REPOSITORY
 from support.flow_runs import run_flow
-from support.receiver import Receiver, receiver
+from support.receiver import Receiver
 from support.sweeps import scoring_sweep
 from support.waiting import until
 
@@ -44,29 +41,12 @@ def named(words: str) -> str:
 def told() -> Iterator[Receiver]:
     """What the alerts have posted; those about time wait ten seconds, where they wait hours."""
 
-    async def make(url: str) -> list[UUID]:
-        block = await Webhook(url=SecretStr(url)).asave("judge-gym-alerts", overwrite=True)
-        made = []
-        async with get_client() as client:
-            for described in ALERTS:
-                one = json.loads(json.dumps(described))
-                one["actions"][0]["block_document_id"] = str(block)
-                if one["trigger"]["within"]:
-                    one["trigger"]["within"] = SOON_S
-                made.append(await client.create_automation(AutomationCore.model_validate(one)))
-        return made
-
-    async def remove(automations: list[UUID]) -> None:
-        async with get_client() as client:
-            for automation in automations:
-                await client.delete_automation(automation)
-
-    with receiver() as kept:
-        made = asyncio.run(make(kept.url))
-        try:
-            yield kept
-        finally:
-            asyncio.run(remove(made))
+    soon = json.loads(json.dumps(ALERTS))  # without what the file shares among alerts
+    for one in soon:
+        if one["trigger"]["within"]:
+            one["trigger"]["within"] = SOON_S
+    with posting(soon) as kept:
+        yield kept
 
 
 def posted(told: Receiver, words: str, **payload: Any) -> list[dict[str, Any]]:

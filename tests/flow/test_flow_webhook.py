@@ -1,22 +1,18 @@
 """The example automation that calls a webhook, as Prefect's server does it."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect.blocks.webhook import Webhook
-from prefect.client.orchestration import get_client
-from prefect.events import AutomationCore
-from pydantic import SecretStr
 from ruamel.yaml import YAML
 
 from flows.judge_review import judge_review
+from support.alerting import posting
 from support.command_line import REPOSITORY
 from support.flow_runs import run_scheduled
-from support.receiver import Receiver, receiver
+from support.receiver import Receiver
 from support.waiting import until_or_not
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
@@ -40,23 +36,8 @@ SECRET_TEXT = "harbour"
 def hook() -> Iterator[Receiver]:
     """A receiver, and the example automation that posts to it."""
 
-    async def make(url: str) -> Any:
-        block = await Webhook(url=SecretStr(url)).asave("judge-gym-test", overwrite=True)
-        described = YAML(typ="safe").load(EXAMPLE)
-        described["actions"][0]["block_document_id"] = str(block)
-        async with get_client() as client:
-            return await client.create_automation(AutomationCore.model_validate(described))
-
-    async def remove(automation: Any) -> None:
-        async with get_client() as client:
-            await client.delete_automation(automation)
-
-    with receiver() as kept:
-        automation = asyncio.run(make(kept.url))
-        try:
-            yield kept
-        finally:
-            asyncio.run(remove(automation))
+    with posting([YAML(typ="safe").load(EXAMPLE)]) as kept:
+        yield kept
 
 
 def test_a_judge_that_drifts_is_posted_to_the_webhook(hook: Receiver, tmp_path: Path) -> None:
