@@ -60,7 +60,7 @@ _STOPS_S = 60.0
 
 
 @dataclass(frozen=True)
-class Taken:
+class AgreedCommand:
     """A command that has been agreed on, its connection and its standard streams."""
 
     link: Link
@@ -108,7 +108,7 @@ def _prepared(servers: ExitStack, data_dir: Path) -> bool:
 
 def _taken(
     data_dir: Path, fingerprint: str, is_ours: Callable[[], bool], deadline: float
-) -> Taken | None:
+) -> AgreedCommand | None:
     """Wait for a command of the same fingerprint; None at the deadline, or without the lock."""
     with _listening(socket_file(data_dir)) as door:
         while is_ours() and time.monotonic() < deadline:
@@ -140,7 +140,7 @@ def _listening(file: Path) -> Iterator[socket.socket]:
                     file.unlink()
 
 
-def _agreed(link: Link, data_dir: Path, fingerprint: str) -> Taken | None:
+def _agreed(link: Link, data_dir: Path, fingerprint: str) -> AgreedCommand | None:
     """Agree to run a command, if this is the process for it and the command says that it begins."""
     from deployments.local.temporary_server import own_home
 
@@ -153,13 +153,13 @@ def _agreed(link: Link, data_dir: Path, fingerprint: str) -> Taken | None:
             link.send({"agreed": True})
             if link.receive() == {"begin": True}:
                 link.wait_without_end()
-                return Taken(link, request, streams)
+                return AgreedCommand(link, request, streams)
     for stream in streams:
         os.close(stream)
     return None
 
 
-def _run(taken: Taken, here: Here, folder: Path) -> None:
+def _run(taken: AgreedCommand, here: Here, folder: Path) -> None:
     """Run the command as its own process would, leave the next process, and send the exit code."""
     for name in OF_A_TERMINAL:
         os.environ.pop(name, None)
@@ -187,7 +187,7 @@ def _run(taken: Taken, here: Here, folder: Path) -> None:
         taken.link.send({"code": code})
 
 
-def _environment(here: Here, taken: Taken) -> dict[str, str]:
+def _environment(here: Here, taken: AgreedCommand) -> dict[str, str]:
     """Return the environment in which the command was typed."""
     kept = {name: value for name, value in here.environment.items() if name not in OF_A_TERMINAL}
     terminal: dict[str, str] = taken.request["terminal"]

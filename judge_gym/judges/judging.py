@@ -67,7 +67,7 @@ def complete(judge: Judge, results: Mapping[str, Sequence[JudgeResult]], repeats
 
 
 @dataclass(frozen=True)
-class Unit:
+class MissingJudgement:
     """One judgement that is missing."""
 
     item: Item
@@ -238,7 +238,7 @@ async def _by_model(
     runtime: Runtime,
     judge: ModelJudge,
     judge_id: int,
-    units: Sequence[Unit],
+    units: Sequence[MissingJudgement],
     at_once: int | None,
     budget: Spender | None,
     *,
@@ -273,7 +273,7 @@ def lacking(
     *,
     retry_failed: bool,
     review_day: str = "",
-) -> tuple[int, dict[str, int], list[Unit]]:
+) -> tuple[int, dict[str, int], list[MissingJudgement]]:
     """Store a judge and its items; return their ids, by key of item, and what is not judged.
 
     With `retry_failed` what is kept as failed is forgotten first, also by the members of a judge of
@@ -285,7 +285,7 @@ def lacking(
         store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
     done = store.judged(session, judge_id, ids.values(), repeats, review_day)
     units = [
-        Unit(item, ids[item.key], repeat, review_day)
+        MissingJudgement(item, ids[item.key], repeat, review_day)
         for repeat in range(repeats)
         for item in texts
         if (ids[item.key], repeat) not in done
@@ -298,16 +298,20 @@ def lacking(
 
 
 async def _by_members(
-    runtime: Runtime, judge: CompositeJudge, judge_id: int, units: Sequence[Unit], **options: Any
+    runtime: Runtime,
+    judge: CompositeJudge,
+    judge_id: int,
+    units: Sequence[MissingJudgement],
+    **options: Any,
 ) -> Counter[str]:
     """Ask the members as long as there is one to ask, and store what they come to.
 
     What waits in a batch for a member stays to be done.
     """
-    given: dict[Unit, dict[str, JudgeResult]] = {unit: {} for unit in units}
+    given: dict[MissingJudgement, dict[str, JudgeResult]] = {unit: {} for unit in units}
     counts: Counter[str] = Counter()
     while True:
-        turns: dict[str, list[Unit]] = defaultdict(list)
+        turns: dict[str, list[MissingJudgement]] = defaultdict(list)
         for unit, answers in given.items():
             for member in judge.next_members(answers):
                 turns[member.name].append(unit)
@@ -339,7 +343,7 @@ async def _by_members(
 
 
 async def _said_by(
-    runtime: Runtime, member: Judge, units: Sequence[Unit], **options: Any
+    runtime: Runtime, member: Judge, units: Sequence[MissingJudgement], **options: Any
 ) -> list[JudgeResult | None]:
     """Have a member judge; returns what it said unit by unit, None of what waits in a batch."""
     items, review_day = distinct([unit.item for unit in units]), units[0].review_day
@@ -362,7 +366,7 @@ async def _said_by(
 
 
 def _question(
-    settings: Settings, judge: ModelJudge, judge_id: int, unit: Unit
+    settings: Settings, judge: ModelJudge, judge_id: int, unit: MissingJudgement
 ) -> Question[Reading]:
     key = f"judge/{judge.key}/{unit.item.key}/{unit.turn}"
 
@@ -420,13 +424,13 @@ async def _by_custom(
     runtime: Runtime,
     judge: OwnJudge,
     judge_id: int,
-    units: Sequence[Unit],
+    units: Sequence[MissingJudgement],
     at_once: int,
     first: "FirstAnswers",
 ) -> Counter[str]:
     turns = asyncio.Semaphore(at_once)
 
-    async def make(ask: Ask, unit: Unit) -> str:
+    async def make(ask: Ask, unit: MissingJudgement) -> str:
         async with turns:
             first.check()
             started = time.perf_counter()
@@ -477,11 +481,15 @@ class FirstAnswers:
 
 
 async def _by_delegation(
-    runtime: Runtime, judge: DelegatedJudge, judge_id: int, units: Sequence[Unit], at_once: int
+    runtime: Runtime,
+    judge: DelegatedJudge,
+    judge_id: int,
+    units: Sequence[MissingJudgement],
+    at_once: int,
 ) -> Counter[str]:
     turns = asyncio.Semaphore(at_once)
 
-    async def make(unit: Unit) -> str:
+    async def make(unit: MissingJudgement) -> str:
         async with turns:
             started = time.perf_counter()
             made = await judge.judge_one(runtime, unit.item, unit.repeat, unit.review_day)
@@ -501,7 +509,7 @@ async def _by_delegation(
 
 def result_values(
     judge_id: int,
-    unit: Unit,
+    unit: MissingJudgement,
     reading: Reading,
     *,
     call_ids: Sequence[int] = (),
