@@ -27,6 +27,8 @@ DEPLOYED = "judge-gym"
 """The tag of judge-gym's deployments and of their flow runs."""
 LOOK_S = 30.0
 """How often a run looks whether it waits for slots."""
+LOOKS, BETWEEN_S = 3, 0.5
+"""How often, and after how many seconds, slots are looked at that seem to be held by no run."""
 _TAG, _DEPLOYMENT = "tag:", "deployment:"
 _AT_WORK = [StateType.PENDING, StateType.RUNNING, StateType.CANCELLING]
 _PAGE = 200
@@ -83,17 +85,28 @@ async def taken_slots(
     limits = [
         limit for limit in await _limits(client) if limit.active_slots and limit.name in names
     ]
-    taken = []
-    for limit in limits:
+    looked = [await _looked_at(client, limit.name, task_timeout_s) for limit in limits]
+    return [one for one in looked if one is not None]
+
+
+async def _looked_at(client: PrefectClient, name: str, task_timeout_s: float) -> Taken | None:
+    """Return a limit as it is; None if it was deleted meanwhile, with its deployment."""
+    seen = None
+    for look in range(LOOKS):
+        # The server counts a slot a moment before it writes its lease, and after it deletes it.
+        await asyncio.sleep(BETWEEN_S if look else 0)
         # A slot that is taken or given back between these requests has its holder in one of both.
-        before = await _holders(client, limit.name, task_timeout_s)
+        before = await _holders(client, name, task_timeout_s)
         try:
-            now = await client.read_global_concurrency_limit_by_name(limit.name)
-        except ObjectNotFound:  # of a deployment that was deleted meanwhile
-            continue
-        after = await _holders(client, limit.name, task_timeout_s)
-        taken.append(Taken(now.name, now.active_slots, now.limit, tuple((before | after).values())))
-    return taken
+            now = await client.read_global_concurrency_limit_by_name(name)
+        except ObjectNotFound:
+            return None
+        after = await _holders(client, name, task_timeout_s)
+        one = Taken(name, now.active_slots, now.limit, tuple((before | after).values()))
+        seen = one if seen is None or one.stale < seen.stale else seen
+        if not seen.stale:
+            break
+    return seen
 
 
 async def free_stale_slots(task_timeout_s: float, names: Collection[str]) -> list[Taken]:

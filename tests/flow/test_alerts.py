@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from prefect.client.orchestration import get_client
@@ -115,7 +116,7 @@ def test_a_run_that_crashed_too_often_is_told(told: Receiver) -> None:
 
 
 def test_a_run_that_waits_and_a_time_without_runs_are_told(told: Receiver) -> None:
-    async def wait() -> str:
+    async def wait() -> tuple[str, UUID]:
         async with get_client() as client:
             await client.create_work_pool(WorkPoolCreate(name="alerts", type="process"))
             flow = await client.create_flow(sweep)
@@ -126,13 +127,14 @@ def test_a_run_that_waits_and_a_time_without_runs_are_told(told: Receiver) -> No
             run = await client.create_flow_run_from_deployment(
                 deployment, parameters={"file": "none.yaml"}, state=due
             )
-            return str(run.id)
+            return str(run.id), deployment
 
     async def remove() -> None:
         async with get_client() as client:
+            await client.delete_deployment(deployment)
             await client.delete_work_pool("alerts")
 
-    run = asyncio.run(wait())
+    run, deployment = asyncio.run(wait())
     try:
         waits = until(
             lambda: [

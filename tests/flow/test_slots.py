@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from prefect import flow, flow_engine, task
@@ -61,6 +62,30 @@ def test_slots_that_no_run_holds_are_found_and_freed_and_others_are_kept() -> No
     assert (before.slots, before.most, before.stale, len(before.holders)) == (5, 6, 4, 1)
     assert left == 1
     assert again == []
+
+
+def test_a_slot_whose_lease_is_not_there_for_a_moment_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The server counts a slot before it writes its lease, and after it deletes it."""
+    look, looks = slots._holders, 0
+
+    async def go() -> tuple[list[Taken], int]:
+        async with get_client() as client:
+            name = await limit(client, 6)
+            await client.increment_concurrency_slots([name], 1, "concurrency")
+
+            async def holders(*arguments: Any) -> dict[UUID, slots.Holder]:
+                nonlocal looks
+                looks += 1
+                if looks == 3:  # the first look has ended
+                    await client.release_concurrency_slots([name], 1, 1.0)
+                return await look(*arguments)
+
+            monkeypatch.setattr(slots, "_holders", holders)
+            return await free_stale_slots(TASK_S, [name]), await active(client, name)
+
+    assert asyncio.run(go()) == ([], 0)
 
 
 def test_a_task_at_work_holds_its_slot_even_without_a_lease() -> None:

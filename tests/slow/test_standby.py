@@ -140,9 +140,10 @@ def at_a_terminal(command: CommandLine, **more: str) -> str:
 
 
 def unset(command: CommandLine) -> dict[str, str]:
-    """The environment of a command, without the setting."""
+    """The environment of a command, without the setting, as a person's: none of CI."""
     variables = command.variables()
     del variables["JUDGE_GYM_STANDBY_MINUTES"]
+    variables.pop("CI", None)
     return variables
 
 

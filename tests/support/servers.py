@@ -27,6 +27,7 @@ TOGETHER = {
     "tests/slow/test_status_pages.py": "up",
     "tests/slow/test_up.py": "up",
     # These deploy to the one Prefect server, where names of deployments are fixed.
+    "tests/flow/test_alerts.py": "deployments",
     "tests/flow/test_edited_deployments.py": "deployments",
     # Replaces the automations for lost runs, by which the killed worker's run is noticed.
     "tests/flow/test_flow_events.py": "deployments",
