@@ -39,7 +39,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import sampling
 from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
 from judge_gym.seeds import digest
-from judge_gym.store.results import Planned, ResultRow, latest_run, planned, save_run
+from judge_gym.store.results import Planned, ResultRow, is_analysed, latest_run, planned, save_run
 
 
 def analyse(engine: Engine, sweep: str) -> int:
@@ -74,10 +74,11 @@ def analyse(engine: Engine, sweep: str) -> int:
 def run_in_force(session: Session, sweep: str) -> int | None:
     """Return the newest analysis run when another would have the same figures, else None.
 
-    It would when the version is the same and so is everything they are made of.
+    It would when the version is the same, no judgement is newer, and everything they are made of
+    is the same.
     """
     newest = latest_run(session, sweep)
-    if newest is None or newest.version != _version():
+    if newest is None or newest.version != _version() or not is_analysed(session, sweep):
         return None
     made_of = _digest(load_sweep_data(session, sweep), planned(session, sweep))
     return newest.id if newest.data_digest == made_of else None

@@ -234,7 +234,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
             ]
         ),
         expected=end,
-        analysed=is_analysed(session, sweep, list(experiments)),
+        analysed=is_analysed(session, sweep),
         last_run=last_run(session, sweep),
     )
 

@@ -17,6 +17,7 @@ from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
+from judge_gym.store.units import within
 
 EXPLORATORY = "exploratory"
 _ROUNDING = 1e-9
@@ -328,8 +329,11 @@ def latest_run(session: Session, sweep: str) -> RunInfo | None:
     return _info(row) if row else None
 
 
-def is_analysed(session: Session, sweep: str, experiment_ids: Sequence[int]) -> bool:
-    """Whether a sweep has an analysis run that is later than its judgements, probes and marks."""
+def is_analysed(session: Session, sweep: str) -> bool:
+    """Whether a sweep has an analysis run that is later than its judgements, probes and marks.
+
+    Those of the replicates that its file declares: another sweep may have added others.
+    """
     run = latest_run(session, sweep)
     if run is None:
         return False
@@ -342,9 +346,8 @@ def is_analysed(session: Session, sweep: str, experiment_ids: Sequence[int]) -> 
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .outerjoin(t.Probe, t.Probe.sample_id == t.Sample.id)
         .outerjoin(t.ScoreMark, t.ScoreMark.sample_id == t.Sample.id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
     )
-    times = session.execute(judged).one()
+    times = session.execute(within(judged, sweep)).one()
     return all(time is None or time <= run.created_at for time in times)
 
 

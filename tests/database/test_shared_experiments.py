@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis import load
 from judge_gym.analysis.data import load_sweep_data
+from judge_gym.analysis.running import run_in_force
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.lab.status import sweep_status
@@ -81,6 +82,8 @@ def test_figures_and_views_of_a_sweep_stay_when_another_adds_replicates(lab: Lab
     with Session(lab.engine) as session:
         assert load_sweep_data(session, SWEEP).digest() == digest
         assert len(load_sweep_data(session, "later").samples.arm) == 32
+    with Session(lab.engine) as session:
+        assert sweep_status(session, SWEEP).analysed
     assert lab.analyse() == before
     for view, frame in read(lab, SWEEP).items():
         pd.testing.assert_frame_equal(frame, views[view], obj=view)
@@ -89,6 +92,18 @@ def test_figures_and_views_of_a_sweep_stay_when_another_adds_replicates(lab: Lab
     assert later["failures"]["samples"].sum() == 32
     # One judge has 2 + 2 and 2 + 0 scored verdicts on its items; failed ones have no distribution.
     assert set(later["distributions"].query("model == @ALPHA")["n"]) == {2, 4}
+
+
+def test_an_analysis_of_the_same_answers_judged_anew_is_the_newest(lab: Lab) -> None:
+    lab.analyse()
+    with Session(lab.engine) as session, session.begin():
+        assert run_in_force(session, SWEEP) is not None
+        session.execute(sa.update(t.Sample).values(created_at=sa.func.clock_timestamp()))
+        assert not sweep_status(session, SWEEP).analysed
+        assert run_in_force(session, SWEEP) is None
+    lab.analyse()
+    with Session(lab.engine) as session:
+        assert sweep_status(session, SWEEP).analysed
 
 
 def test_the_report_of_a_sweep_counts_its_own_replicates(lab: Lab) -> None:
