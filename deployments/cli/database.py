@@ -2,6 +2,7 @@
 
 from collections import Counter
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,8 @@ import typer
 
 from deployments.cli.changing import locked_calls, show_calls
 from deployments.cli.environment import database_engine, prefect_api, prepare_environment
-from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
+from deployments.cli.json_output import print_json
+from deployments.cli.options import AsJson, Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import confirmed, console, errors, show_table
 from judge_gym.counting import counted
 
@@ -242,9 +244,13 @@ def clean(
 
 
 def prune(
-    older_than: Annotated[
-        int, typer.Option("--older-than", min=1, max=36500, help="Age of what goes, in days.")
+    older_than_days: Annotated[
+        int, typer.Option("--older-than-days", min=1, max=36500, help="Age of what goes, in days.")
     ] = 180,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would go, and change nothing.")
+    ] = False,
+    as_json: AsJson = False,
     yes: Yes = False,
 ) -> None:
     """Empty the prompts of old calls of finished work, and delete old records of runs.
@@ -256,19 +262,32 @@ def prune(
 
     from judge_gym.lab.retention import prune as empty
 
-    before = datetime.now(UTC) - timedelta(days=older_than)
+    before = datetime.now(UTC) - timedelta(days=older_than_days)
     with database_engine() as engine:
         going = empty(engine, before, dry_run=True)
         _show_pruning(going)
+        pruned = False
         if going.is_empty:
-            console.print(f"Nothing to prune is older than {counted(older_than, 'day')}.")
-            raise typer.Exit
-        console.print(f"{going} would be pruned.", markup=False, soft_wrap=True)
-        if not confirmed("Prune them?", yes=yes):
-            console.print("Nothing was pruned.")
-            raise typer.Exit
-        done = empty(engine, before, dry_run=False)
-    console.print(f"Pruned {done}.", markup=False, soft_wrap=True)
+            console.print(f"Nothing to prune is older than {counted(older_than_days, 'day')}.")
+        else:
+            console.print(f"{going} would be pruned.", markup=False, soft_wrap=True)
+            if pruned := not dry_run and confirmed("Prune them?", yes=yes):
+                going = empty(engine, before, dry_run=False)
+                console.print(f"Pruned {going}.", markup=False, soft_wrap=True)
+            else:
+                console.print("Nothing was pruned.")
+    if as_json:
+        print_json(
+            older_than_days=older_than_days,
+            pruned=pruned,
+            prompts={
+                name: {"calls": len(one.call_ids), "bytes": one.bytes}
+                for name, one in going.prompts.items()
+            },
+            whole=going.whole,
+            shared=going.shared,
+            records=asdict(going.records),
+        )
 
 
 def _show_pruning(going: "Pruning") -> None:
@@ -279,3 +298,10 @@ def _show_pruning(going: "Pruning") -> None:
         show_table("Prompts to be emptied", ("of", "calls", "MB"), rows)
     if going.whole:
         show_table("Sweeps that stay as they are", ("sweep", "state"), going.whole.items())
+    for name, others in going.shared.items():
+        console.print(
+            f"Sweep {name}: prompts of experiments that it shares with {', '.join(others)} stay "
+            "until that is finished.",
+            markup=False,
+            soft_wrap=True,
+        )

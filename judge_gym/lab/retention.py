@@ -22,6 +22,7 @@ from judge_gym.store.retention import (
     old_records,
     prompts_of_experiments,
     prompts_of_judges,
+    sharing,
     unshared,
 )
 
@@ -38,6 +39,8 @@ class Pruning:
     """Sweep, or `OF_JUDGES` → what of it goes, where something does."""
     whole: Mapping[str, str]
     """Sweep of which nothing goes → its state."""
+    shared: Mapping[str, Sequence[str]]
+    """Finished sweep → unfinished ones that have experiments of it, whose prompts stay."""
     records: OldRecords
 
     @property
@@ -66,10 +69,12 @@ def prune(engine: Engine, before: datetime, *, dry_run: bool) -> Pruning:
     finished = {name for name, state in states.items() if state == FINISHED}
     whole = {name: state for name, state in states.items() if state != FINISHED}
     prompts: dict[str, Prompts] = {}
+    shared: dict[str, list[str]] = {}
     seen: set[int] = set()  # finished sweeps may share experiments
     for name in sorted(finished):
         with Session(engine) as session:
             tags = unshared(session, name, finished)
+            shared[name] = sharing(session, name, finished)
         locks = {"experiments": tags.values()}
         try:
             with nullcontext() if dry_run else exclusive(engine, locks), Session(engine) as session:
@@ -89,7 +94,12 @@ def prune(engine: Engine, before: datetime, *, dry_run: bool) -> Pruning:
         if not dry_run:
             delete_old_records(session, before)
     _empty(engine, [] if dry_run else prompts[OF_JUDGES].call_ids)
-    return Pruning({name: one for name, one in prompts.items() if one.call_ids}, whole, records)
+    return Pruning(
+        {name: one for name, one in prompts.items() if one.call_ids},
+        whole,
+        {name: others for name, others in shared.items() if others},
+        records,
+    )
 
 
 def _empty(engine: Engine, call_ids: Sequence[int]) -> None:

@@ -144,5 +144,21 @@ def unshared(session: Session, sweep: str, finished: Collection[str]) -> dict[in
     return {row.id: row.tag for row in rows}
 
 
+def sharing(session: Session, sweep: str, finished: Collection[str]) -> list[str]:
+    """Return the unfinished sweeps that have experiments of this one, sorted."""
+    link = t.SweepExperiment
+    of = sa.select(link.experiment_id).join(t.Sweep, t.Sweep.id == link.sweep_id)
+    rows = session.scalars(
+        sa.select(t.Sweep.name)
+        .join(link, link.sweep_id == t.Sweep.id)
+        .where(
+            link.experiment_id.in_(of.where(t.Sweep.name == sweep).correlate(None)),
+            t.Sweep.name.not_in(finished),
+        )
+        .distinct()
+    )
+    return sorted(rows)
+
+
 def _count(session: Session, table: Any, condition: sa.ColumnElement[bool]) -> int:
     return session.scalar(sa.select(sa.func.count()).select_from(table).where(condition)) or 0

@@ -169,6 +169,7 @@ def test_experiments_that_another_sweep_still_works_on_stay_whole(
         mine = study.all(sa.select(t.Call.id).where(t.Call.experiment_id == other))
         assert set(counted.prompts["both"].call_ids) == set(mine)
         assert set(counted.whole) == {"more"}
+        assert counted.shared == {"both": ["more"]}
         assert own != other
 
     judged(database, tmp_path, work)

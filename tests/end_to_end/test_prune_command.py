@@ -1,5 +1,7 @@
 """`judge-gym database prune`: it asks first, and nothing is paid anew."""
 
+import json
+
 import pytest
 import sqlalchemy as sa
 
@@ -29,12 +31,16 @@ def test_old_prompts_go_when_it_is_confirmed_and_a_rerun_makes_no_call(
     assert "Nothing to prune is older than 180 days" in young.output
     with engine.begin() as connection:
         connection.execute(sa.text(OLD))
-    refused = command("database", "prune", "--older-than", "365")
+    refused = command("database", "prune", "--older-than-days", "365")
     assert refused.code == 2
     assert f"prompts of {calls} calls" in refused.output
     assert "Prompts to be emptied" in refused.output
     assert whole() == calls
-    done = command("database", "prune", "--older-than", "365", "--yes").fine()
+    shown = command("database", "prune", "--older-than-days", "365", "--dry-run", "--json").fine()
+    found = json.loads(shown.output)
+    assert (found["pruned"], found["prompts"]["one"]["calls"]) == (False, calls)
+    assert whole() == calls
+    done = command("database", "prune", "--older-than-days", "365", "--yes").fine()
     assert f"Pruned prompts of {calls} calls" in done.output
     assert whole() == 0
     command("sweep", "run", file).fine()

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -239,7 +239,13 @@ def test_the_schedule_that_resumes_a_lost_run_is_named_while_it_is_active(
 
 @pytest.mark.parametrize(
     ("state", "waits"),
-    [(Scheduled(), True), (Pending(), True), (Running(), False), (Failed(), None)],
+    [
+        # In an hour: what is due becomes Late.
+        (Scheduled(scheduled_time=datetime.now(UTC) + timedelta(hours=1)), True),
+        (Pending(), True),
+        (Running(), False),
+        (Failed(), None),
+    ],
 )
 def test_a_run_that_has_not_stored_its_sweep_yet_is_found(
     state: State[None], waits: bool | None, monkeypatch: pytest.MonkeyPatch
