@@ -29,6 +29,7 @@ from pydantic import Field
 from judge_gym.counting import counted
 from judge_gym.llm.providers import load_providers
 from judge_gym.settings import settings
+from tasks.events import emit_failure
 from tasks.policy import LAUNCHED, limits_of
 from tasks.slots import DEPLOYED, free_stale_slots, limits_of_deployments
 
@@ -52,7 +53,7 @@ ABANDONED = "Abandoned"
 flow once more."""
 
 
-@flow(name="resume", flow_run_name="resume flow run {flow_run}")
+@flow(name="resume", flow_run_name="resume flow run {flow_run}", on_failure=[emit_failure])
 async def resume(
     flow_run: UUID, at_most: Annotated[int, Field(ge=0, le=100)] = CRASHES
 ) -> State[None]:
@@ -77,7 +78,11 @@ async def resume(
         return Completed(message=f"{await _resumed(client, run, at_most)}{ended}")
 
 
-@flow(name="resume-crashed", flow_run_name="look for crashed flow runs")
+@flow(
+    name="resume-crashed",
+    flow_run_name="look for crashed flow runs",
+    on_failure=[emit_failure],
+)
 async def resume_crashed() -> State[None]:
     """Resume runs that crashed and that no automation has resumed; free slots that no run holds.
 

@@ -1,21 +1,27 @@
-"""What `judge-gym doctor` checks on a Prefect server: workers, runs that wait, schedules."""
+"""What `judge-gym doctor` checks on a Prefect server: automations, workers, runs, schedules."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from deployments.cli.doctor_lines import DoctorLine, State
+from deployments.operation import OURS
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from prefect.client.orchestration import PrefectClient
     from prefect.client.schemas.objects import Worker
+    from prefect.events import Automation
 
 NOT_LONG_AGO = timedelta(hours=1)
 """How long a worker that is gone is a finding: it may have been stopped on purpose."""
 AHEAD = timedelta(days=7)
 """How long before a change of the clock a schedule that it moves is a finding."""
+_DELETE = "prefect automation delete --id {}"
+_PAGE = 200
 _START = "Start it again: prefect worker start --pool {} --name '{}'."
 
 
@@ -27,6 +33,8 @@ async def server_lines() -> AsyncIterator[DoctorLine]:
     from deployments.bootstrap import WORK_POOL
 
     async with get_client() as client:
+        for line in await _automations(client):
+            yield line
         try:
             pool = await client.read_work_pool(WORK_POOL)
         except ObjectNotFound:
@@ -40,6 +48,58 @@ async def server_lines() -> AsyncIterator[DoctorLine]:
             yield line
         async for line in _schedules(client):
             yield line
+
+
+async def _automations(client: "PrefectClient") -> list[DoctorLine]:
+    """Return our automations that call a block which does not exist, and those made twice."""
+    ours: list[Automation] = []
+    offset = 0
+    while page := await client.read_automations(limit=_PAGE, offset=offset):
+        ours += [one for one in page if one.name.startswith(OURS) and one.enabled]
+        offset += len(page)
+    needed = {block for one in ours for block in blocks_of(one)}
+    missing = {block for block in needed if not await _is_block(client, block)}
+    return automation_lines(ours, missing)
+
+
+def blocks_of(automation: "Automation") -> "list[UUID]":
+    """Return the ids of the blocks that its actions call."""
+    blocks = [getattr(action, "block_document_id", None) for action in automation.actions]
+    return [block for block in blocks if block is not None]
+
+
+async def _is_block(client: "PrefectClient", block: "UUID") -> bool:
+    from prefect.exceptions import ObjectNotFound
+
+    try:
+        await client.read_block_document(block, include_secrets=False)
+    except ObjectNotFound:
+        return False
+    return True
+
+
+def automation_lines(
+    automations: "Sequence[Automation]", missing: "Collection[UUID]"
+) -> list[DoctorLine]:
+    """Return the automations that call one of the `missing` blocks, and those of the same name."""
+    lines = []
+    by_name: dict[str, list[Automation]] = {}
+    for one in automations:
+        by_name.setdefault(one.name, []).append(one)
+        for block in blocks_of(one):
+            if block in missing:
+                detail = f"calls the block {block}, which does not exist: it reaches nobody"
+                remedy = (
+                    "Create the block and put its id into the automation's file; "
+                    f"{_DELETE.format(one.id)}; create the automation again."
+                )
+                lines.append(DoctorLine(f"automation {one.name}", detail, remedy, State.BROKEN))
+    for name, made in by_name.items():
+        if len(made) > 1:
+            detail = f"exists {len(made)} times, and acts as often"
+            remedy = f"Keep one: {'; '.join(_DELETE.format(one.id) for one in made[1:])}."
+            lines.append(DoctorLine(f"automation {name}", detail, remedy, State.MISSING))
+    return lines
 
 
 def worker_lines(workers: "list[Worker]", pool: str, late: int, now: datetime) -> list[DoctorLine]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from prefect.client.orchestration import get_client
@@ -16,7 +16,7 @@ from prefect.states import Scheduled, State
 from ruamel.yaml import YAML
 
 from flows.gate import gate
-from flows.resume import ABANDONED
+from flows.resume import ABANDONED, resume
 from flows.sweep import sweep
 from support.alerting import posting
 from support.command_line import REPOSITORY
@@ -68,10 +68,17 @@ def test_a_sweep_that_fails_is_told_with_the_remedy(told: Receiver, tmp_path: Pa
     file = tmp_path / "alerted.yaml"
     file.write_text(scoring_sweep("alerted", "sim/calm-1").replace("replicates", "replicants"))
     run_flow(sweep, file)
-    payload = fires(told, "a sweep has failed", flow="sweep")["payload"]
+    payload = fires(told, "a run has failed", flow="sweep")["payload"]
     assert "replicants" in payload["message"]
     assert payload["remedy"]
     assert not posted(told, "a gate was not passed", flow="sweep")
+
+
+def test_a_run_of_another_flow_that_fails_is_told(told: Receiver) -> None:
+    lost = uuid4()
+    assert run_flow(resume, lost).is_failed()
+    payload = fires(told, "a run has failed", flow="resume")["payload"]
+    assert payload["flow_run_id"]
 
 
 def test_a_budget_that_is_used_up_is_told(told: Receiver, tmp_path: Path) -> None:
@@ -97,6 +104,7 @@ def test_a_gate_that_is_not_passed_is_told(told: Receiver, tmp_path: Path) -> No
     assert run_flow(gate, [tmp_path / "judge.yaml"]).is_failed()
     payload = fires(told, "a gate was not passed", flow="gate")["payload"]
     assert "alerting" in payload["message"]
+    assert not posted(told, "a run has failed", flow="gate")
     assert TEXT not in json.dumps(told.posted)
 
 
@@ -150,7 +158,7 @@ def test_a_run_that_waits_and_a_time_without_runs_are_told(told: Receiver) -> No
 
 def test_every_alert_has_a_test() -> None:
     tested = (
-        "a sweep has failed", "a budget is used up", "a gate was not passed", "crashed too often",
+        "a run has failed", "a budget is used up", "a gate was not passed", "crashed too often",
         "nothing has run for a day", "waited for an hour",
     )  # fmt: skip
     assert sorted(map(named, tested)) == sorted(one["name"] for one in ALERTS)

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 from deployments.containers import job_template
 from deployments.deploying import in_containers
+from tasks.events import emit_failure
 
 REPOSITORY = Path(__file__).parents[2]
 WORKERS = Path(prefect.__file__).parent / (
@@ -43,6 +44,13 @@ def test_every_deployment_can_be_found_described_and_limited(file: dict[str, Any
             "PREFECT_CLIENT_MAX_RETRIES": "6",
             "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
         }
+
+
+def test_every_deployment_emits_that_a_run_has_failed(file: dict[str, Any]) -> None:
+    for one in file["deployments"]:
+        module, _, name = one["entrypoint"].rpartition(".")
+        flow = getattr(import_module(module), name)
+        assert emit_failure in flow.on_failure_hooks, one["entrypoint"]
 
 
 def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, Any]) -> None:
