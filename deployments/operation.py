@@ -17,10 +17,12 @@ from sqlalchemy import Engine
 from judge_gym.errors import JudgeGymError, first_line, masked
 from judge_gym.lab.operating import (
     FAILURES_WITHIN,
+    MOST_RUNS,
     Backlog,
     Installation,
     PartHealth,
     RunFailure,
+    UnfinishedRun,
     WorkerHealth,
     read_records,
 )
@@ -49,6 +51,7 @@ class _Server:
     due: "list[FlowRun]" = field(default_factory=list)
     running: int = 0
     suspended: int = 0
+    runs: list[UnfinishedRun] = field(default_factory=list)
     failed: list[RunFailure] = field(default_factory=list)
 
 
@@ -67,12 +70,18 @@ def read_installation(
     server = asyncio.run(_prefect(now)) if prefect else None
     parts = [lost, server.health if server else None, _workers(server), _simulator()]
     batches = records.batches if records else OpenBatches(0, 0, None)
+    backlog = _backlog(server, batches, now) if server and server.health.healthy else None
+    runs = server.runs if server and backlog else []
+    unfinished = backlog.running + backlog.suspended + backlog.waiting if backlog else 0
     return Installation(
         at=now,
         version=version("judge-gym"),
         parts=[part for part in parts if part],
         workers=server.workers if server else [],
-        backlog=_backlog(server, batches, now) if server and server.health.healthy else None,
+        backlog=backlog,
+        runs=runs,
+        # Runs begin between two requests.
+        more_runs=max(0, unfinished - len(runs)),
         failed_runs=server.failed if server else [],
         records=records,
     )
@@ -135,27 +144,58 @@ async def _read_runs(client: "PrefectClient", server: _Server, now: datetime) ->
     """Read our flow runs that run, are due and wait, or wait for a person."""
     from prefect.client.schemas import filters as f
     from prefect.client.schemas.objects import StateType
+    from prefect.client.schemas.sorting import FlowRunSort
 
     ours = f.FlowRunFilterTags(all_=[OURS])
 
     def state(*types: StateType) -> f.FlowRunFilterState:
         return f.FlowRunFilterState(type=f.FlowRunFilterStateType(any_=list(types)))
 
-    server.running = await client.count_flow_runs(
-        flow_run_filter=f.FlowRunFilter(tags=ours, state=state(StateType.RUNNING))
-    )
-    server.suspended = await client.count_flow_runs(
-        flow_run_filter=f.FlowRunFilter(tags=ours, state=state(StateType.PAUSED))
-    )
+    running = f.FlowRunFilter(tags=ours, state=state(StateType.RUNNING))
+    suspended = f.FlowRunFilter(tags=ours, state=state(StateType.PAUSED))
+    server.running = await client.count_flow_runs(flow_run_filter=running)
+    server.suspended = await client.count_flow_runs(flow_run_filter=suspended)
     due = f.FlowRunFilter(
         tags=ours,
         state=state(StateType.SCHEDULED, StateType.PENDING),
         expected_start_time=f.FlowRunFilterExpectedStartTime(before_=now - GRACE),
     )
+    oldest = FlowRunSort.EXPECTED_START_TIME_ASC
     while page := await client.read_flow_runs(
-        flow_run_filter=due, limit=_PAGE, offset=len(server.due)
+        flow_run_filter=due, sort=oldest, limit=_PAGE, offset=len(server.due)
     ):
         server.due += page
+    begun = [
+        await client.read_flow_runs(flow_run_filter=one, sort=oldest, limit=MOST_RUNS)
+        for one in (running, suspended)
+    ]
+    server.runs = await _named(client, [*begun[0], *begun[1], *server.due][:MOST_RUNS])
+
+
+async def _named(client: "PrefectClient", runs: "list[FlowRun]") -> list[UnfinishedRun]:
+    """Return these runs with the names of their flows and the addresses of their pages."""
+    from prefect.client.schemas import filters as f
+    from prefect.utilities.urls import url_for
+
+    ids = f.FlowFilterId(any_=list({run.flow_id for run in runs}))
+    flows = await client.read_flows(flow_filter=f.FlowFilter(id=ids)) if runs else []
+    names = {flow.id: flow.name for flow in flows}
+    named = []
+    for run in runs:
+        assert run.state is not None  # they were chosen by it
+        waits = run.state.is_scheduled() or run.state.is_pending()
+        since = run.expected_start_time if waits else None
+        named.append(
+            UnfinishedRun(
+                flow=names.get(run.flow_id, ""),
+                run=run.name,
+                id=str(run.id),
+                state=run.state.name or run.state.type.value,
+                since=since or run.state.timestamp,
+                link=masked(url_for(run) or ""),
+            )
+        )
+    return named
 
 
 async def _failed(client: "PrefectClient", now: datetime) -> list[RunFailure]:

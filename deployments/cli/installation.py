@@ -8,7 +8,7 @@ import typer
 from deployments.cli.environment import database_engine, prepare_environment
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
-from deployments.cli.output import console, fail, show_table
+from deployments.cli.output import console, fail
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def status(
         console.print(f"Wrote {page}.", markup=False, soft_wrap=True)
     else:
         from judge_gym.report.operating import operating_tables
+        from judge_gym.report.table import TerminalTable
 
         for table in operating_tables(found):
-            show_table(table.title, table.columns, [row.cells for row in table.rows])
+            console.print(TerminalTable(table))
     if down := [part for part in found.parts if not part.healthy]:
         names = ", ".join(part.name for part in down)
         fail(f"Down: {names}.", " ".join(part.remedy for part in down))

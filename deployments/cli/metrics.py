@@ -86,6 +86,12 @@ class _OfInstallation(Collector):
                 ("suspended",): backlog.suspended,
             }
             yield _gauge("flow_runs", "Flow runs by state; late ones wait, too.", runs, "state")
+            since = {
+                (one.flow, one.run, one.id, one.state): (found.at - one.since).total_seconds()
+                for one in found.runs
+            }
+            of_run = ("flow", "run", "id", "state")
+            yield _gauge("flow_run_state_seconds", "Time in its state.", since, *of_run)
             waits = {(): backlog.oldest_wait_s}
             yield _gauge("oldest_wait_seconds", "How long a flow run has waited to begin.", waits)
             failed = {(): len(found.failed_runs)}

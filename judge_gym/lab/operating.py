@@ -30,6 +30,8 @@ from judge_gym.store.spending import spent_since
 
 FAILURES_WITHIN = timedelta(days=1)
 """How long ago calls and runs failed that are listed."""
+MOST_RUNS = 20
+"""How many unfinished flow runs are named."""
 WEEK = timedelta(days=7)
 _LATER = "Nothing to do at once: `judge-gym sweep retry` makes these calls again."
 REMEDIES: dict[FailureKind, str] = {
@@ -115,6 +117,22 @@ class RunFailure:
 
 
 @dataclass(frozen=True)
+class UnfinishedRun:
+    """A flow run that runs, waits to begin, or waits for a person."""
+
+    flow: str
+    run: str
+    """Its name."""
+    id: str
+    state: str
+    """The name of its state in Prefect."""
+    since: datetime
+    """When it got the state; of one that waits to begin, when it should have begun."""
+    link: str
+    """Its page on Prefect's server; empty if the server's address is not known."""
+
+
+@dataclass(frozen=True)
 class Records:
     """What the database says."""
 
@@ -138,6 +156,10 @@ class Installation:
     parts: Sequence[PartHealth]
     workers: Sequence[WorkerHealth]
     backlog: Backlog | None
+    runs: Sequence[UnfinishedRun]
+    """Those of the backlog, `MOST_RUNS` at most: first those that run, the oldest first."""
+    more_runs: int
+    """How many of the backlog are not in `runs`."""
     failed_runs: Sequence[RunFailure]
     records: Records | None
 

@@ -7,7 +7,7 @@ from judge_gym.counting import cost_in_words
 from judge_gym.formats import ABSENT, dollars, duration
 from judge_gym.lab.operating import Installation, Records, remedy_of
 from judge_gym.report.files import ENVIRONMENT
-from judge_gym.report.table import Table, plain_table
+from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.operating import StudySpending
 
 REFRESH_S = 30
@@ -49,6 +49,7 @@ def _tables(found: Installation) -> Iterator[Table]:
         ),
     )
     yield _backlog(found)
+    yield _runs(found)
     yield plain_table(
         "Runs that failed in the last day",
         ("at", "run", "kind", "message", "what to do"),
@@ -78,6 +79,16 @@ def _backlog(found: Installation) -> Table:
             ("calls in them", f"{batches.calls:,}", ABSENT),
         ]
     return plain_table("Backlog", ("what", "number", "oldest"), rows, words=1)
+
+
+def _runs(found: Installation) -> Table:
+    rows = tuple(
+        Row((one.run, one.flow, one.state, _ago(one.since, found.at)), link=one.link)
+        for one in found.runs
+    )
+    more = (f"{found.more_runs:,} more.",) if found.more_runs else ()
+    columns = ("run", "flow", "state", "since")
+    return Table("Flow runs that run or wait", "", columns, rows, notes=more, words=len(columns))
 
 
 def _of_records(records: Records) -> Iterator[Table]:
