@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from sqlalchemy import Engine
 
-from judge_gym.errors import JudgeGymError, first_line, masked
+from judge_gym.errors import REFUSED_LOGIN, JudgeGymError, first_line, masked
 from judge_gym.lab.operating import (
     FAILURES_WITHIN,
     MOST_RUNS,
@@ -90,6 +90,8 @@ def read_installation(
 def as_json(found: Installation) -> dict[str, Any]:
     """Return an installation as plain values; times are ISO 8601 in UTC."""
     values = asdict(found) | {"healthy": found.healthy}
+    for part, values_of in zip(found.parts, values["parts"], strict=True):
+        values_of["healthy"] = part.healthy
     for study, values_of in zip(
         found.records.studies if found.records else [],
         values["records"]["studies"] if found.records else [],
@@ -115,15 +117,26 @@ async def _prefect(now: datetime) -> _Server:
     try:
         async with asyncio.timeout(ANSWER_S), get_client() as client:
             name = f"version {await client.api_version()}"
-            server = _Server(PartHealth("Prefect's server", True, name))
+            server = _Server(PartHealth("Prefect's server", "up", name))
             server.workers = await _read_workers(client)
             await _read_runs(client, server, now)
             server.failed = await _failed(client, now)
             return server
     except (TimeoutError, httpx.HTTPError, JudgeGymError) as error:
+        if is_refusal(error):
+            remedy = "Correct PREFECT_API_AUTH_STRING (user:password)."
+            return _Server(PartHealth("Prefect's server", "refused", REFUSED_LOGIN, remedy))
         detail = masked(first_line(error)) or f"no answer within {ANSWER_S:.0f} s"
         remedy = "Start it, and check PREFECT_API_URL and PREFECT_API_AUTH_STRING."
-        return _Server(PartHealth("Prefect's server", False, detail, remedy))
+        return _Server(PartHealth("Prefect's server", "down", detail, remedy))
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether Prefect's server, or a proxy before it, refuses the user or the password."""
+    return (
+        isinstance(error, httpx.HTTPStatusError)
+        and error.response.status_code == httpx.codes.UNAUTHORIZED
+    )
 
 
 async def _read_workers(client: "PrefectClient") -> list[WorkerHealth]:
@@ -263,7 +276,7 @@ def _workers(server: _Server | None) -> PartHealth | None:
         return None
     online = sum(worker.online for worker in server.workers)
     remedy = "" if online else "Start one: prefect worker start --pool judge-gym."
-    return PartHealth("Workers", bool(online), f"{online} online", remedy)
+    return PartHealth("Workers", "up" if online else "down", f"{online} online", remedy)
 
 
 def _simulator() -> PartHealth | None:
@@ -275,5 +288,5 @@ def _simulator() -> PartHealth | None:
         httpx.get(address, timeout=5, trust_env=False)
     except httpx.HTTPError as error:
         remedy = "Start it with `judge-gym simulator`."
-        return PartHealth("Simulator", False, masked(first_line(error)), remedy)
-    return PartHealth("Simulator", True, "answers")
+        return PartHealth("Simulator", "down", masked(first_line(error)), remedy)
+    return PartHealth("Simulator", "up", "answers")

@@ -97,6 +97,14 @@ class DatabaseUrlError(StoreError, ConfigError):
     """The setting of a database cannot be used: no server of that name, login or database."""
 
 
+REFUSED_LOGIN = "refused: wrong user or password"
+"""What is said of a server that refuses a login."""
+
+
+class RefusedLoginError(DatabaseUrlError):
+    """The database refuses the user or the password."""
+
+
 class DatabaseHostError(OutageError, DatabaseUrlError):
     """No server has the name in the setting; it may be the name service that is away."""
 

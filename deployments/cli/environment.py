@@ -17,7 +17,7 @@ from deployments.cli.prefect_waits import saying_waits
 from deployments.local.prefect_server import keep_template, wait_healthy
 from deployments.local.temporary_server import own_home, set_prefect_defaults, temporary_server
 from judge_gym.collecting import importing
-from judge_gym.errors import JudgeGymError, StoreError, first_line, masked
+from judge_gym.errors import REFUSED_LOGIN, JudgeGymError, StoreError, first_line, masked
 from judge_gym.model_names import is_simulated_model
 
 if TYPE_CHECKING:
@@ -246,6 +246,8 @@ async def check_api(url: str) -> None:
     import httpx
     from prefect.client.orchestration import get_client
 
+    from deployments.operation import is_refusal
+
     try:
         with waiting_for(f"the Prefect server at {masked(url)} to answer", ANSWER_S):
             async with asyncio.timeout(ANSWER_S), get_client() as client:
@@ -256,9 +258,9 @@ async def check_api(url: str) -> None:
             "Look at its log, or set PREFECT_API_URL to a running one, and rerun the command.",
         ) from None
     except httpx.HTTPStatusError as error:
-        if error.response.status_code == httpx.codes.UNAUTHORIZED:
+        if is_refusal(error):
             raise JudgeGymError(
-                f"The Prefect server at {url} asks for a password, or for another one.",
+                f"The Prefect server at {url} {REFUSED_LOGIN}.",
                 "Set PREFECT_API_AUTH_STRING to it. The password of `judge-gym up` is in the file "
                 "prefect-password of its data folder.",
             ) from None

@@ -52,9 +52,9 @@ def status(
 
         for table in operating_tables(found):
             console.print(TerminalTable(table))
-    if down := [part for part in found.parts if not part.healthy]:
-        names = ", ".join(part.name for part in down)
-        fail(f"Down: {names}.", " ".join(part.remedy for part in down))
+    if faulty := [part for part in found.parts if not part.healthy]:
+        names = ", ".join(f"{part.name} {part.state}" for part in faulty)
+        fail(f"Not up: {names}.", " ".join(part.remedy for part in faulty))
 
 
 def _read() -> "Installation":

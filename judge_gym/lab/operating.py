@@ -7,11 +7,12 @@ text of a prompt, an answer, a document or an item, and no key.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import RefusedLoginError, StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store.operating import (
     FailedCalls,
@@ -55,15 +56,24 @@ REMEDIES: dict[FailureKind, str] = {
 OTHER_REMEDY = "Read the message in the ledger (analysis.calls)."
 
 
+PartState = Literal["up", "down", "refused"]
+"""`refused`: it answers, and refuses the user or the password."""
+
+
 @dataclass(frozen=True)
 class PartHealth:
     """A part of the installation, and whether it answers."""
 
     name: str
-    healthy: bool
+    state: PartState
     detail: str
     remedy: str = ""
     """Empty while it is healthy."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it answers."""
+        return self.state == "up"
 
 
 @dataclass(frozen=True)
@@ -179,15 +189,16 @@ def read_records(engine: Engine, now: datetime) -> tuple[PartHealth, Records | N
     try:
         with reading(engine) as session:
             detail = server_facts(session)
-            return PartHealth("PostgreSQL", True, detail), _records(session, now)
+            return PartHealth("PostgreSQL", "up", detail), _records(session, now)
     except StoreError as error:
         return no_database(error), None
 
 
 def no_database(error: StoreError) -> PartHealth:
-    """Return the part for a database that does not answer."""
+    """Return the part for a database that does not answer, or refuses the login."""
     remedy = "Start the server; runs wait for it for 90 s, and are resumed later."
-    return PartHealth("PostgreSQL", False, error.message, error.remedy or remedy)
+    state: PartState = "refused" if isinstance(error, RefusedLoginError) else "down"
+    return PartHealth("PostgreSQL", state, error.message, error.remedy or remedy)
 
 
 def _records(session: Session, now: datetime) -> Records:

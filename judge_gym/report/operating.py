@@ -30,10 +30,7 @@ def _tables(found: Installation) -> Iterator[Table]:
     yield plain_table(
         "Parts",
         ("part", "state", "detail", "what to do"),
-        (
-            (part.name, "up" if part.healthy else "down", part.detail, part.remedy or ABSENT)
-            for part in found.parts
-        ),
+        ((part.name, part.state, part.detail, part.remedy or ABSENT) for part in found.parts),
     )
     yield plain_table(
         "Workers",

@@ -12,9 +12,11 @@ from alembic.util import CommandError
 from pydantic import SecretStr
 
 from judge_gym.errors import (
+    REFUSED_LOGIN,
     DatabaseHostError,
     DatabaseUrlError,
     OutageError,
+    RefusedLoginError,
     StoreError,
     causes,
     first_line,
@@ -106,7 +108,7 @@ def connect(settings: Settings) -> sa.Engine:
             migrate.upgrade(url)
     except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
         engine.dispose()
-        reason = first_line(error.orig)
+        reason = refusal_or_reason(error.orig)
         remedy = _remedy_of(str(error.orig)) if settings.database_url else "Rerun the command."
         raise _kind_of(error.orig)(
             f"The database {shown(url)} cannot be used: {reason}.", remedy
@@ -165,8 +167,22 @@ def _connect_patiently(engine: sa.Engine, settings: Settings) -> None:
             raise away from None
 
 
+def is_refused_login(error: BaseException | None) -> bool:
+    """Return whether PostgreSQL, or a pooler before it, refuses the user or the password."""
+    is_of_login = isinstance(error, psycopg.OperationalError)
+    return is_of_login and any(part in str(error) for part in _REFUSED)
+
+
+def refusal_or_reason(error: BaseException | None) -> str:
+    """Return why a connection failed, beginning with `REFUSED_LOGIN` if the login is why."""
+    reason = first_line(error)
+    return f"{REFUSED_LOGIN} ({reason})" if is_refused_login(error) else reason
+
+
 def _kind_of(error: BaseException | None) -> type[StoreError]:
     """Return the kind of error for a first connection that failed."""
+    if is_refused_login(error):
+        return RefusedLoginError
     if "failed to resolve host" in str(error):
         return DatabaseHostError
     if _may_come_back(error):
@@ -180,17 +196,19 @@ def _may_come_back(error: BaseException | None) -> bool:
     )
 
 
-_OF_THE_LOGIN = (
-    "permission denied",
+_REFUSED = (
     "password authentication failed",
+    "SASL authentication failed",
     "no password supplied",
     'role "',
-    'database "',
 )
+"""Parts of PostgreSQL's and PgBouncer's messages about a user or a password."""
+_OF_THE_LOGIN = (*_REFUSED, "permission denied", 'database "')
 """Parts of PostgreSQL's messages that waiting does not change."""
 _REMEDIES = {
     "permission denied": "Let the user create tables in it",
     "password authentication failed": "Correct the user or the password in JUDGE_GYM_DATABASE_URL",
+    "SASL authentication failed": "Correct the user or the password in JUDGE_GYM_DATABASE_URL",
     "no password supplied": "Add the password to JUDGE_GYM_DATABASE_URL",
     'role "': "Correct the user in JUDGE_GYM_DATABASE_URL, or create it",
     'database "': "Create the database, or correct its name in JUDGE_GYM_DATABASE_URL",
@@ -198,6 +216,11 @@ _REMEDIES = {
     "failed to resolve host": "Correct the host in JUDGE_GYM_DATABASE_URL",
 }
 """A part of PostgreSQL's message → the remedy; libpq gives no code for a failed connection."""
+
+
+def login_remedy(error: BaseException | None) -> str:
+    """Return the remedy of a refused login."""
+    return next(f"{remedy}." for part, remedy in _REMEDIES.items() if part in str(error))
 
 
 def _remedy_of(message: str) -> str:

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.plans import Budget
-from judge_gym.errors import StoreError, first_line
+from judge_gym.errors import RefusedLoginError, StoreError, first_line
 from judge_gym.store import tables as t
 from judge_gym.store.calls import at_most_usd, paid_usd
+from judge_gym.store.engine import is_refused_login, login_remedy, refusal_or_reason
 from judge_gym.store.pooler import mind_poolers
 from judge_gym.store.progress import IN_FLIGHT
 from judge_gym.store.selecting import last_error
@@ -37,7 +38,8 @@ def operating_engine(url: str) -> sa.Engine:
 def reading(engine: sa.Engine) -> Iterator[Session]:
     """Open a transaction that only reads, each of whose queries ends after `STATEMENT_S`.
 
-    Raises `OperatingError` when the database does not answer.
+    Raises `RefusedLoginError` when the database refuses the login, and `OperatingError` when it
+    does not answer.
     """
     try:
         with Session(engine) as session:
@@ -46,6 +48,8 @@ def reading(engine: sa.Engine) -> Iterator[Session]:
             yield session
     except (sa.exc.SQLAlchemyError, OSError) as error:
         cause = getattr(error, "orig", None) or error
+        if is_refused_login(cause):
+            raise RefusedLoginError(refusal_or_reason(cause), login_remedy(cause)) from None
         raise OperatingError(first_line(cause)) from None
 
 

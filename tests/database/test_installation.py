@@ -193,7 +193,7 @@ def test_readers_at_the_same_time_cost_one_reading() -> None:
 
     def once() -> Installation:
         counted.append(1)
-        return read_installation(None, lost=PartHealth("PostgreSQL", True, ""), prefect=False)
+        return read_installation(None, lost=PartHealth("PostgreSQL", "up", ""), prefect=False)
 
     reading = Reading(once)
     assert reading.now() is reading.now()

@@ -56,7 +56,7 @@ def made() -> Iterator[dict[str, UUID]]:
 
 @pytest.fixture(scope="module")
 def found(made: dict[str, UUID]) -> Installation:
-    return read_installation(None, lost=PartHealth("PostgreSQL", True, ""))
+    return read_installation(None, lost=PartHealth("PostgreSQL", "up", ""))
 
 
 def test_the_oldest_are_named_and_the_others_counted(
@@ -103,6 +103,6 @@ def test_one_that_waits_does_so_since_it_should_have_begun(made: dict[str, UUID]
                     await client.set_flow_run_state(made[name], ended, force=True)
 
     asyncio.run(end())
-    now = read_installation(None, lost=PartHealth("PostgreSQL", True, ""))
+    now = read_installation(None, lost=PartHealth("PostgreSQL", "up", ""))
     [waits] = [one for one in now.runs if one.id == str(made["judge two"])]
     assert (waits.run, waits.since) == ("judge two", LONG_AGO + timedelta(seconds=1))

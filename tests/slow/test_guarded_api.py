@@ -276,5 +276,5 @@ def test_commands_of_the_data_folder_find_the_password_and_others_are_told(
         ended = CommandLine(tmp_path)(*command, PREFECT_API_URL=up.api)
         assert ended.code == 1
         said = " ".join((ended.output + ended.errors).split())
-        assert f"The Prefect server at {up.api} asks for a password" in said
+        assert f"The Prefect server at {up.api} refused: wrong user or password" in said
         assert "PREFECT_API_AUTH_STRING" in said
