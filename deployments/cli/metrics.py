@@ -1,5 +1,6 @@
 """Sweeps and installations as Prometheus reads them: text of version 0.0.4."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from prometheus_client.registry import Collector
 
 from judge_gym.lab.operating import Installation, Records
 from judge_gym.lab.status import Status
+from judge_gym.report.operating import PER_MINUTE
 
 _STATES = (
     "finished", "in progress", "analysis pending", "waiting for batches", "not started",
@@ -35,7 +37,7 @@ class _OfSweeps(Collector):
         failed = _family("workflow_failed", "Failures on record.", "workflow")
         batches = _family("workflow_in_batches", "Calls that wait in batches.", "workflow")
         in_flight = _family("provider_calls_in_flight", "Calls without an answer.", "provider")
-        rate = _family("provider_calls_per_minute", "Calls ended per minute lately.", "provider")
+        rate = _family("provider_calls_per_minute", PER_MINUTE, "provider")
         for status in self._statuses:
             for name in _STATES:
                 state.add_metric([status.sweep, name], float(status.state == name))
@@ -106,7 +108,7 @@ class _OfInstallation(Collector):
         oldest = (self._found.at - batches.oldest).total_seconds() if batches.oldest else 0.0
         yield _gauge("oldest_batch_seconds", "Age of the oldest open batch.", {(): oldest})
         rates = {(one.provider,): one.per_minute for one in records.providers}
-        yield _gauge("calls_per_minute", "Calls ended per minute lately.", rates, "provider")
+        yield _gauge("calls_per_minute", PER_MINUTE, rates, "provider")
         out = {(one.provider,): one.in_flight for one in records.providers}
         yield _gauge("calls_in_flight", "Calls without an answer.", out, "provider")
         times = {"today": records.today, "7d": records.week}
@@ -127,7 +129,20 @@ def installation_text(found: Installation) -> str:
     """Return the gauges of an installation."""
     registry = CollectorRegistry()
     registry.register(_OfInstallation(found))
-    return generate_latest(registry).decode()
+    return _shortened(generate_latest(registry).decode())
+
+
+_VALUE = re.compile(r"^(judge_gym_(\w+).* )(\S+)$", re.MULTILINE)
+
+
+def _shortened(text: str) -> str:
+    """Return gauges with two decimals at most, dollars with six, and none of whole numbers."""
+
+    def short(found: re.Match[str]) -> str:
+        value = round(float(found[3]), 6 if "usd" in found[2] else 2)
+        return f"{found[1]}{int(value) if value.is_integer() else value}"
+
+    return _VALUE.sub(short, text)
 
 
 def _gauge(name: str, said: str, values: Mapping[Any, float], *labels: str) -> GaugeMetricFamily:
@@ -141,7 +156,7 @@ def metrics_text(statuses: Iterable[Status]) -> str:
     """Return the gauges of some sweeps, each labelled with its sweep."""
     registry = CollectorRegistry()
     registry.register(_OfSweeps(statuses))
-    return generate_latest(registry).decode()
+    return _shortened(generate_latest(registry).decode())
 
 
 def _family(name: str, said: str, *labels: str) -> GaugeMetricFamily:

@@ -332,6 +332,8 @@ def _without_result(status: "Status") -> Iterator[RenderableType]:
 def _providers(status: "Status") -> Iterator[RenderableType]:
     """Yield how fast each provider answers, and which limits were lowered."""
     if status.providers:
+        from judge_gym.report.operating import PER_MINUTE
+
         yield as_table(
             "Last 5 minutes",
             ("provider", "calls ended", "per minute", "in flight"),
@@ -340,6 +342,7 @@ def _providers(status: "Status") -> Iterator[RenderableType]:
                 for part in status.providers
             ),
         )
+        yield Text(PER_MINUTE)
     for lowered in status.lowered_limits:
         yield Text(
             f"{lowered.provider}: at most {counted(lowered.in_flight, 'request')} in flight in "

@@ -1,6 +1,7 @@
 """The page and the tables of an installation: health, backlog, rates, spending, last failures."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from judge_gym.counting import cost_in_words
@@ -10,6 +11,10 @@ from judge_gym.report.files import ENVIRONMENT
 from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.operating import StudySpending
 
+PER_MINUTE = (
+    "Per minute: the calls that ended in the last 5 minutes, over the time since the first of them "
+    "was sent, 10 s at least and 5 minutes at most."
+)
 REFRESH_S = 30
 """How often the page loads itself anew."""
 
@@ -98,7 +103,7 @@ def _of_records(records: Records) -> Iterator[Table]:
         ),
     )
     lowered = {one.provider: one for one in records.lowered_limits}
-    yield plain_table(
+    providers = plain_table(
         "Providers, last 5 minutes",
         ("provider", "calls ended", "per minute", "in flight", "lowered limit"),
         (
@@ -113,6 +118,7 @@ def _of_records(records: Records) -> Iterator[Table]:
         ),
         words=1,
     )
+    yield replace(providers, notes=(PER_MINUTE,))
     yield plain_table(
         "Spending, real models, at most",
         ("time", "calls", "USD"),

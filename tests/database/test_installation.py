@@ -148,7 +148,12 @@ def test_json_page_and_metrics_have_the_same_figures_and_no_text(records: sa.Eng
     assert samples["judge_gym_calls_failed_last_day", "acme", "acme/calm-1", "authentication"] == 2
     assert samples["judge_gym_study_budget_left_usd", "study"] == 0.75
     assert samples["judge_gym_oldest_batch_seconds",] == 90 * 60
+    # Two calls since the first was sent, 182 s ago: 2 / (182 / 60) = 0.65934 a minute.
+    assert 'judge_gym_calls_per_minute{provider="acme"} 0.66\n' in metrics
+    assert "judge_gym_oldest_batch_seconds 5400\n" in metrics
+    assert 'judge_gym_spent_usd{time="7d"} 2.5\n' in metrics
     tables = {table.title: table for table in operating_tables(found)}
+    assert "the first of them was sent" in tables["Providers, last 5 minutes"].notes[0]
     [today, week] = tables["Spending, real models, at most"].rows
     assert (today.cells[1:], week.cells[1:]) == (("7", "0.5"), ("9", "2.5"))
     assert "Set the provider" in tables["Calls that failed in the last day"].rows[0].cells[-1]
@@ -178,7 +183,7 @@ def test_a_database_that_is_away_is_a_part_that_is_down() -> None:
     assert not told.healthy
     shown = operating_page(told) + json.dumps(as_json(told)) + installation_text(told)
     assert "secret-word" not in shown
-    assert 'judge_gym_part_up{part="PostgreSQL"} 0.0' in shown
+    assert 'judge_gym_part_up{part="PostgreSQL"} 0\n' in shown
     assert no_database(StoreError("gone")).detail == "gone"
 
 
