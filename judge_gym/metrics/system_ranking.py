@@ -33,6 +33,8 @@ APART = 0.1
 POWER = 0.8
 """The least power with which a test that finds no difference says that there is none."""
 _DRAWS = 4000
+_DECIMALS = 12
+"""To which means are taken to be equal."""
 _PRIOR = 2
 """Labels with the residual variance of all systems that each system's own variance is shrunk by."""
 
@@ -472,7 +474,8 @@ class Ranking:
             return not_estimable(metric, "systems do not differ", n=n, n_items=n)
         first, second = self.pairs
         raw = np.sign(self.judged[first] - self.judged[second])
-        drawn = (raw * np.sign(self.draws[:, first] - self.draws[:, second])).mean(axis=1)
+        agreed = (raw * np.sign(self.draws[:, first] - self.draws[:, second])).sum(axis=1)
+        drawn = agreed / np.sqrt(np.count_nonzero(raw) * len(raw))  # draws have no ties
         low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         method = "Kendall's τ-b; interval: draws of people's means"
         estimate = Estimate(metric, test[0], None, None, n, n, method=method)
@@ -494,14 +497,15 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     fewest labelled questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008,
     Biometrical Journal 50).
     """
-    own = judged.means(judged.judge, judged.readable)
-    scored, _ = _corrected(judged)
+    # Equal means differ in their last bits by the order of the rows.
+    own = judged.means(judged.judge, judged.readable).round(_DECIMALS)
+    scored = _corrected(judged)[0].round(_DECIMALS)
     judged = judged.filled()
     labels = judged.labels
     answers = np.bincount(judged.system, minlength=judged.n_systems)
     ranked = (labels >= MIN_LABELS) & np.isfinite(own)
     of_all, weight = _corrected(judged)
-    corrected = np.where(ranked, of_all, np.nan)
+    corrected = np.where(ranked, of_all, np.nan).round(_DECIMALS)
     covariance, residual = _errors(judged, weight, ranked)
     questions = judged.questions(judged.both)
     least = max(int(questions[ranked].min()), 2) if ranked.any() else MIN_LABELS

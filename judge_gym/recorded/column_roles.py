@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from judge_gym.alike import column_name
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
-from judge_gym.recorded.derived_stages import no_scores
+from judge_gym.recorded.derived_stages import SUMMARIES, no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import ProposedTable, words_of
@@ -34,7 +35,10 @@ _NO_MODELS = {"film", "realm", "helm", "calm", "elm", "balm", "qualm"}
 """Words that end as names of language models do, such as JudgeLM and PandaLM."""
 _SIZE = re.compile(r"\d\s?[bm]\b|\bj(?:udge)?\s?\d+\b", re.IGNORECASE)
 """A number of parameters such as 70B, and the number of a judge such as J1."""
+_NAMES_JUDGES = {"judge", "judge_model", "judge_name", "grader", "evaluator"}
+"""Columns that name the judge of a row."""
 _KNOWN = {*COLUMNS["truth"], "correct", "reference"}
+_SUMMARIES = SUMMARIES | {"majority", "consensus", "ensemble"}
 _GRADES = {"qrel", "qrels"}
 """Words in the names of files with grades, which TREC has of people."""
 NOT_VERDICTS = {
@@ -135,12 +139,25 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
         found.left = dict.fromkeys(free, "such verdicts, and --judges names others")
     if found.people and not (options.people or everyone):
         _take_raters(table, found)
+    _leave_summaries(found, given)
     _keep_one_scale(table, found, named)
     if not (named or options.people or options.truth):
         _check_one_criterion(found)
     if not found.judges or len(every) < 2:
-        raise _nobody(found)
+        raise _nobody(table, found)
     return found
+
+
+def _leave_summaries(found: Columns, given: Collection[str]) -> None:
+    """Leave out columns that by their names sum up others of judges, or of people."""
+    for option, columns in (("--judges", found.judges), ("--people", found.people)):
+        sums = [one for one in columns if words_of(one) & _SUMMARIES and one not in given]
+        if len(sums) == len(columns):
+            continue
+        for one in sums:
+            columns.remove(one)
+            found.like.pop(one, None)
+            found.left[one] = f"such verdicts, and by its name it sums up others: {option} if not"
 
 
 def _check_named(table: ProposedTable, named: Mapping[str, Collection[str]]) -> None:
@@ -230,8 +247,11 @@ def _take_raters(table: ProposedTable, found: Columns) -> None:
         del found.left[one]
 
 
-def _nobody(found: Columns) -> NoMappingError:
+def _nobody(table: ProposedTable, found: Columns) -> NoMappingError:
     """Return the error of a table in which nothing tells which verdicts are of judges."""
+    by_row = [one for one in table.columns if column_name(one) in _NAMES_JUDGES]
+    if by_row and by_row[0] not in found.every:
+        return unproposed(f"each row is of one judge, that in {by_row[0]!r}")
     unknown = [one for one in found.every if one not in found.read]
     if len(found.every) < 2:
         return unproposed("no two columns of judges hold the same few verdicts")

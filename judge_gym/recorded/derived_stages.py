@@ -27,11 +27,12 @@ MOST = 10
 
 _CODES = (99.0, 999.0, 9999.0)
 """Numbers that stand for a missing score, where all others end a digit before them: at 10, 100."""
-_SUMMARIES = frozenset(
+SUMMARIES = frozenset(
     {"average", "averages", "avg", "mean", "means", "median", "total", "totals", "sum", "overall",
-     "std", "stdev", "deviation", "count", "mittelwert", "durchschnitt", "summe", "gesamt",
-     "moyenne", "media", "promedio"}
+     "std", "stdev", "sd", "σ", "ø", "min", "max", "deviation", "count", "mittelwert",
+     "durchschnitt", "summe", "gesamt", "moyenne", "media", "promedio"}
 )  # fmt: skip
+"""Words that name what sums up others."""
 _BESIDE_SUMMARIES = frozenset(
     {"all", "of", "the", "grand", "standard", "row", "rows", "score", "scores", "item", "items",
      "rating", "ratings", "column", "per", "judge", "dev"}
@@ -43,7 +44,7 @@ LAST = 3
 def sums_up(name: str) -> bool:
     """Whether an item is named as a row that sums up others is, such as Overall average."""
     words = set(re.findall(r"[^\W_]+", name.casefold()))
-    return bool(words & _SUMMARIES) and words <= _SUMMARIES | _BESIDE_SUMMARIES
+    return bool(words & SUMMARIES) and words <= SUMMARIES | _BESIDE_SUMMARIES
 
 
 def no_scores(values: Iterable[str]) -> list[str]:

@@ -20,6 +20,15 @@ _SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider
 """Columns that often name what was compared."""
 CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
 """Columns that name what was asked of a judge, where it judged an item by several."""
+WORDINGS = {
+    *("prompt", "prompt_id", "prompt_version", "wording", "template", "variant", "version"),
+    *("condition", "order", "position"),
+}
+"""Columns that may name how it was asked."""
+CONDITIONS = {*CRITERIA, *WORDINGS, "temperature", "language", "config", "setting"}
+"""Columns that name how judgements of one item by one judge may differ."""
+MOST_CONDITIONS = 20
+"""Values of such a column; one with more holds texts."""
 STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
@@ -220,14 +229,16 @@ class Noting:
             self._systems = [
                 name for name in _SYSTEMS if name in values and name not in self._grouped
             ]
-            self._criteria = [name for name in unread.columns if column_name(name) in CRITERIA]
+            self._criteria = [name for name in unread.columns if column_name(name) in CONDITIONS]
             self._statuses = [name for name in unread.columns if STATUS.search(name)]
         for name in self._systems:
             if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None
         for name in self._criteria:
             if isinstance(values.get(name), str):
-                unread.criteria.setdefault(name, {})[values[name]] = None
+                known = unread.criteria.setdefault(name, {})
+                if len(known) <= MOST_CONDITIONS:
+                    known[values[name]] = None
         for name in self._statuses:
             written = str(values.get(name) or "").strip()
             if written.casefold() in _FAILED:

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from judge_gym.alike import alike, said_alike
+from judge_gym.alike import alike, column_name, said_alike
 from judge_gym.answers.conclusion import CONTRADICTED
 from judge_gym.answers.readability import detail_of, shortened
 from judge_gym.counting import counted, first_of
@@ -16,6 +16,7 @@ from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.items import UNLISTED
 from judge_gym.recorded.judged import Unread
+from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
 
 LONGEST_ANSWER = 98
@@ -112,13 +113,15 @@ def file_cautions(
 
 
 def _criteria_together(unread: Unread) -> Iterator[str]:
-    """Yield which columns may name criteria whose judgements are pooled: one judge, one item."""
+    """Yield which columns may name criteria or wordings that are pooled: one judge, one item."""
     for column, criteria in unread.criteria.items():
-        if len(criteria) > 1 and unread.again:
+        if 1 < len(criteria) <= MOST_CONDITIONS and unread.again:
             first = next(iter(criteria))
+            of_wordings = f", or compare them: `wording_column: {_key(column)}`"
             yield (
                 f"Figures are over all {len(criteria)} values of {column} together, as repeats of "
-                f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`."
+                f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`"
+                f"{of_wordings if column_name(column) in WORDINGS else ''}."
             )
 
 

@@ -484,6 +484,23 @@ def test_decisions_that_contradict_their_answers_are_counted(
     assert said in " ".join(shown.split())
 
 
+def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
+    command: CommandLine,
+) -> None:
+    file = command.folder / "scores.csv"
+    for name, values, said in (
+        ("prompt", ("v1", "v2"), "`only: {prompt: v1}`, or compare them: `wording_column: prompt`"),
+        ("Prompt version", ("1", "2"), '`only: {Prompt version: "1"}`, or compare'),
+        ("criterion", ("clear", "brief"), "`only: {criterion: clear}`."),
+        ("seed", ("41", "42"), ""),
+    ):
+        lines = [f"i{n},j,{value},{n % 2},{n % 2}" for n in range(12) for value in values]
+        file.write_text("\n".join([f"item,judge,{name},score,truth", *lines]))
+        shown = " ".join(command("audit", "scores.csv").fine().output.split())
+        assert (f"over all 2 values of {name} together" in shown) is bool(said), name
+        assert said in shown
+
+
 def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
     command: CommandLine,
 ) -> None:

@@ -132,6 +132,23 @@ def test_a_judge_that_ties_all_systems_is_expected_to_invert_half_of_the_pairs()
     assert found.tau().because == "systems do not differ"
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 3, 1, 4)])
+def test_equal_means_tie_whatever_the_order_of_rows_and_tau_is_in_its_interval(order):
+    scores = [0.75, 0.75, 0.75, 0.75, 0.5, 0.0]
+    shifted = [scores[n] for n in order]
+    people = [[*scores[:-1], 0.25], scores, [0.0, 0.0, 0.0, 0.25, 0.0, 0.0]]
+    own = [scores, shifted, [0.0, 0.0, 0.0, 0.25, 0.0, 0.0]]
+    people[1] = [people[1][n] for n in order]
+    rows = [(s, q, own[s][q], people[s][q]) for q in range(6) for s in range(3)]
+    found = ranking(judged(rows, 3, binary=False), np.random.default_rng(1))
+    assert found.judged[0] == found.judged[1]
+    assert found.expected_inversions().estimate == pytest.approx(0.5, abs=0.02)
+    tau = found.tau()
+    # Of two pairs that the judge orders and three that people do: 2 / sqrt(2 * 3).
+    assert tau.estimate == pytest.approx(2 / 6**0.5)
+    assert tau.lower - 1e-9 <= tau.estimate <= tau.upper + 1e-9
+
+
 def test_errors_of_labels_on_a_part_of_the_questions_are_those_of_numpy():
     # 12 of 400 questions have labels of both systems; the judge says the same of all: no weight.
     rng = np.random.default_rng(4)

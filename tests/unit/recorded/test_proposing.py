@@ -259,6 +259,26 @@ def test_without_any_sign_of_a_judge_the_user_is_asked_who_judged(tmp_path: Path
     assert "--judges 'Maria,Bo B'" in " ".join(error.value.remedies)
 
 
+@pytest.mark.parametrize("name", ["judge", "Judge model", "grader"])
+def test_a_judge_in_each_row_is_no_judge_for_all_rows(tmp_path: Path, name: str) -> None:
+    lines = [f"t{n // 2},{'gpt' if n % 2 else 'claude'},{a},{a}" for n, a in enumerate(ANSWERS)]
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, f"ticket_id,{name},verdict,human", *lines)
+    assert f"each row is of one judge, that in '{name}'" in str(error.value)
+    assert "--judges" not in " ".join(error.value.remedies)
+
+
+@pytest.mark.parametrize("name", ["Human mean", "human_majority", "people average", "Humans Ø"])
+def test_what_sums_up_people_is_no_further_person(tmp_path: Path, name: str) -> None:
+    lines = graded(*[[str(1 + (n + shift) % 5) for n in range(7)] for shift in range(4)])
+    found = proposal(tmp_path, f"id,GPT-4,Human 1,Human 2,{name}", *lines)
+    assert mapped(found).item.people == ("Human 1", "Human 2")
+    assert "sums up others: --people if not" in why(found, name)
+    alone = proposal(tmp_path, f"id,GPT-4,Claude,Claude mean,{name}", *lines)
+    assert mapped(alone).item.people == (name,)
+    assert [one.column for one in mapped(alone).verdicts] == ["GPT-4", "Claude"]
+
+
 @pytest.mark.parametrize(
     ("options", "roles"),
     [
