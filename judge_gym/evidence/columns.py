@@ -104,15 +104,32 @@ def _at(column: str, values: Mapping[str, Any]) -> Any:
     if column in values:
         return values[column]
     value: Any = values
-    walked = ""
-    for step in _STEP.finditer(column):
-        name, index = step[1], step[2]
+    at = 0
+    while step := _STEP.match(column, at):
+        walked, name, index = column[:at], step[1], step[2]
         if value is None:
             return None
-        rest = column[step.end() :]
-        value = _entry(value, int(index), walked) if index else _member(value, name, walked, rest)
-        walked += step[0]
+        end = step.end()
+        if index:
+            value = _entry(value, int(index), walked)
+        else:
+            if isinstance(value, Mapping) and column.startswith(".", end):
+                name = _with_dots(value, column[step.start(1) :]) or name
+                end = step.start(1) + len(name)
+            value = _member(value, name, walked, column[end:])
+        at = end
     return value
+
+
+def _with_dots(values: Mapping[str, Any], path: str) -> str:
+    """Return the longest name with which a path goes on, such as gpt-4.1; "" without one."""
+    names = (name for name in values if isinstance(name, str) and "." in name)
+    fitting = (
+        name
+        for name in names
+        if path.startswith(name) and path[len(name) : len(name) + 1] in ("", ".", "[")
+    )
+    return max(fitting, key=len, default="")
 
 
 def entered(column: str, values: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -16,8 +16,10 @@ LONGEST_NUMBER = 400
 """Most characters of a number, with all that surrounds it."""
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _GROUPED = re.compile(rf"[+-]?\d{{1,3}}({_SPACES}\d{{3}})+([.,]\d+)?")
-_COMMA = re.compile(r"[+-]?\d+,\d+")
-_POINT = re.compile(r"[+-]?\d+\.\d+")
+_OF = rf"(?:(?:{_SPACES}| )?%|/\d+)?"
+"""What may follow a score: percent, or the end of its scale."""
+_COMMA = re.compile(rf"[+-]?\d+,\d+{_OF}")
+_POINT = re.compile(rf"[+-]?\d+\.\d+{_OF}")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
 _HUNDREDS = re.compile(r"[+-]?[1-9]\d{2}")
 
@@ -38,7 +40,7 @@ def _plain_number(text: str, comma: bool) -> str:
     if _GROUPED.fullmatch(found):
         found = re.sub(_SPACES, "", found)
     if comma and _COMMA.fullmatch(found):
-        found = found.replace(",", ".")
+        return found.replace(",", ".")
     return found if _PLAIN.fullmatch(found) else text
 
 

@@ -17,7 +17,7 @@ from judge_gym.recorded.derived import NoMappingError, Options
 from judge_gym.recorded.derived_stages import SUMMARIES, no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
-from judge_gym.recorded.tables import ProposedTable, words_of
+from judge_gym.recorded.tables import RUNS, ProposedTable, words_of
 
 _PEOPLE = {
     *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
@@ -42,10 +42,14 @@ _SUMMARIES = SUMMARIES | {"majority", "consensus", "ensemble"}
 _GRADES = {"qrel", "qrels"}
 """Words in the names of files with grades, which TREC has of people."""
 NOT_VERDICTS = {
-    *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "epoch", "seed", "fold"),
+    *RUNS,
+    *("id", "idx", "index", "no", "nr", "number", "batch", "turn", "fold"),
     *("split", "round", "page", "rank", "position", "line", "row", "length", "tokens"),
     *("confidence", "certainty", "probability", "latency", "seconds", "cost"),
 }
+_RANKS = {"rank", "ranks", "ranking", "rang"}
+_ONE_OF_THEM = {"winner_model_a", "winner_model_b", "winner_tie"}
+"""Columns of which one in each row says who won, as those of LMSYS."""
 _SPARSE = 0.5
 """A column with verdicts in fewer rows than this share is hardly of a judge."""
 _USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
@@ -112,6 +116,7 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
     named = [one for one in options.judge_columns if one != REST]
     _check_named(table, {"--judges": named, "--people": options.people, "--truth": [options.truth]})
     given = {*named, *options.people, options.truth} - {""}
+    _check_kinds(table, given)
     without = {one for one in table.values if words_of(one) & NOT_VERDICTS} - given
     if of_judges:
         without = set()
@@ -158,6 +163,22 @@ def _leave_summaries(found: Columns, given: Collection[str]) -> None:
             columns.remove(one)
             found.like.pop(one, None)
             found.left[one] = f"such verdicts, and by its name it sums up others: {option} if not"
+
+
+def _check_kinds(table: ProposedTable, given: Collection[str]) -> None:
+    """Raise an error for columns that the user names and that hold ranks, and for a verdict that
+    stands in several columns."""
+    if ranks := [one for one in given if words_of(one) & _RANKS]:
+        raise ConfigError(
+            f"{ranks[0]!r} holds ranks, by its name. Of ranks less is better, of scores more.",
+            "Give scores; or count the ranks from the last, and name the column otherwise.",
+        )
+    if {column_name(one) for one in table.columns} >= _ONE_OF_THEM:
+        raise unproposed(
+            f"one verdict stands in several columns, {', '.join(sorted(_ONE_OF_THEM))}",
+            "Write it as one column `winner` with model_a, model_b or tie, and describe it in a "
+            "mapping file (--mapping): stages, and item.system with item.second_system.",
+        )
 
 
 def _check_named(table: ProposedTable, named: Mapping[str, Collection[str]]) -> None:

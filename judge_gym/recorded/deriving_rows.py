@@ -72,6 +72,11 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
             )
     _check_plain(files, rows, verdict)
     others = [column for column in there if column not in (item, judge, verdict)]
+    if judge in COLUMNS["system"]:
+        found.notes.append(
+            f"The judges are those of the column {judge}. If it names what was judged, say so in a "
+            f"mapping file: item: {{system: {judge}}}, and judge: with the judge's name."
+        )
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
     _check_items(files, rows, item)

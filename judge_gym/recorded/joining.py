@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import ColumnError, ColumnSource, names_in, text_at
 from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.content import Content, Left
@@ -27,6 +28,14 @@ def joined(files: RecordedFiles, key: str) -> RecordedFiles:
     """
     tables = {file: _by_key(files, file, key) for file in files.paths}
     shared = set.intersection(*(set(rows) for rows in tables.values()))
+    if not shared:
+        several = " and ".join(
+            f"{next(iter(rows), 'none')!r} in {file.name}" for file, rows in tables.items()
+        )
+        raise DataFileError(
+            f"No {key} is in all of the files: {several}.",
+            "They are joined where it is the same in each, capitals and spaces included.",
+        )
     renamed = _differing(tables, shared, names_in(key))
     content = Content()
     first, *others = files.paths

@@ -27,7 +27,7 @@ _REPEATED = 4
 _RARE = 0.02
 """A value that fewer cells than this share have is none of the verdicts that columns share."""
 _MOST_SCORES = 101
-_RUNS = {"run", "runs", "repeat", "repeats", "repetition", "replicate", "trial", "epoch", "seed"}
+RUNS = {"run", "runs", "repeat", "repeats", "repetition", "replicate", "trial", "epoch", "seed"}
 """Words in the name of a column that tells repeated judgements apart."""
 _FEW = 3
 """Places of rows that an error names."""
@@ -166,7 +166,7 @@ class ProposedTable:
     def repeated(self, key: Sequence[str], same: Collection[str]) -> tuple[str, str] | None:
         """Return the item and the run of two columns that tell rows apart, where one is a run by
         its name and every item has the same values in the columns `same`; None for others."""
-        runs = [column for column in key if words_of(column) & _RUNS]
+        runs = [column for column in key if words_of(column) & RUNS]
         if len(key) != 2 or len(runs) != 1:
             return None
         [item] = [column for column in key if column not in runs]

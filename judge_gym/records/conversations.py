@@ -261,7 +261,7 @@ def _parts(number: int, message: Any, names: dict[str, str]) -> list[Part]:
     if role not in ROLES:
         raise ValueError(f"has the role {role!r}. Use {', '.join(ROLES)}")
     time = next((_line(message[key]) for key in _TIMES if message.get(key)), "")
-    content = message.get("content", message.get("value"))
+    content = message.get("content", message.get("value", message.get("parts")))
     found: list[Part] = []
     whose = ""
     if role == "tool":
@@ -287,7 +287,7 @@ def _texts(content: Any, names: dict[str, str]) -> Iterator[tuple[str, str]]:
     if not isinstance(content, list):
         raise ValueError("has a content that is neither text nor a list of parts")
     own: list[str] = []
-    for part in content:
+    for part in map(_typed, content):
         kind = part.get("type") if isinstance(part, dict) else "text"
         if isinstance(part, str) or kind in _TEXTS:
             own.append(part if isinstance(part, str) else _text(_first(part, _TEXTS)))
@@ -302,6 +302,19 @@ def _texts(content: Any, names: dict[str, str]) -> Iterator[tuple[str, str]]:
         else:
             own.append(f"[a part of the kind {_named(kind)}, which is not shown]")
     yield from _together(own)
+
+
+def _typed(part: Any) -> Any:
+    """Return a part of Gemini's, which has no type, as one of a chat; any other unchanged."""
+    if not isinstance(part, dict) or "type" in part:
+        return part
+    if isinstance(call := part.get("functionCall"), dict):
+        name = call.get("name")
+        return {"type": "tool_use", "id": name, "name": name, "input": call.get("args")}
+    if isinstance(result := part.get("functionResponse"), dict):
+        content = _text(result.get("response"))
+        return {"type": "tool_result", "tool_use_id": result.get("name"), "content": content}
+    return {"type": "text", **part} if "text" in part else part
 
 
 def _together(texts: list[str]) -> Iterator[tuple[str, str]]:

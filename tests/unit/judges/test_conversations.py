@@ -80,6 +80,25 @@ def test_messages_of_anthropic_and_of_share_gpt_read_alike():
     ]
 
 
+def test_messages_of_gemini_are_read_with_their_calls():
+    parts = conversation_of(
+        [
+            {"role": "user", "parts": [{"text": "How long?"}, {"text": "For eggs."}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "search", "args": {"q": 1}}}]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"name": "search", "response": {"result": "Ten."}}},
+            ]},
+            {"role": "model", "parts": [{"text": "Ten minutes."}]},
+        ]
+    ).parts  # fmt: skip
+    assert [(one.number, one.heading, one.text) for one in parts] == [
+        (1, "user", "How long?\nFor eggs."),
+        (2, 'assistant calls "search"', '{"q": 1}'),
+        (3, 'tool result of "search"', '{"result": "Ten."}'),
+        (4, "assistant", "Ten minutes."),
+    ]
+
+
 def test_a_turn_is_an_item_with_what_is_before_it(tmp_path):
     file = chats(tmp_path, {"id": "s1", "messages": SESSION, "truth": 3})
     read = read_item_file(file, {"unit": "turn"})

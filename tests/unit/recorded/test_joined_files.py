@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from judge_gym.analysis.recorded import audited
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import DataFileError, JudgeGymError
+from judge_gym.evidence.columns import ColumnError, ColumnSource, text_at
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import load_files
@@ -44,6 +45,30 @@ def test_rows_of_an_item_are_one_and_rows_without_a_partner_are_named(tmp_path: 
         {"id": 3, "label": "b", "score": "b"},
     ]
     assert content.left == {Left.NO_PARTNER: ["people.json: 2", "judge.json: 9"]}
+
+
+def test_files_without_a_common_key_are_not_said_to_be_empty(tmp_path: Path) -> None:
+    files = tables(tmp_path, gpt=[{"id": "A1", "score": 3}], claude=[{"id": "a1", "score": 3}])
+    with pytest.raises(DataFileError) as error:
+        joined(files, "id")
+    assert "No id is in all of the files: 'A1' in gpt.json and 'a1' in claude.json" in str(
+        error.value
+    )
+
+
+def test_names_with_dots_are_parts_of_a_path() -> None:
+    scores = {"gpt-4": {"1": "x"}, "gpt-4.1": [{"v": 3}], "gpt-4.1 mini": 5, "a.b": {"c.d": 7}}
+    row = {"scores": scores}
+    for path, value in (
+        ("scores.gpt-4.1[0].v", "3"),
+        ("scores.gpt-4.1 mini", "5"),
+        ("scores.a.b.c.d", "7"),
+    ):
+        assert text_at(path, ColumnSource(row, {})) == value
+    assert text_at("scores.gpt-4.1", ColumnSource({"scores": {"gpt-4": {"1": "x"}}}, {})) == "x"
+    with pytest.raises(ColumnError) as error:
+        text_at("scores.gpt-4.2", ColumnSource({"scores": {"gpt-4.1": 1}}, {}))
+    assert "there is no 'gpt-4'" in str(error.value)
 
 
 def test_a_column_that_differs_is_named_after_its_file(tmp_path: Path) -> None:

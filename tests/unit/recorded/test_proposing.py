@@ -365,6 +365,28 @@ def test_runs_of_one_item_are_repeats_and_no_items(tmp_path: Path, run: str) -> 
     assert (row.n_items, row.estimate) == (20, pytest.approx(right / 20))
 
 
+def test_numbers_of_runs_are_no_verdicts_though_they_are_like_scores(tmp_path: Path) -> None:
+    lines = [f"t{n},{run},{1 + (n + run) % 2},{1 + n % 2},2" for n in range(9) for run in (1, 2)]
+    found = proposal(tmp_path, "id,run,gpt-4,claude,human", *lines)
+    assert taken(found)["run"] == "repeat"
+    assert [one.column for one in mapped(found).verdicts] == ["gpt-4", "claude"]
+
+
+def test_ranks_are_no_scores(tmp_path: Path) -> None:
+    options = Options(judge_columns=("gpt-4 rank",), people=("human rank",))
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "id,gpt-4 rank,human rank", *graded(MARKS, MARKS), options=options)
+    assert "'gpt-4 rank' holds ranks" in str(error.value)
+
+
+def test_a_verdict_that_stands_in_several_columns_is_not_of_several_judges(tmp_path: Path) -> None:
+    columns = ("winner_model_a", "winner_model_b", "winner_tie")
+    lines = (f"{n},x,y,{n % 3 == 0:d},{n % 3 == 1:d},{n % 3 == 2:d}" for n in range(12))
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, f"id,model_a,model_b,{','.join(columns)}", *lines)
+    assert "one verdict stands in several columns" in str(error.value)
+
+
 def test_runs_of_other_labels_are_other_items(tmp_path: Path) -> None:
     lines = [f"t{n % 20},{n // 20},{ANSWERS[n % 10]},no,{ANSWERS[n % 7]}" for n in range(60)]
     found = proposal(tmp_path, "id,run,gpt-4,claude,human", *lines)

@@ -15,6 +15,7 @@ from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.judged import Unread
 from judge_gym.recorded.mapping import Recorded, ScoreScale, as_number, stages_rubric
+from judge_gym.recorded.proposing import propose
 from judge_gym.report.file_cautions import file_cautions
 
 
@@ -123,6 +124,23 @@ def rows(folder: Path, scores: dict[str, list[str]], truth: list[str]) -> Path:
 
 
 TRUTH = ["1", "2", "3", "4", "5"]
+
+
+@pytest.mark.parametrize("after", ["%", " %", "/100"])
+def test_decimal_commas_stand_before_percent_and_the_end_of_a_scale(tmp_path, after):
+    scores = (10.5, 20.25, 35.5, 80.0)
+    written = [f"{one:.2f}".replace(".", ",") + after for one in scores]
+    file = tmp_path / "scores.csv"
+    file.write_text(
+        "id;gpt-4;claude;human\n" + "".join(f"{n};{v};{v};{v}\n" for n, v in enumerate(written))
+    )
+    _, files = load_files([file])
+    recorded = Recorded.model_validate(propose(files).mapping)
+    assert recorded.scale is not None
+    assert recorded.scale.highest == 100
+    found = figures(recorded, file)
+    means = [value for (name, _), value in found.items() if name == "written_mean"]
+    assert means == pytest.approx([np.mean(scores)] * 2)
 
 
 def test_half_points_are_scores_and_have_distance_and_correlation(tmp_path):
