@@ -156,8 +156,17 @@ class Noting:
     def _check_percent(self, files: RecordedFiles) -> None:
         """Raise `DataFileError` for columns of percent beside one of numbers that end far below.
 
-        Such as marks from 1 to 5, which `scale` of 0 to 100 would read as percent.
+        Such as marks from 1 to 5, which `scale` of 0 to 100 would read as percent. So for a column
+        of percent and fractions, such as 80% and 0.8.
         """
+        for column, by_sign in self._written.items():
+            least, most, _ = by_sign.get(False, (0.0, 0.0, 0))
+            if True in by_sign and 0 <= least and 0 < most <= 1 and (least % 1 or most % 1):
+                raise DataFileError(
+                    f"{names_of(files)}: {column} has percent, up to {by_sign[True][1]:g}%, and "
+                    f"numbers without the sign from {least:g} to {most:g}: fractions, it seems.",
+                    "Write all as percent, or all as fractions.",
+                )
         of = {
             is_percent: {
                 column: by_sign[is_percent]

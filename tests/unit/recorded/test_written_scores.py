@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judge_gym.analysis.recorded import audited
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.lab.recorded_answers import Repeats
 from judge_gym.metrics.written_scores import written_figures
 from judge_gym.recorded.derived import Options
@@ -141,6 +141,18 @@ def test_decimal_commas_stand_before_percent_and_the_end_of_a_scale(tmp_path, af
     found = figures(recorded, file)
     means = [value for (name, _), value in found.items() if name == "written_mean"]
     assert means == pytest.approx([np.mean(scores)] * 2)
+
+
+@pytest.mark.parametrize(("other", "refused"), [("0.8", True), ("80", False), ("1", False)])
+def test_percent_beside_fractions_are_two_scales(tmp_path, other, refused):
+    file = rows(tmp_path, {"gpt-4": ["80%", other, "20%"]}, ["80%", "80%", "20%"])
+    recorded = mapping(scale={"lowest": 0, "highest": 100}, verdicts=["score"])
+    if not refused:
+        figures(recorded, file)
+        return
+    with pytest.raises(DataFileError) as error:
+        figures(recorded, file)
+    assert "numbers without the sign from 0.8 to 0.8: fractions" in str(error.value)
 
 
 def test_half_points_are_scores_and_have_distance_and_correlation(tmp_path):
