@@ -67,7 +67,8 @@ def add_labels(
                 if stage is None:
                     continue
                 number = as_score(record.verdict(column))
-                unread.note_known(column, record.verdict(column))
+                whose = f"{column} of {person}" if columns.person else column
+                unread.note_known(whose, record.verdict(column))
                 for window, item in _chosen(record, recorded, windows, places[key]):
                     earlier = given.setdefault((window, item, person), {})
                     if stage in earlier or (earlier and not columns.person):

@@ -93,6 +93,17 @@ def test_a_status_that_says_which_labels_count_is_told_where_nobody_reads_it(
     assert not found.unread.not_given
 
 
+def test_one_person_of_another_scale_is_named(tmp_path):
+    items = range(12)
+    labels = [f"q{n},{who},{label}" for n in items
+              for who, label in (("Ann", 1 + n % 5), ("Bo", n % 2))]  # fmt: skip
+    (tmp_path / "labels.csv").write_text("\n".join(["id,who,label", *labels]))
+    judged = "id,judge,score\n" + "".join(f"q{n},j,{1 + n % 5}\n" for n in items)
+    found = read(tmp_path, LONG, judged, scale={"lowest": 0, "highest": 5})
+    [said] = [one for one in cautions(found) if "of two scales" in one]
+    assert said.startswith("label of Bo has no value above 1")
+
+
 def test_a_column_for_each_person_is_the_same(tmp_path):
     (tmp_path / "labels.csv").write_text("id,ann,bo\nq1,4,5\nq2,3,\n")
     found = read(tmp_path, {"file": "labels.csv", "people": ["ann", "bo"]})
