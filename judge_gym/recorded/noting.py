@@ -161,7 +161,7 @@ class Noting:
         """
         for column, by_sign in self._written.items():
             least, most, _ = by_sign.get(False, (0.0, 0.0, 0))
-            if True in by_sign and 0 <= least and 0 < most <= 1 and (least % 1 or most % 1):
+            if True in by_sign and least >= 0 and 0 < most <= 1 and (least % 1 or most % 1):
                 raise DataFileError(
                     f"{names_of(files)}: {column} has percent, up to {by_sign[True][1]:g}%, and "
                     f"numbers without the sign from {least:g} to {most:g}: fractions, it seems.",
