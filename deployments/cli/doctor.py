@@ -21,6 +21,7 @@ from deployments.cli.environment import (
 from deployments.cli.json_output import print_json
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, fail, say_progress, stopping
+from deployments.local.prefect_server import running_api
 from deployments.local.temporary_server import (
     LEASES_IN_MEMORY,
     LEASES_ON_DISK,
@@ -165,7 +166,10 @@ def _prefect() -> Iterator[DoctorLine]:
     import prefect
 
     url, fault = _prefect_server()
-    if not url:
+    if not url and (api := running_api(settings().data_dir)):
+        detail = f"{prefect.__version__}; judge-gym up runs at {api}; this terminal does not use it"
+        yield DoctorLine("prefect", detail, f"export PREFECT_API_URL={api}", State.MISSING)
+    elif not url:
         yield DoctorLine("prefect", f"{prefect.__version__}, a temporary server for each command")
     elif fault:
         detail = f"{prefect.__version__}; {fault.message}"

@@ -5,6 +5,7 @@ the environment when it is imported, and every command imports this module.
 """
 
 import asyncio
+import fcntl
 import os
 import secrets
 import shutil
@@ -76,6 +77,16 @@ def password_for(api: str, data: Path) -> str | None:
     own_api = lock.read_text().split()[-1:] if lock.exists() else []
     # The password is sent to no other server.
     return (_stored_password(data) or None) if own_api == [api.rstrip("/")] else None
+
+
+def running_api(data: Path) -> str:
+    """Return the API of the installation that runs on a data folder; "" where none does."""
+    with suppress(FileNotFoundError), (data / LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # it holds the lock as long as it runs
+            return "".join(lock.read().split()[-1:])
+    return ""
 
 
 def _stored_password(data: Path) -> str:

@@ -1,9 +1,16 @@
 """The password of the API that `judge-gym up` opens: made once, and sent to that API only."""
 
+import fcntl
 import stat
 from pathlib import Path
 
-from deployments.local.prefect_server import LOCK, password, password_file, password_for
+from deployments.local.prefect_server import (
+    LOCK,
+    password,
+    password_file,
+    password_for,
+    running_api,
+)
 
 API = "http://127.0.0.1:4200/api"
 
@@ -23,6 +30,17 @@ def test_it_is_made_once_and_only_its_user_can_read_it(tmp_path: Path) -> None:
 def test_an_empty_file_is_no_password(tmp_path: Path) -> None:
     password_file(tmp_path).write_text("\n")
     assert len(password(tmp_path)) >= 32
+
+
+def test_an_installation_runs_while_its_lock_is_held(tmp_path: Path) -> None:
+    assert running_api(tmp_path) == ""
+    file = tmp_path / LOCK
+    file.write_text(f"process 7, {API}\n")
+    assert running_api(tmp_path) == ""
+    with file.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert running_api(tmp_path) == API
+    assert running_api(tmp_path) == ""
 
 
 def test_no_other_server_is_sent_it(tmp_path: Path) -> None:
