@@ -168,7 +168,7 @@ def _leave_summaries(found: Columns, given: Collection[str]) -> None:
 def _check_kinds(table: ProposedTable, given: Collection[str]) -> None:
     """Raise an error for columns that the user names and that hold ranks, and for a verdict that
     stands in several columns."""
-    if ranks := [one for one in given if words_of(one) & _RANKS]:
+    if ranks := sorted(one for one in given if words_of(one) & _RANKS):
         raise ConfigError(
             f"{ranks[0]!r} holds ranks, by its name. Of ranks less is better, of scores more.",
             "Give scores; or count the ranks from the last, and name the column otherwise.",
