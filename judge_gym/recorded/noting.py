@@ -28,7 +28,8 @@ WORDINGS = {
 CONDITIONS = {*CRITERIA, *WORDINGS, "temperature", "language", "config", "setting"}
 """Columns that name how judgements of one item by one judge may differ."""
 MOST_CONDITIONS = 20
-"""Values of such a column; one with more holds texts."""
+_LONGEST_CONDITION = 40
+"""Values of such a column, and their characters; one with more holds texts, such as prompts."""
 STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
@@ -244,7 +245,7 @@ class Noting:
             if isinstance(values[name], str):
                 unread.pooled.setdefault(name, {})[values[name]] = None
         for name in self._criteria:
-            if isinstance(values.get(name), str):
+            if isinstance(values.get(name), str) and len(values[name]) <= _LONGEST_CONDITION:
                 known = unread.criteria.setdefault(name, {})
                 if len(known) <= MOST_CONDITIONS:
                     known[values[name]] = None

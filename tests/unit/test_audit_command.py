@@ -493,6 +493,7 @@ def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
         ("Prompt version", ("1", "2"), '`only: {Prompt version: "1"}`, or compare'),
         ("criterion", ("clear", "brief"), "`only: {criterion: clear}`."),
         ("seed", ("41", "42"), ""),
+        ("prompt", ("Is this summary faithful to its source? " + "a" * 9, "Is it?" * 9), ""),
     ):
         lines = [f"i{n},j,{value},{n % 2},{n % 2}" for n in range(12) for value in values]
         file.write_text("\n".join([f"item,judge,{name},score,truth", *lines]))
