@@ -60,6 +60,11 @@ def posted(told: Receiver, words: str, **payload: Any) -> list[dict[str, Any]]:
     ]
 
 
+def of(state: State[Any]) -> str:
+    """The run that ended so; other tests fail runs on the same server."""
+    return str(state.state_details.flow_run_id)
+
+
 def fires(told: Receiver, words: str, **payload: Any) -> dict[str, Any]:
     return until(lambda: posted(told, words, **payload), f"the alert {words!r}")[0]
 
@@ -67,25 +72,24 @@ def fires(told: Receiver, words: str, **payload: Any) -> dict[str, Any]:
 def test_a_sweep_that_fails_is_told_with_the_remedy(told: Receiver, tmp_path: Path) -> None:
     file = tmp_path / "alerted.yaml"
     file.write_text(scoring_sweep("alerted", "sim/calm-1").replace("replicates", "replicants"))
-    run_flow(sweep, file)
-    payload = fires(told, "a run has failed", flow="sweep")["payload"]
+    run = of(run_flow(sweep, file))
+    payload = fires(told, "a run has failed", flow="sweep", flow_run_id=run)["payload"]
     assert "replicants" in payload["message"]
     assert payload["remedy"]
-    assert not posted(told, "a gate was not passed", flow="sweep")
+    assert not posted(told, "a gate was not passed", flow_run_id=run)
 
 
 def test_a_run_of_another_flow_that_fails_is_told(told: Receiver) -> None:
-    lost = uuid4()
-    assert run_flow(resume, lost).is_failed()
-    payload = fires(told, "a run has failed", flow="resume")["payload"]
-    assert payload["flow_run_id"]
+    lost = run_flow(resume, uuid4())
+    assert lost.is_failed()
+    fires(told, "a run has failed", flow="resume", flow_run_id=of(lost))
 
 
 def test_a_budget_that_is_used_up_is_told(told: Receiver, tmp_path: Path) -> None:
     file = tmp_path / "spent.yaml"
     file.write_text(scoring_sweep("spent", "sim/calm-1", more="budget: {max_calls: 1}"))
-    run_flow(sweep, file, settings={"chunk_size": 4, "workers": 1})
-    payload = fires(told, "a budget is used up", sweep="spent")["payload"]
+    run = of(run_flow(sweep, file, settings={"chunk_size": 4, "workers": 1}))
+    payload = fires(told, "a budget is used up", sweep="spent", flow_run_id=run)["payload"]
     assert "max_calls is 1" in payload["message"]
 
 
@@ -101,10 +105,11 @@ def test_a_gate_that_is_not_passed_is_told(told: Receiver, tmp_path: Path) -> No
         for number in range(40)
     ]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
-    assert run_flow(gate, [tmp_path / "judge.yaml"]).is_failed()
-    payload = fires(told, "a gate was not passed", flow="gate")["payload"]
+    ended = run_flow(gate, [tmp_path / "judge.yaml"])
+    assert ended.is_failed()
+    payload = fires(told, "a gate was not passed", flow="gate", flow_run_id=of(ended))["payload"]
     assert "alerting" in payload["message"]
-    assert not posted(told, "a run has failed", flow="gate")
+    assert not posted(told, "a run has failed", flow_run_id=of(ended))
     assert TEXT not in json.dumps(told.posted)
 
 
