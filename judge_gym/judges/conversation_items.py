@@ -23,7 +23,9 @@ from judge_gym.records.conversations import (
     IDS,
     KEYS,
     MESSAGES,
+    PROMPT,
     Conversation,
+    are_parts,
     conversation_of,
     listed,
 )
@@ -36,6 +38,10 @@ _MOST_REFUSED = 3
 _NAMES = ("id", "truth", "category", "system", "second_system")
 """Fields that name or label an item, and are not part of its texts."""
 _UNITS: tuple[Unit, ...] = ("session", "turn")
+_SYSTEM = "system"
+_MOST_WORDS = 8
+"""More words are no name of a system, as a sentence is none."""
+_HOW = "See docs/how-to/conversations.md."
 
 
 @dataclass
@@ -44,6 +50,8 @@ class ConversationItems:
 
     column: str = ""
     """The column or path with the messages; without it, `messages` of rows without a text."""
+    prompt: str = ""
+    """The column or path with the system prompt of messages that lack it."""
     unit: Unit = "session"
     window: int | None = None
     longest: int | None = None
@@ -90,7 +98,8 @@ class ConversationItems:
             redaction = Redaction(split(given.get("redact", "")))
         except ValueError as error:
             raise ConfigError(f"{error}.") from None
-        found = cls(given.get(MESSAGES, ""), unit, window, longest, _named=others)
+        prompt = given.get(PROMPT, "")
+        found = cls(given.get(MESSAGES, ""), prompt, unit, window, longest, _named=others)
         found.redaction = redaction
         found.ids = {name: given[name] for name in IDS if name in given}
         return found, others
@@ -125,8 +134,14 @@ class ConversationItems:
             conversation = conversation_of(messages)
         except ValueError as error:
             said = f"{column}{error}" if str(error).startswith("[") else f"{column} {error}"
-            self._refused.append((file, row.where, said, "See docs/how-to/conversations.md."))
+            self._refused.append((file, row.where, said, _HOW))
             return
+        with_prompt = self._with_prompt(file, row, messages)
+        if with_prompt is None:
+            return
+        row, prompted = with_prompt
+        if prompted is not messages:
+            messages, conversation = prompted, conversation_of(prompted)
         self._count += 1
         self.orphans += conversation.orphans
         if self.unit == "session":
@@ -138,6 +153,32 @@ class ConversationItems:
             yield replace(row, values={**_without(row.values, column), "text": text})
             return
         yield from self._turns(file, row, column, conversation, messages)
+
+    def _with_prompt(
+        self, file: Path, row: DataRow, messages: Sequence[Mapping[str, Any]]
+    ) -> tuple[DataRow, Sequence[Mapping[str, Any]]] | None:
+        """Return messages with the prompt that stands beside them, and the row without it.
+
+        None, and noted for `check`, where a column `system` may be a prompt or a name.
+        """
+        name = self.prompt or next((o for o in row.values if o.strip().lower() == _SYSTEM), "")
+        given = row.value(file, name) if self.prompt else row.values.get(name)
+        if not self.prompt and not are_parts(given):
+            named = _SYSTEM in self._named or any(_SYSTEM in one.values() for one in messages)
+            if named or not _is_sentence(given):
+                return row, messages
+            what = f"{name} is {str(given)[:80]!r}, which may be a prompt, or name what is compared"
+            how = f"If it is the prompt: {PROMPT}={name}. If it is a name: {_SYSTEM}={name}."
+            self._refused.append((file, row.where, what, how))
+            return None
+        if given in (None, "", []):
+            return row, messages
+        if not isinstance(given, str) and not are_parts(given):
+            what = f"{name} is {str(given)[:80]!r}, which is neither text nor parts of text"
+            self._refused.append((file, row.where, what, _HOW))
+            return None
+        beside = replace(row, values=_without(row.values, root_of(name)))
+        return beside, [{"role": _SYSTEM, "content": given}, *messages]
 
     def _turns(
         self,
@@ -238,7 +279,9 @@ class ConversationItems:
         named = {root_of(one) for name in _NAMES if name in self._named
                  for one in names_in(self._named[name])}  # fmt: skip
         named |= {root_of(one) for one in self.ids.values()}
-        return named | {name for name in row.values if name.strip().lower() in (*_NAMES, *IDS)}
+        named |= {name for name in row.values if name.strip().lower() in (*_NAMES, *IDS)}
+        prompts = {root_of(self.prompt)} if self.prompt else set()
+        return {one for one in named - prompts if not are_parts(row.values.get(one))}
 
     def note_ids(self, path: Path, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         """Note the trace and the span of items by the columns of their rows.
@@ -329,6 +372,14 @@ class ConversationItems:
 
 def _turn(session: str, number: int) -> str:
     return f"{session}#{number}"
+
+
+def _is_sentence(given: Any) -> bool:
+    """Whether a value is text that no name of a system is."""
+    if not isinstance(given, str) or not (words := given.split()):
+        return False
+    ends = len(words) > 1 and words[-1][-1] in ".!?:"
+    return len(words) > _MOST_WORDS or "\n" in given.strip() or ends
 
 
 def _without(values: Mapping[str, Any], column: str) -> dict[str, Any]:

@@ -18,11 +18,12 @@ from judge_gym.seeds import digest
 
 MESSAGES = "messages"
 IDS = ("trace_id", "span_id")
-KEYS = (MESSAGES, "unit", "window", "longest", "redact", *IDS)
-"""What may stand beside the fields of a file of items: the column with the messages, what is judged
-(`session` or `turn`), how many messages before a turn are shown with it, the most characters of
-a session, or of what is before a turn, what is replaced in texts, and the columns with the trace
-and the span that an item is."""
+PROMPT = "system_prompt"
+KEYS = (MESSAGES, PROMPT, "unit", "window", "longest", "redact", *IDS)
+"""What may stand beside the fields of a file of items: the column with the messages, and with a
+system prompt that is none of them, what is judged (`session` or `turn`), how many messages before a
+turn are shown with it, the most characters of a session, or of what is before a turn, what is
+replaced in texts, and the columns with the trace and the span that an item is."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _SAME = {"function": "tool", "human": "user", "gpt": "assistant", "model": "assistant"}
 _TIMES = ("created_at", "timestamp", "time")
@@ -207,6 +208,15 @@ def are_messages(given: Any) -> bool:
         isinstance(given, list)
         and bool(given)
         and all(isinstance(one, dict) and {"role", "from"} & set(one) for one in given)
+    )
+
+
+def are_parts(given: Any) -> bool:
+    """Whether a value is a list of parts of text, as Anthropic's `system` has them."""
+    return (
+        isinstance(given, list)
+        and bool(given)
+        and all(isinstance(one, dict) and one.get("type") in _TEXTS for one in given)
     )
 
 

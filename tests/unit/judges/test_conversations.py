@@ -363,3 +363,51 @@ def test_a_result_of_no_call_is_counted(tmp_path):
         "name no call before them, shown without the name of a tool: 2."
         in read.conversations.said()
     )
+
+
+ASKED = [said("user", "Weather?"), said("assistant", "Sunny.")]
+BLOCKS = [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Write to a@b.com."}]
+
+
+@pytest.mark.parametrize(
+    ("system", "fields"),
+    [
+        (BLOCKS, {}),
+        ("Be brief.\nWrite to a@b.com.", {"system_prompt": "system"}),
+        (BLOCKS, {"system_prompt": "system", "unit": "turn"}),
+    ],
+)
+def test_a_system_prompt_beside_messages_is_their_first(tmp_path, system, fields):
+    file = chats(tmp_path, {"id": "a", "system": system, "messages": ASKED})
+    [item] = read_item_file(file, {**fields, "redact": "email"}).items
+    shown = (item.context or "") + "\n" + item.text if fields.get("unit") else item.text
+    assert item.system == ""
+    assert "1 of 3, system" in shown
+    assert "Be brief.\nWrite to [redacted email]." in shown
+
+
+@pytest.mark.parametrize(
+    "system", ["Be brief.", "Answer\nin German", "You help people who cook with what is there now"]
+)
+def test_a_column_that_may_be_a_prompt_or_a_name_is_refused(tmp_path, system):
+    file = chats(tmp_path, {"id": "a", "system": system, "messages": ASKED})
+    with pytest.raises(JudgeGymError, match="may be a prompt") as caught:
+        read_item_file(file, {})
+    assert "system_prompt=system" in caught.value.remedy
+    [item] = read_item_file(file, {"system": "system"}).items
+    assert item.system == " ".join(system.split())
+    assert "1 of 2, user" in item.text
+
+
+@pytest.mark.parametrize("system", ["gpt-4o", "our bot v1.2", "", None])
+def test_a_name_beside_messages_is_of_what_is_compared(tmp_path, system):
+    file = chats(tmp_path, {"id": "a", "system": system, "messages": ASKED})
+    [item] = read_item_file(file, {}).items
+    assert item.system == (system or "")
+
+
+def test_a_system_beside_messages_with_a_prompt_is_a_name(tmp_path):
+    messages = [said("system", "Be brief."), *ASKED]
+    file = chats(tmp_path, {"id": "a", "system": "The one of May.", "messages": messages})
+    [item] = read_item_file(file, {}).items
+    assert item.system == "The one of May."
