@@ -191,6 +191,15 @@ def lists_of_objects(value: Any, above: str = "") -> list[str]:
     return found
 
 
+def rows_inside(value: Any, how: str) -> str:
+    """Return where the rows may stand in a row that is a whole file; "" where nowhere.
+
+    `how` is what names them, up to their place.
+    """
+    lists = lists_of_objects(value)
+    return f"If the rows are at {' or '.join(lists)}: {how}{lists[0]}. " if lists else ""
+
+
 def unopened(file: Path, error: OSError) -> EvidenceError:
     """Return the error of a file that cannot be opened."""
     return DataFileError(f"{file} cannot be read: {error.strerror or error}.")

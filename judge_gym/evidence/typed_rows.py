@@ -14,7 +14,7 @@ from judge_gym.design.config import corpus_files, shown
 from judge_gym.errors import DataFileError, EvidenceError, NoRowError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.row import DataRow
-from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT
+from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT, rows_inside
 
 MAX_ROWS = 100_000
 """Most rows of one corpus."""
@@ -219,9 +219,10 @@ class _Reading(Generic[R]):
                     f"judged as {NO_ANSWER}. To remove the row would favour that system."
                 )
             raise _fault(file, row, f"{column} is empty", remedy)
+        inside = rows_inside(row.values, "--fields rows=") if row.line == 1 else ""
         raise _fault(
             file, row, f"there is no {column!r}",
-            f"{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "
+            f"{inside}{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "
             f"fields: {{{name}: COLUMN}} in the file that names "
             f"it, or by --fields {name}=COLUMN where a command has that option.",
         )  # fmt: skip

@@ -24,6 +24,7 @@ from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.row import DataRow
+from judge_gym.evidence.rows import rows_inside
 from judge_gym.formats import cell, text_of_cell
 from judge_gym.judges.newest_labels import (
     ABSTAIN,
@@ -274,9 +275,10 @@ class _LabelReading:
         column = self._column(row, name)
         if column is None and name in _NEEDED:
             there = ", ".join(map(repr, row.values))
+            inside = rows_inside(row.values, "--label-fields rows=") if row.line == 1 else ""
             raise row.error(
                 self._path, f"there is no column {name!r}",
-                f"{did_you_mean(name, list(row.values))}The columns are {there}. "
+                f"{inside}{did_you_mean(name, list(row.values))}The columns are {there}. "
                 f"Map one with --label-fields {name}=COLUMN, or in a file with "
                 f"label_fields: {{{name}: COLUMN}}.",
             )  # fmt: skip

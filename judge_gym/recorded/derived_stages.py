@@ -25,8 +25,14 @@ MOST = 10
 """Most stages, and most values that an error names."""
 
 
-_CODES = (99.0, 999.0, 9999.0)
-"""Numbers that stand for a missing score, where all others end a digit before them: at 10, 100."""
+_CODES = tuple(
+    (10.0**digits / 10, frozenset(10.0**digits - down for down in (1, 2, 3)))
+    for digits in (2, 3, 4)
+)
+"""Numbers such as 99, 98 and 97 that stand for a missing score, after the highest that others may
+have beside them: 10, 100, 1,000."""
+_MOST_BELOW = 2
+"""Most numbers below 0 that stand for a missing score in one file."""
 SUMMARIES = frozenset(
     {"average", "averages", "avg", "mean", "means", "median", "total", "totals", "sum", "overall",
      "std", "stdev", "sd", "σ", "ø", "min", "max", "deviation", "count", "mittelwert",
@@ -48,20 +54,28 @@ def sums_up(name: str) -> bool:
 
 
 def no_scores(values: Iterable[str]) -> list[str]:
-    """Return the numbers that may say that there is no score: -1 beside 1 to 5, 99 beside 1 to 7.
+    """Return the numbers that may say that there is no score: -1 beside 1 to 5, 98 and 99 beside 7.
 
-    A negative number is one that has no other below 0 beside it, and others than its opposite
-    above.
+    A number below 0 is one where others than its opposite are above, and two are where no scale
+    from -n to n has them: the lower one is beyond its upper end, or less than half of it.
     """
     numbers = {value: number for value in values if (number := as_score(value)) is not None}
-    found = []
-    for value, number in numbers.items():
-        others = {other for other in numbers.values() if other != number}
-        lone = number < 0 <= min(others, default=0.0) and others - {0.0, -number}
-        code = number in _CODES and max(map(abs, others), default=number) <= (number + 1) / 10
-        if number.is_integer() and (lone or code):
-            found.append(value)
-    return found
+    scores = set(numbers.values())
+    for highest, codes in _CODES:
+        rest = {one for one in scores if one >= 0} - codes
+        if rest and max(rest) <= highest:
+            scores -= codes
+    below = {one for one in scores if one < 0}
+    above = max(scores - below, default=0.0)
+    if len(below) == 1:
+        [lone] = below
+        are_codes = bool(scores - below - {0.0, -lone})
+    else:
+        lowest = -min(below, default=0.0)
+        are_codes = len(below) <= _MOST_BELOW and (lowest > above + 1 or 2 * lowest < above)
+    if are_codes and all(map(float.is_integer, below)):
+        scores -= below
+    return [value for value, number in numbers.items() if number not in scores]
 
 
 @dataclass(frozen=True)

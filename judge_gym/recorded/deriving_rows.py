@@ -6,7 +6,7 @@ from typing import Any
 from judge_gym.alike import column_name
 from judge_gym.counting import counted, first_of
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.rows import lists_of_objects
+from judge_gym.evidence.rows import rows_inside
 from judge_gym.recorded.derived import (
     Derived,
     NoMappingError,
@@ -57,11 +57,12 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     columns = {role: _column(there, names) for role, names in COLUMNS.items()}
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
     if missing:
+        inside = rows_inside(rows[0], "--rows ") if len(rows) == 1 else ""
         wanted = "; ".join(f"{role}: {', '.join(COLUMNS[role])}" for role in missing)
         raise NoMappingError(
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "
             f"The columns are {', '.join(map(repr, there[:12]))}.",
-            f"{_rows_below(rows)}Name them so ({wanted}), or say what they mean in a mapping file "
+            f"{inside}Name them so ({wanted}), or say what they mean in a mapping file "
             f"(--mapping){_beginning(columns)}. {READ}",
         )
     item, judge, verdict = (columns[role] for role in ("item", "judge", "verdict"))
@@ -83,7 +84,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
     given = {str(text_of(row, verdict)) for row in rows}
     if codes := no_scores(given):
-        raise _codes(files, verdict, given, codes[0])
+        raise _codes(files, verdict, given, codes)
     try:
         stages = stages_from(given, options.cuts)
     except Unfit as unfit:
@@ -112,12 +113,6 @@ def _beginning(columns: Mapping[str, str]) -> str:
         f", which begins with judge_column: {columns['judge']}, verdicts: [{columns['verdict']}] "
         "and item: {key: what tells items apart, system: what is compared}"
     )
-
-
-def _rows_below(rows: Rows) -> str:
-    """Return where the rows may stand in a file that is one object; "" of other files."""
-    lists = lists_of_objects(rows[0]) if len(rows) == 1 else []
-    return f"If the rows are at {' or '.join(lists)}: --rows {lists[0]}. " if lists else ""
 
 
 def _of_mt_bench(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> bool:
@@ -198,20 +193,22 @@ def _check_items(files: RecordedFiles, rows: Rows, column: str) -> None:
         )
 
 
-def _codes(files: RecordedFiles, column: str, given: Set[str], code: str) -> ConfigError:
-    """Return the error of a number that may say that there is no score, with where it stands."""
-    places = [
-        f"{file.name} {row.where}"
-        for file, content in files.contents.items()
-        for row in content.rows
-        if row.number(file, column, text_of(row.values, column)) == code
-    ]
-    others = [number for value in given - {code} if (number := as_score(value)) is not None]
+def _codes(files: RecordedFiles, column: str, given: Set[str], codes: Sequence[str]) -> ConfigError:
+    """Return the error of numbers that may say that there is no score, with where they stand."""
+    places: dict[str, list[str]] = {code: [] for code in sorted(codes, key=float)}
+    for file, content in files.contents.items():
+        for row in content.rows:
+            value = row.number(file, column, text_of(row.values, column))
+            if value in places:
+                places[value].append(f"{file.name} {row.where}")
+    stands = " and ".join(
+        f"{code} in {counted(len(of), 'row')} ({first_of(of, 3)})" for code, of in places.items()
+    )
+    others = [number for value in given - set(codes) if (number := as_score(value)) is not None]
     scale = f"{{lowest: {min(others):g}, highest: {max(others):g}}}"
     return ConfigError(
-        f"{names_of(files)}: {column} is {code} in {counted(len(places), 'row')} "
-        f"({first_of(places, 3)}), and all others are {min(others):g} to {max(others):g}: it may "
-        "say that there is no score.",
+        f"{names_of(files)}: {column} is {stands}, and all others are {min(others):g} to "
+        f"{max(others):g}: {'it' if len(codes) == 1 else 'these'} may say that there is no score.",
         f"Leave such cells empty, or write a mapping file with `scale: {scale}` and `unlisted: "
         "unreadable`. If it is a score, a scale there that begins or ends with it says so.",
     )

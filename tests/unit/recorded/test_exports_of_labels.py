@@ -7,6 +7,8 @@ import pytest
 
 from judge_gym.annotations import AnnotationMapping, read_annotations
 from judge_gym.errors import EvidenceError
+from judge_gym.judges.item_files import read_item_file
+from judge_gym.judges.label_files import read_labels
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.judged import Recordings
 from judge_gym.recorded.mapping import Recorded
@@ -243,3 +245,15 @@ def test_all_repeated_labels_are_named_at_once(tmp_path: Path) -> None:
         read_annotations(file, AnnotationMapping.model_validate({"source": "made up"}))
     assert "line 3: label is 'x', which 'bo' gave item 'a'" in caught.value.message
     assert "line 6: label is 'y', which 'bo' gave item 'b'" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("read_it", "key"),
+    [(read_item_file, "--fields rows=data"), (read_labels, "--label-fields rows=data")],
+)
+def test_a_page_of_an_api_in_one_line_says_how_to_name_its_rows(tmp_path, read_it, key):
+    file = tmp_path / "page.json"
+    file.write_text(json.dumps({"data": [{"id": "a", "text": "b"}], "meta": {}}))
+    with pytest.raises(EvidenceError, match="there is no") as caught:
+        read_it(file, {})
+    assert key in caught.value.remedy

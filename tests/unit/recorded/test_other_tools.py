@@ -338,6 +338,30 @@ def test_a_number_that_may_stand_for_no_score_is_refused_by_its_place(
     assert "unlisted: unreadable" in str(error.value.remedy)
 
 
+@pytest.mark.parametrize(
+    ("codes", "scores"),
+    [
+        (("-1", "99"), "12345"),
+        (("98", "99"), "1234567"),
+        (("-99", "-98"), "12345"),
+        (("-9", "-1"), "12345"),
+        (("-2", "-1"), "12345"),
+        (("-1", "97", "99"), "012"),
+    ],
+)
+def test_numbers_that_may_stand_for_no_score_are_refused_together(
+    tmp_path: Path, codes: tuple[str, ...], scores: str
+) -> None:
+    table = tmp_path / "table.csv"
+    rows = [f"t{n},x,{score}\n" for n, score in enumerate([*scores, *codes])]
+    table.write_text(f"item,judge,score\n{''.join(rows)}")
+    with pytest.raises(ConfigError) as error:
+        derive(table)
+    for line, code in enumerate(codes, start=2 + len(scores)):
+        assert f"{code} in 1 row (table.csv line {line})" in error.value.message
+    assert f"lowest: {scores[0]}, highest: {scores[-1]}" in str(error.value.remedy)
+
+
 def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     for file in JUDGING:
         shutil.copy(file, tmp_path)
