@@ -79,19 +79,19 @@ def item_of(record: Record, recorded: Recorded, unread: Unread) -> RecordedItem:
         key=key,
         title=normal_line(record.text(columns.title), 500),
         text=normal_text(_text(record, columns.text)),
-        category=normal_line(record.text(columns.category), 500),
+        category=counted_name(record, recorded, columns.category),
         truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
-        system=system_of(record, recorded, columns.system),
-        second_system=system_of(record, recorded, columns.second_system),
+        system=counted_name(record, recorded, columns.system),
+        second_system=counted_name(record, recorded, columns.second_system),
         question=normal_line(record.text(columns.question), 500) or key,
         longest=_longest(record, columns.texts),
         number=_known_number(record, recorded),
     )
 
 
-def system_of(record: Record, recorded: Recorded, column: str) -> str:
-    """Return the name that a system counts under; "" without one."""
+def counted_name(record: Record, recorded: Recorded, column: str) -> str:
+    """Return the name that a system or a category counts under; "" without one."""
     written = normal_line(record.text(column), 500)
     return recorded.names.get(written, written)
 

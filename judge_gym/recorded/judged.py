@@ -153,6 +153,8 @@ class Unread:
     """The column that names the judge; "" where columns do."""
     systems: Counter[str] = field(default_factory=Counter)
     """System → items."""
+    categories: Counter[str] = field(default_factory=Counter)
+    """Category → items."""
     empty: dict[Judging, list[str]] = field(default_factory=dict)
     """Who judged → item and line of each judgement whose cell is empty."""
     unlisted: dict[str, list[str]] = field(default_factory=dict)

@@ -175,8 +175,8 @@ class Recorded(MappedColumns):
     )
     """Value of `swapped_column` → whether the order was the other one."""
     names: dict[str, str] = added({})
-    """Judge, person or system as the file names them → the name that they count under, where one
-    has several such as GPT-4 and gpt-4."""
+    """Judge, person, system or category as the file names them → the name that they count under,
+    where one has several such as GPT-4 and gpt-4."""
     people: Only = added({})
     """Column → its value, or its values, in rows that are labels of people in a file that has rows
     of judges, too, such as `people: {kind: human}`. `judge_column` then names the person, and the
@@ -516,7 +516,7 @@ def as_number(written: str) -> float | None:
 
 @dataclass(frozen=True)
 class WrittenScore:
-    """A score as people and models write it: 4, 4/5, 4 out of 5, 80%, `Score: 4`, `Rating: 4/5`."""
+    """A score as people and models write it: 4, 4/5, 4 out of 5, 80%, `Score: 4`, ★★★★☆."""
 
     number: float
     out_of: float | None
@@ -532,6 +532,7 @@ _SCORE = re.compile(
     r"(?:(?P<percent>[%\uff05\u066a])|(?:/|\bout\s+of\b)\s*(?P<out_of>\S+?))?\s*\.?\s*",
     re.IGNORECASE,
 )
+_STARS = re.compile(r"\s*(?P<full>(?:[★⭐🌟]\ufe0f?\s?)+)(?P<empty>(?:☆\s?)*)")
 
 
 @lru_cache(maxsize=1 << 14)  # files have the same few scores in many rows
@@ -539,7 +540,12 @@ def read_score(written: str) -> WrittenScore | None:
     """Return a score that is all of a text; None for any other text."""
     if (plain := as_number(written)) is not None:
         return WrittenScore(plain, None, is_percent=False, is_plain=True)
-    found = _SCORE.fullmatch(written) if len(written) <= LONGEST_NUMBER else None
+    if len(written) > LONGEST_NUMBER:
+        return None
+    if stars := _STARS.fullmatch(written):
+        full, empty = (float(len(re.findall("[★⭐🌟☆]", of))) for of in stars.groups())
+        return WrittenScore(full, full + empty if empty else None, is_percent=False, is_plain=False)
+    found = _SCORE.fullmatch(written)
     if found is None or (number := as_number(found["number"])) is None:
         return None
     out_of = 100.0 if found["percent"] else as_number(found["out_of"] or "")

@@ -178,6 +178,7 @@ class _RecordedReading:
             self._systems.rename(window)
             for item in window.items.values():
                 self.unread.systems.update(filter(None, (item.system, item.second_system)))
+                self.unread.categories.update(filter(None, (item.category,)))
             if self._recorded.item.known or any(one.truth for one in window.items.values()):
                 self.unread.unlabelled += [
                     item.key for item in window.items.values() if item.truth is None

@@ -269,11 +269,12 @@ def _shares(by_judge: Counter[str], unread: Unread) -> str:
 
 
 def _names_alike(unread: Unread) -> Iterator[str]:
-    """Yield which names of judges, of people, and of systems, differ only in case."""
+    """Yield which names of judges, people, systems and categories differ only in case."""
     for who, of, counts in (
         ("judges", "judgements", unread.judges),
         ("people", "items", unread.people),
         ("systems", "items", unread.systems),
+        ("categories", "items", unread.categories),
     ):
         merged = {
             name: most

@@ -1096,6 +1096,25 @@ def test_means_and_bias_by_system_are_of_scores_as_written(command: CommandLine)
     )
 
 
+def test_categories_that_differ_only_in_case_are_named_and_may_be_joined(
+    command: CommandLine,
+) -> None:
+    areas = ["Law"] + 9 * ["law"] + 10 * ["code"]
+    lines = [f"a{n},x,{1 + n % 5},{area}" for n, area in enumerate(areas)]
+    (command.folder / "long.csv").write_text("\n".join(["id,judge,score,area", *lines]))
+    mapping = (
+        "name: long\nconcept: good answer\nsource: our log\njudge_column: judge\n"
+        "scale: {lowest: 1, highest: 5}\nverdicts: [score]\nitem: {key: id, category: area}\n"
+    )
+    (command.folder / "mapping.yaml").write_text(mapping)
+    typed = ("audit", "long.csv", "--mapping", "mapping.yaml")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "different categories: 'Law' (1) and 'law' (9) items" in shown
+    [key] = re.findall(r"`(names: \{[^`]*\})`", shown)
+    (command.folder / "mapping.yaml").write_text(f"{mapping}{key}\n")
+    assert "differ only in case" not in command(*typed).fine().output
+
+
 def test_systems_that_differ_only_in_case_are_named_and_may_be_joined(
     command: CommandLine,
 ) -> None:

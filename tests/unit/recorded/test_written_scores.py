@@ -50,6 +50,11 @@ from judge_gym.report.file_cautions import file_cautions
         (1, 5, "Score: 4", 4),
         (1, 5, "overall rating = 4.5/5", 5),
         (1, 5, "4 out of 5", 4),
+        (1, 5, "★★★☆☆", 3),
+        (1, 5, "⭐️⭐️ ", 2),
+        (1, 5, "★★☆", None),
+        (1, 5, "☆☆☆☆☆", None),
+        (1, 5, "★★★ good", None),
         (1, 5, "4/10", None),
         (1, 5, "1/2/5", None),
         (1, 5, "Score: high", None),
@@ -257,3 +262,16 @@ def test_an_import_says_that_it_stores_half_points_as_stages(stored: bool) -> No
     assert "3.5" in said
     assert ("stored as the nearest" in said) is stored
     assert ("scores as written" in said) is not stored
+
+
+def test_stars_are_numbers_also_where_only_some_show_the_empty_ones(tmp_path):
+    """(3 + 5 + 2 + 1 + 4) / 5 = 3, the middle of 1 to 5."""
+    stars = ["★★★☆☆", "★★★★★", "⭐⭐", "★☆☆☆☆", "★★★★"]
+    file = rows(tmp_path, {"a": stars, "b": ["★"] * 5}, [""] * 5)
+    kind, files = load_files([file])
+    (recorded,) = derived(files, kind, Options()).readings
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (1, 5)
+    found = audited(files, recorded, stages_rubric(recorded)).rows
+    means = {str(row.scope["judge"]): row.estimate for row in found if row.metric == "mean_score"}
+    assert means["recorded/a"] == pytest.approx(0.5)
