@@ -7,7 +7,7 @@ from random import Random
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.evidence import collect_window
 from judge_gym.lab.rubrics import missing_rubrics
-from judge_gym.lab.sweeps import SweepRun, prepare
+from judge_gym.lab.sweeps import RegisteredSweep, prepare
 from judge_gym.runtime import Runtime
 
 DOCUMENTS = 100
@@ -72,7 +72,7 @@ def write_sweep(
     return file
 
 
-async def prepared(runtime: Runtime, file: Path) -> SweepRun:
+async def prepared(runtime: Runtime, file: Path) -> RegisteredSweep:
     """Store the sweep and its rubric and collect its window, so that only judging is left."""
     sweep = load_sweep(file)
     run = prepare(runtime, sweep)

@@ -43,7 +43,7 @@ _CRASHED = "Its process or machine is gone. It is resumed up to three times; els
 
 
 @dataclass
-class _Server:
+class _PrefectServer:
     """What Prefect's server says."""
 
     health: PartHealth
@@ -111,13 +111,13 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-async def _prefect(now: datetime) -> _Server:
+async def _prefect(now: datetime) -> _PrefectServer:
     from prefect.client.orchestration import get_client
 
     try:
         async with asyncio.timeout(ANSWER_S), get_client() as client:
             name = f"version {await client.api_version()}"
-            server = _Server(PartHealth("Prefect's server", "up", name))
+            server = _PrefectServer(PartHealth("Prefect's server", "up", name))
             server.workers = await _read_workers(client)
             await _read_runs(client, server, now)
             server.failed = await _failed(client, now)
@@ -125,10 +125,10 @@ async def _prefect(now: datetime) -> _Server:
     except (TimeoutError, httpx.HTTPError, JudgeGymError) as error:
         if is_refusal(error):
             remedy = "Correct PREFECT_API_AUTH_STRING (user:password)."
-            return _Server(PartHealth("Prefect's server", "refused", REFUSED_LOGIN, remedy))
+            return _PrefectServer(PartHealth("Prefect's server", "refused", REFUSED_LOGIN, remedy))
         detail = masked(first_line(error)) or f"no answer within {ANSWER_S:.0f} s"
         remedy = "Start it, and check PREFECT_API_URL and PREFECT_API_AUTH_STRING."
-        return _Server(PartHealth("Prefect's server", "down", detail, remedy))
+        return _PrefectServer(PartHealth("Prefect's server", "down", detail, remedy))
 
 
 def is_refusal(error: BaseException) -> bool:
@@ -153,7 +153,7 @@ async def _read_workers(client: "PrefectClient") -> list[WorkerHealth]:
     return sorted(workers, key=lambda worker: (worker.pool, worker.name))
 
 
-async def _read_runs(client: "PrefectClient", server: _Server, now: datetime) -> None:
+async def _read_runs(client: "PrefectClient", server: _PrefectServer, now: datetime) -> None:
     """Read our flow runs that run, are due and wait, or wait for a person."""
     from prefect.client.schemas import filters as f
     from prefect.client.schemas.objects import StateType
@@ -258,7 +258,7 @@ def _of_event(event: dict[str, Any]) -> RunFailure:
     )
 
 
-def _backlog(server: _Server, batches: OpenBatches, now: datetime) -> Backlog:
+def _backlog(server: _PrefectServer, batches: OpenBatches, now: datetime) -> Backlog:
     began = [run.expected_start_time for run in server.due if run.expected_start_time]
     return Backlog(
         running=server.running,
@@ -270,7 +270,7 @@ def _backlog(server: _Server, batches: OpenBatches, now: datetime) -> Backlog:
     )
 
 
-def _workers(server: _Server | None) -> PartHealth | None:
+def _workers(server: _PrefectServer | None) -> PartHealth | None:
     """Return whether a worker takes runs; None where no server can say."""
     if server is None or not server.health.healthy:
         return None

@@ -27,7 +27,7 @@ from judge_gym.asking.budgeting import spending_check
 from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.lacking import lacking
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.runtime import Runtime
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
@@ -45,7 +45,7 @@ class FanOut:
     """How a sweep's experiments are shared out."""
 
     runtime: Runtime
-    run: SweepRun
+    run: RegisteredSweep
     settings: Mapping[str, Any]
     """The settings of the sweep's run, for its flow runs too."""
     at_once: int

@@ -39,7 +39,7 @@ from judge_gym.design.sweep import Sweep, given_sweep, load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.approving import SpendingPlan, lowest, plan_spending
 from judge_gym.lab.status import failed_work
-from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
+from judge_gym.lab.sweeps import RegisteredSweep, check_keys, prepare
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Layers
 from judge_gym.store.sweep_runs import recorded_run
@@ -130,7 +130,7 @@ async def run_sweep(
 async def _run_parts(
     current: Runtime,
     loaded: Sweep,
-    run: SweepRun,
+    run: RegisteredSweep,
     layers: Layers,
     only: Sequence[Part] | None,
     at_once: int | None,
@@ -219,7 +219,7 @@ def _end(
 
 
 def _workflows(
-    run: SweepRun, only: Sequence[Part] | None
+    run: RegisteredSweep, only: Sequence[Part] | None
 ) -> Iterator[tuple[Workflow, dict[str, Any]]]:
     """Yield W1 to W6, or `only` some, with their parameters; each needs the one before."""
     chosen = set(only or WORKFLOWS)

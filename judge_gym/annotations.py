@@ -58,7 +58,7 @@ class AnnotationColumns(Frozen):
     """Whether a person or a judge labelled it; without one, people did."""
 
 
-class AnnotationSet(Frozen):
+class AnnotationScheme(Frozen):
     """What the labels of a file are, and how they are compared."""
 
     score: Score = "accuracy"
@@ -74,7 +74,7 @@ class AnnotationSet(Frozen):
     """Label → stage of the sweep's rubric; without it, labels are those of the stages."""
 
     @model_validator(mode="after")
-    def _check(self) -> "AnnotationSet":
+    def _check(self) -> "AnnotationScheme":
         if len(set(self.labels)) < len(self.labels):
             raise ValueError("labels has a label twice")
         if self.labels and self.stages and set(self.labels) != set(self.stages):
@@ -110,9 +110,9 @@ class AnnotationMapping(Frozen):
     """Values of the column `kind` that mark judges."""
     separator: str = Field(default="", max_length=5)
     """What stands between several labels in one value; without it, a value is one label."""
-    default: AnnotationSet = AnnotationSet()
+    default: AnnotationScheme = AnnotationScheme()
     """What the labels are where `sets` does not say."""
-    sets: dict[str, AnnotationSet] = Field(default_factory=dict)
+    sets: dict[str, AnnotationScheme] = Field(default_factory=dict)
     """File name without suffixes → what its labels are."""
 
     @property
@@ -168,7 +168,7 @@ class Annotations:
 
     name: str
     source: str
-    described: AnnotationSet
+    described: AnnotationScheme
     rows: tuple[Annotation, ...]
     file: Path
 
@@ -263,7 +263,7 @@ def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
 class _AnnotationReading:
     file: Path
     mapping: AnnotationMapping
-    described: AnnotationSet
+    described: AnnotationScheme
     found: dict[tuple[str, str, Kind], list[str]] = field(default_factory=dict)
     lines: dict[tuple[str, str, Kind], int] = field(default_factory=dict)
     first: dict[tuple[str, str, Kind, str], DataRow] = field(default_factory=dict)

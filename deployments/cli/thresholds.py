@@ -11,7 +11,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check, Result
-    from judge_gym.calibration.verdict import Decision
+    from judge_gym.calibration.verdict import CalibrationDecision
     from judge_gym.judges import Judge
     from judge_gym.metrics.estimate import Estimate
 
@@ -87,7 +87,7 @@ def held(
 
 def verdicts_json(
     judges: "Sequence[Judge]",
-    decisions: "Sequence[Decision]",
+    decisions: "Sequence[CalibrationDecision]",
     checks: "Sequence[Sequence[Check]]",
     thresholds: "Sequence[Check]",
     **more: object,
@@ -115,14 +115,14 @@ def _check_json(check: "Check") -> dict[str, object]:
 
 
 def exit_by_verdicts(
-    decisions: "Iterable[Decision]", thresholds: "Iterable[Check]", *, by_verdict: bool
+    decisions: "Iterable[CalibrationDecision]", thresholds: "Iterable[Check]", *, by_verdict: bool
 ) -> None:
     """Exit as `exit_by` does by thresholds, and by verdicts where these are asked for."""
     verdicts = map(result_of_verdict, decisions) if by_verdict else ()
     exit_by([*verdicts, *(check.result for check in thresholds)])
 
 
-def result_of_verdict(decision: "Decision") -> "Result":
+def result_of_verdict(decision: "CalibrationDecision") -> "Result":
     """Return what a verdict is to an exit code: use with care passes."""
     from judge_gym.calibration.checks import Result
     from judge_gym.calibration.verdict import CalibrationVerdict

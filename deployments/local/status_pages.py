@@ -25,7 +25,7 @@ FRESH_S = 5.0
 """How long an answer is used again: several readers cost as much as one."""
 
 
-class Reading:
+class InstallationReader:
     """Reads the installation, once at a time and every `FRESH_S` at most."""
 
     def __init__(self, read: "Callable[[], Installation]") -> None:
@@ -49,7 +49,7 @@ def pages() -> "ASGIApp":
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
 
-    reading = Reading(_reader())
+    reading = InstallationReader(_reader())
 
     # Plain functions, which run in a thread: they wait for the database.
     def page(_: "Request") -> "Response":

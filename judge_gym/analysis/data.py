@@ -46,12 +46,12 @@ from judge_gym.store.sweep_data import (
     true_values,
 )
 
-Arms = Sequence[Sequence["Arm"]]
+Arms = Sequence[Sequence["JudgeArm"]]
 """The arms of each judge, judge by judge; those of one judge are pooled."""
 
 
 @dataclass(frozen=True)
-class Arm:
+class JudgeArm:
     """A judge's experiment under one rubric."""
 
     id: int
@@ -76,7 +76,7 @@ class SweepJudge:
 
     experiment: Experiment
     window: str
-    arms: tuple[Arm, ...]
+    arms: tuple[JudgeArm, ...]
     not_applied: tuple[str, ...] = ()
     """Axes whose value the model did not take in some call."""
     unswapped: frozenset[int] = frozenset()
@@ -100,7 +100,7 @@ class SweepJudge:
         """The judge's model string: its name in every scope."""
         return self.experiment.model
 
-    def of_kind(self, kind: str) -> tuple[Arm, ...]:
+    def of_kind(self, kind: str) -> tuple[JudgeArm, ...]:
         """Return the arms of one kind, in the order of the rubrics' owners."""
         return tuple(arm for arm in self.arms if arm.kind == kind)
 
@@ -459,13 +459,13 @@ def _people(given: ItemLabels, numbers: dict[int, int]) -> PeopleLabels:
     )
 
 
-def _arms(stored: Sequence[SweepArm]) -> dict[int, list[Arm]]:
+def _arms(stored: Sequence[SweepArm]) -> dict[int, list[JudgeArm]]:
     """Return the arms by experiment."""
-    arms: dict[int, list[Arm]] = defaultdict(list)
+    arms: dict[int, list[JudgeArm]] = defaultdict(list)
     for arm in stored:
         quality = np.nan if arm.quality is None else arm.quality
         arms[arm.experiment_id].append(
-            Arm(
+            JudgeArm(
                 *(arm.id, arm.kind, arm.rubric_owner, arm.labels, quality, arm.rubric_id),
                 *(arm.rubric_family, arm.criteria),
             )

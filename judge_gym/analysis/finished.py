@@ -27,7 +27,7 @@ from judge_gym.lab.rubrics import missing_rubrics, request_key, requests_of
 from judge_gym.lab.score_critics import plan_marking
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.lab.swapping import plan_swaps
-from judge_gym.lab.sweeps import SweepRun, register, stored_plan
+from judge_gym.lab.sweeps import RegisteredSweep, register, stored_plan
 from judge_gym.settings import Settings
 from judge_gym.store.experiments import experiments_by_tag, registered_plan
 from judge_gym.store.progress import sweep_progress
@@ -87,7 +87,7 @@ def finished_parts(
     return Finished(run)
 
 
-def _unfinished(session: Session, run: SweepRun, parts: Collection[str]) -> bool:
+def _unfinished(session: Session, run: RegisteredSweep, parts: Collection[str]) -> bool:
     """Whether counting the rows shows that something is missing, which takes no plan."""
     ids = list(experiments_by_tag(session, run.tags))
     progress = sweep_progress(session, ids, run.name)
@@ -102,7 +102,7 @@ def _unfinished(session: Session, run: SweepRun, parts: Collection[str]) -> bool
 
 
 def _nothing_missing(
-    session: Session, configured: Settings, run: SweepRun, parts: Collection[str]
+    session: Session, configured: Settings, run: RegisteredSweep, parts: Collection[str]
 ) -> bool:
     """Whether these parts would find nothing to do and nothing to complain of."""
     by_view = recipes_of_views(configured, run.utility_model)
@@ -146,7 +146,7 @@ def _nothing_missing(
     return not _too_few_readable(session, run, recipes)
 
 
-def _too_few_readable(session: Session, run: SweepRun, recipes: Mapping[str, str]) -> bool:
+def _too_few_readable(session: Session, run: RegisteredSweep, recipes: Mapping[str, str]) -> bool:
     """Whether a flow of the sweep would end as no success for want of readable answers."""
     experiments = experiments_by_tag(session, run.tags).values()
     sham = run.swap is not None and run.swap.sham

@@ -14,8 +14,8 @@ from statistics import fmean
 import numpy as np
 
 from judge_gym.analysis.data import (
-    Arm,
     ItemTruth,
+    JudgeArm,
     PeopleLabels,
     ProbeRows,
     SampleRows,
@@ -35,7 +35,7 @@ from judge_gym.analysis.figures.people import people_figures
 from judge_gym.analysis.figures.systems import systems_ranked
 from judge_gym.analysis.figures.three_judges import orders_of_judges, three_judges
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
-from judge_gym.annotations import AnnotationSet
+from judge_gym.annotations import AnnotationScheme
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
@@ -156,7 +156,7 @@ def recorded_data(
     longest = [items[place][1].longest or 0 for place in order]
     data = SweepData(
         judges=tuple(
-            SweepJudge(experiment, name, (Arm(arm, "own", "", labels, np.nan, _RUBRIC),))
+            SweepJudge(experiment, name, (JudgeArm(arm, "own", "", labels, np.nan, _RUBRIC),))
             for arm, (name, experiment) in sorted(
                 enumerate((name, one) for (name, _), one in experiments.items()),
                 key=lambda numbered: numbered[1][1].key,
@@ -325,7 +325,7 @@ def _people(
     given.sort(key=lambda one: one[0])
     if not given:
         return ()
-    how = AnnotationSet()
+    how = AnnotationScheme()
     of_items, people, stages = zip(*given, strict=True)
     return (
         PeopleLabels(

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.data import Arm, SweepData, SweepJudge
+from judge_gym.analysis.data import JudgeArm, SweepData, SweepJudge
 from judge_gym.analysis.facets import pooled
 from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups, without
 from judge_gym.design.axes import facets_of
 from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.view import View
+from judge_gym.design.strategies.view import ShownView
 from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
@@ -171,7 +171,7 @@ class _Texts:
         self._read: dict[tuple[int, tuple[tuple[str, str], str]], tuple[str, ...]] = {}
 
     def of(self, items: Iterable[int], experiment: Experiment) -> dict[int, tuple[str, ...]]:
-        shows_title = resolve(experiment).of(View).shows_title
+        shows_title = resolve(experiment).of(ShownView).shows_title
         view = experiment.view, experiment.actors.model_dump_json()
         missing = [item for item in items if (item, view) not in self._read]
         found = shown_documents(self._session, missing, *view[0]) if missing else {}
@@ -226,7 +226,7 @@ def _at(family: Family, experiment: Experiment, arm: PlantedArm) -> Family:
     return family.model_copy(update={"reserve": reserve})
 
 
-def _arm(family: str, arms: Sequence[Arm], samples: _Samples) -> PlantedArm:
+def _arm(family: str, arms: Sequence[JudgeArm], samples: _Samples) -> PlantedArm:
     """Return arms that differ in the draw of their rubric alone as one."""
     kind, owner = arms[0].kind, arms[0].rubric_owner
     own_words = bool(owner) and family_named(owner) == family

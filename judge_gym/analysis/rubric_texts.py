@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, SweepData, SweepJudge
+from judge_gym.analysis.data import JudgeArm, SweepData, SweepJudge
 from judge_gym.design.rubric import stage_text, whole_text
 from judge_gym.evidence.similarity import text_similarity, vector_similarity
 from judge_gym.metrics.cells import FloatArray
@@ -62,7 +62,7 @@ def rubric_texts(data: SweepData) -> dict[Subject, list[RubricText]]:
     }
 
 
-def _text(judge: SweepJudge, arm: Arm) -> RubricText:
+def _text(judge: SweepJudge, arm: JudgeArm) -> RubricText:
     draw = judge.experiment.rubric_draw
     named = "sham" if arm.kind == "sham" else f"draw {draw}" if draw else FIRST
     owner, family = arm.rubric_owner, arm.rubric_family

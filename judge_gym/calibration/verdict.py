@@ -45,7 +45,7 @@ class CalibrationVerdict(IntEnum):
 
 
 @dataclass(frozen=True)
-class Decision:
+class CalibrationDecision:
     """A verdict, and why in a sentence or two."""
 
     verdict: CalibrationVerdict
@@ -62,7 +62,9 @@ LABELS_WANTED = 50
 """How many labels are asked for where there is none."""
 
 
-def decide(name: str, checks: Sequence[Check], rule: Decide, made: int, expected: int) -> Decision:
+def decide(
+    name: str, checks: Sequence[Check], rule: Decide, made: int, expected: int
+) -> CalibrationDecision:
     """Return what the checks say of the judge called `name`, by `rule`; the first step decides.
 
     1. Readable answers: too few is "do not use"; fewer than the rule wants here, "cannot tell".
@@ -76,17 +78,19 @@ def decide(name: str, checks: Sequence[Check], rule: Decide, made: int, expected
     by_name = {check.name: check for check in checks}
     readable = by_name[READABLE]
     if readable.estimate.estimate is None:
-        return Decision(CalibrationVerdict.CANNOT_TELL, f"{name}: nothing is judged yet.")
+        return CalibrationDecision(
+            CalibrationVerdict.CANNOT_TELL, f"{name}: nothing is judged yet."
+        )
     if excluded := _excluded(name, checks, by_name, rule):
-        return Decision(CalibrationVerdict.DO_NOT_USE, excluded)
+        return CalibrationDecision(CalibrationVerdict.DO_NOT_USE, excluded)
     if made < expected:
         why = (
             f"{name}: only {made} of {expected} judgements exist, which cannot tell whether it "
             f"may be used. So far {_counts(checks)}."
         )
-        return Decision(CalibrationVerdict.CANNOT_TELL, why)
+        return CalibrationDecision(CalibrationVerdict.CANNOT_TELL, why)
     if missing := _missing(name, checks, by_name, rule):
-        return Decision(CalibrationVerdict.CANNOT_TELL, missing)
+        return CalibrationDecision(CalibrationVerdict.CANNOT_TELL, missing)
     return _recommended(name, checks, _agreement_in_words(by_name))
 
 
@@ -173,13 +177,13 @@ def _agreement_in_words(by_name: Mapping[str, Check]) -> str:
     return f"{agrees}, and with a person as people do ({beside.reason})" if beside else agrees
 
 
-def _recommended(name: str, checks: Sequence[Check], people: str) -> Decision:
+def _recommended(name: str, checks: Sequence[Check], people: str) -> CalibrationDecision:
     failing = [check for check in checks if check.result is Result.FAILS]
     if failing:
         why = (
             f"Use {name} with care: {people}, but {_failures(failing)}. In all, {_counts(checks)}."
         )
-        return Decision(CalibrationVerdict.CARE, why)
+        return CalibrationDecision(CalibrationVerdict.CARE, why)
     people = f"{people[0].upper()}{people[1:]}."
     by_name = {check.name: check for check in checks}
     repeated = by_name.get(SELF_AGREEMENT)
@@ -188,11 +192,13 @@ def _recommended(name: str, checks: Sequence[Check], people: str) -> Decision:
             f"its self-agreement is not known ({repeated.reason}). In all, {_counts(checks)}, and "
             f"{SELF_AGREEMENT} could not be tested"
         )
-        return Decision(CalibrationVerdict.CARE, f"Use {name} with care: {unknown}. {people}")
+        return CalibrationDecision(
+            CalibrationVerdict.CARE, f"Use {name} with care: {unknown}. {people}"
+        )
     if any(check.result is Result.INCONCLUSIVE for check in checks):
         why = f"Use {name} with care: {_counts(checks)}. More items will decide the rest. {people}"
-        return Decision(CalibrationVerdict.CARE, why)
-    return Decision(CalibrationVerdict.USE, f"Use {name}: {_counts(checks)}. {people}")
+        return CalibrationDecision(CalibrationVerdict.CARE, why)
+    return CalibrationDecision(CalibrationVerdict.USE, f"Use {name}: {_counts(checks)}. {people}")
 
 
 def _counts(checks: Sequence[Check]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Decide, Margins, Result, claimed, more_items
-from judge_gym.calibration.verdict import CalibrationVerdict, Decision, readable_check
+from judge_gym.calibration.verdict import CalibrationDecision, CalibrationVerdict, readable_check
 from judge_gym.formats import percent, plain
 from judge_gym.judges import Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
@@ -90,7 +90,9 @@ def _of_scores(figures: Mapping[str, Estimate], margins: Margins) -> list[Check]
     ]
 
 
-def decide_benchmark(name: str, checks: Sequence[Check], made: int, expected: int) -> Decision:
+def decide_benchmark(
+    name: str, checks: Sequence[Check], made: int, expected: int
+) -> CalibrationDecision:
     """Return the verdict on the judge called `name`, from its `benchmark_checks`.
 
     `made` of its `expected` judgements exist. Until all do, it is not recommended.
@@ -98,23 +100,23 @@ def decide_benchmark(name: str, checks: Sequence[Check], made: int, expected: in
     readable, right, bias = checks
     share = readable.estimate.estimate
     if share is None:
-        return Decision(CalibrationVerdict.CANNOT_TELL, f"{name}: no judgements yet.")
+        return CalibrationDecision(CalibrationVerdict.CANNOT_TELL, f"{name}: no judgements yet.")
     if share < _HALF:
         why = f"Do not use {name}: most answers cannot be read, {readable.reason}."
-        return Decision(CalibrationVerdict.DO_NOT_USE, f"{why} {readable.action}")
+        return CalibrationDecision(CalibrationVerdict.DO_NOT_USE, f"{why} {readable.action}")
     if right.result is Result.FAILS:
         why = f"Do not use {name}: it does not hold that {right.question}, {right.reason}."
-        return Decision(CalibrationVerdict.DO_NOT_USE, f"{why} {right.action}")
+        return CalibrationDecision(CalibrationVerdict.DO_NOT_USE, f"{why} {right.action}")
     if made < expected:
         why = f"{name}: only {made} of {expected} judgements exist. Rerun the command to resume."
-        return Decision(CalibrationVerdict.CANNOT_TELL, why)
+        return CalibrationDecision(CalibrationVerdict.CANNOT_TELL, why)
     if right.result is not Result.PASSES:
         why = f"{name}: it is open whether {right.question}, {right.reason}. {right.action}"
-        return Decision(CalibrationVerdict.CANNOT_TELL, why.strip())
+        return CalibrationDecision(CalibrationVerdict.CANNOT_TELL, why.strip())
     good = f"{right.question} ({right.reason})"
     careful = [check for check in (readable, bias) if check.result is not Result.PASSES]
     if not careful:
-        return Decision(CalibrationVerdict.USE, f"Use {name}: {good}; {bias.question}.")
+        return CalibrationDecision(CalibrationVerdict.USE, f"Use {name}: {good}; {bias.question}.")
     doubts = "; ".join(
         f"it {'does not hold that' if check.result is Result.FAILS else 'is open whether'} "
         f"{check.question} ({check.reason})"
@@ -122,4 +124,4 @@ def decide_benchmark(name: str, checks: Sequence[Check], made: int, expected: in
     )
     actions = " ".join(check.action for check in careful)
     why = f"Use {name} with care: {good}, but {doubts}. {actions}"
-    return Decision(CalibrationVerdict.CARE, why.strip())
+    return CalibrationDecision(CalibrationVerdict.CARE, why.strip())

@@ -23,7 +23,7 @@ from judge_gym.benchmarks.figures import (
 from judge_gym.benchmarks.files import Benchmark, PairItem, load_benchmark, read_benchmark
 from judge_gym.benchmarks.files import Item as Known
 from judge_gym.calibration.checks import Check
-from judge_gym.calibration.verdict import Decision
+from judge_gym.calibration.verdict import CalibrationDecision
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
@@ -91,7 +91,7 @@ class BenchmarkReport:
     figures: BenchmarkFigures
     costs: Sequence[float]
     checks: Sequence[Sequence[Check]]
-    decisions: Sequence[Decision]
+    decisions: Sequence[CalibrationDecision]
     written: datetime
 
     @property

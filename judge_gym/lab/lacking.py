@@ -11,10 +11,10 @@ from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.score_critics import plan_marking
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.lab.swapping import plan_swaps
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 
 
-def lacking(session: Session, workflow: str, run: SweepRun) -> list[str]:
+def lacking(session: Session, workflow: str, run: RegisteredSweep) -> list[str]:
     """Return those of a sweep's experiments that W3 to W6 can do something for now, by tag.
 
     For W4 the arms of all of them are planned first, since pairs are chosen among all. Raises what

@@ -15,8 +15,8 @@ from judge_gym.store.experiments import sweep_names
 from judge_gym.store.locks import exclusive, is_in_progress
 from judge_gym.store.retention import (
     AT_ONCE,
+    OldPrompts,
     OldRecords,
-    Prompts,
     delete_old_records,
     empty_prompts,
     old_records,
@@ -35,7 +35,7 @@ OF_JUDGES = "judges for products"
 class Pruning:
     """What is pruned, or would be."""
 
-    prompts: Mapping[str, Prompts]
+    prompts: Mapping[str, OldPrompts]
     """Sweep, or `OF_JUDGES` → what of it goes, where something does."""
     whole: Mapping[str, str]
     """Sweep of which nothing goes → its state."""
@@ -68,7 +68,7 @@ def prune(engine: Engine, before: datetime, *, dry_run: bool) -> Pruning:
         }
     finished = {name for name, state in states.items() if state == FINISHED}
     whole = {name: state for name, state in states.items() if state != FINISHED}
-    prompts: dict[str, Prompts] = {}
+    prompts: dict[str, OldPrompts] = {}
     shared: dict[str, list[str]] = {}
     seen: set[int] = set()  # finished sweeps may share experiments
     for name in sorted(finished):

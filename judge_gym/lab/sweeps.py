@@ -48,7 +48,7 @@ _PLAIN = Sampling(temperature=0, top_p=1, max_tokens=LONGEST_ANSWER)
 
 
 @dataclass(frozen=True)
-class SweepRun:
+class RegisteredSweep:
     """What the workflows of a stored sweep work on."""
 
     name: str
@@ -66,7 +66,7 @@ class SweepRun:
     """The plans of bundles that compare embeddings."""
 
 
-def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> SweepRun:
+def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> RegisteredSweep:
     """Store a sweep and return what to run; raises `ConfigError` before anything is spent.
 
     With `retry_failed`, what is kept as failed is forgotten, so that it is missing again.
@@ -90,7 +90,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     return run
 
 
-def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
+def register(session: Session, settings: Settings, sweep: Sweep) -> RegisteredSweep:
     """Store a sweep and return what to run, without checking that it can."""
     experiments = list(sweep.experiments())
     recipes = recipes_of(settings, sweep, experiments)
@@ -110,7 +110,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
     by_key = {load_window(session, window).key: window for window in windows}
     register_plan(session, sweep.name, sweep.plan)
     register_frozen(session, sweep.name, registration(session, sweep, recipes))
-    return SweepRun(
+    return RegisteredSweep(
         name=sweep.name,
         tags=tags,
         windows=list(windows),

@@ -68,7 +68,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Turn:
+class AssistantTurn:
     """An answer of the assistant, with the calls of tools that led to it."""
 
     first: int
@@ -78,10 +78,10 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Turns:
+class AssistantTurns:
     """The turns of a conversation, and the assistant's messages that are of none."""
 
-    given: tuple[Turn, ...]
+    given: tuple[AssistantTurn, ...]
     calls: tuple[int, ...]
     """Messages that only call tools and are part of the turn that they lead to."""
     unled: tuple[int, ...]
@@ -100,9 +100,9 @@ class Conversation:
     orphans: int = 0
     """Results of tools whose id is that of no call before them."""
 
-    def turns(self, alone: Collection[int] = ()) -> Turns:
+    def turns(self, alone: Collection[int] = ()) -> AssistantTurns:
         """Return its turns; messages that are `alone` are turns, although they only call tools."""
-        given: list[Turn] = []
+        given: list[AssistantTurn] = []
         empty: list[int] = []
         waiting: list[int] = []
         calls: list[int] = []
@@ -116,14 +116,14 @@ class Conversation:
                 continue
             own = [one for one in told if one.role == "assistant"]
             if any(one.speaks for one in own) or (number in alone and any(o.calls for o in own)):
-                given.append(Turn(min([*waiting, number]), number))
+                given.append(AssistantTurn(min([*waiting, number]), number))
                 calls, waiting = [*calls, *waiting], []
             elif any(one.calls for one in own):
                 waiting.append(number)
             else:
                 empty.append(number)
                 unled, waiting = [*unled, *waiting], []
-        return Turns(tuple(given), tuple(calls), (*unled, *waiting), tuple(empty))
+        return AssistantTurns(tuple(given), tuple(calls), (*unled, *waiting), tuple(empty))
 
     @property
     def unanswered(self) -> str:

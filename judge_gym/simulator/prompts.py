@@ -198,7 +198,7 @@ def read_probe(messages: Sequence[Message]) -> ProbePrompt:
 
 
 @dataclass(frozen=True)
-class Reasoned:
+class ReasoningPrompt:
     """A judge's reasoning to be marked, with what it is about."""
 
     evidence: str
@@ -209,13 +209,13 @@ class Reasoned:
     """The labels of the verdict."""
 
 
-def read_reasoned(messages: Sequence[Message]) -> Reasoned:
+def read_reasoned(messages: Sequence[Message]) -> ReasoningPrompt:
     """Read the evidence, the reasoning and its conclusion."""
     prompt = _last_user(messages)
     inside = {fence["kind"]: fence["inside"] for fence in _FENCE.finditer(prompt)}
     before, _, conclusion = outside_fences(prompt).partition("CONCLUSION")
     labels, concluded = (_stages(text, _STAGE)[1] for text in (before, conclusion))
-    return Reasoned(
+    return ReasoningPrompt(
         evidence=inside.get("EVIDENCE", ""),
         reasoning=inside.get("REASONING", ""),
         labels=tuple(label for label, _ in labels),

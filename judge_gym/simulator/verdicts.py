@@ -14,7 +14,7 @@ from statistics import fmean
 
 from judge_gym.planted.families import Family
 from judge_gym.planted.lexicon import amount_matcher, polarity_matcher
-from judge_gym.simulator.prompts import Form, Listed, PromptedRubric, Reasoned
+from judge_gym.simulator.prompts import Form, Listed, PromptedRubric, ReasoningPrompt
 
 _NOT = re.compile(r"\b(?:not|never|isn't|aren't|neither)\b(?:\s+\w+){0,1}\s*$")
 _UNSAID = 0.55
@@ -212,7 +212,7 @@ _QUOTED = re.compile(r"[\"“]([^\"“”\n]+)[\"”]")
 _OF_EVIDENCE = re.compile(r"\b(?:evidence|passages?|texts?|documents?|reports?)\b", re.IGNORECASE)
 
 
-def mark_reasoning(task: Reasoned) -> str:
+def mark_reasoning(task: ReasoningPrompt) -> str:
     """Return the critic's JSON: a pure function of the prompt, with the rules of a strict reader.
 
     Reasoning is observable if it quotes words of the evidence, and uses the evidence if it quotes

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.annotations import Annotation, Annotations, AnnotationSet
+from judge_gym.annotations import Annotation, Annotations, AnnotationScheme
 from judge_gym.errors import DataFileError, StoreError, listing
 from judge_gym.store import tables as t
 
@@ -59,8 +59,8 @@ def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
     An item of several documents is there by its own key alone.
     """
     rows = session.execute(
-        sa.select(t.Item.id, t.Item.key, t.Item.bundle_size, t.Document.key)
-        .join(t.ExperimentItem, t.ExperimentItem.item_id == t.Item.id)
+        sa.select(t.EvidenceItem.id, t.EvidenceItem.key, t.EvidenceItem.bundle_size, t.Document.key)
+        .join(t.ExperimentItem, t.ExperimentItem.item_id == t.EvidenceItem.id)
         .join(
             t.Arm,
             sa.and_(
@@ -71,7 +71,7 @@ def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
         )
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.EvidenceItem.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.Sweep.name == sweep)
         .distinct()
@@ -278,7 +278,7 @@ def stored_annotations(session: Session, name: str) -> Annotations:
     return Annotations(
         name=row.name,
         source=row.source,
-        described=AnnotationSet.model_validate(row.described),
+        described=AnnotationScheme.model_validate(row.described),
         rows=tuple(
             Annotation(item, annotator, kind, tuple(given), 0)
             for item, annotator, kind, given in labels
@@ -295,7 +295,7 @@ class ItemLabels:
     """
 
     name: str
-    described: AnnotationSet
+    described: AnnotationScheme
     rubric_id: int
     rows: tuple[tuple[int, str, tuple[str, ...]], ...]
 
@@ -312,18 +312,18 @@ def labels_of_items(session: Session, item_ids: Sequence[int]) -> list[ItemLabel
             t.Annotation.labels,
         )
         .join(t.AnnotationSet, t.AnnotationSet.id == t.Annotation.set_id)
-        .join(t.Item, t.Item.id == t.Annotation.item_id)
+        .join(t.EvidenceItem, t.EvidenceItem.id == t.Annotation.item_id)
         .where(t.Annotation.item_id.in_(item_ids), t.Annotation.kind == "person")
         .order_by(
             t.AnnotationSet.name.collate("C"),
-            t.Item.key.collate("C"),
+            t.EvidenceItem.key.collate("C"),
             t.Annotation.annotator.collate("C"),
         )
     )
     described = {}
     by_set: dict[tuple[str, int], list[tuple[int, str, tuple[str, ...]]]] = defaultdict(list)
     for name, form, rubric_id, item_id, annotator, labels in rows:
-        described[name] = AnnotationSet.model_validate(form)
+        described[name] = AnnotationScheme.model_validate(form)
         by_set[name, rubric_id].append((item_id, annotator, tuple(labels)))
     return [
         ItemLabels(name, described[name], rubric_id, tuple(found))

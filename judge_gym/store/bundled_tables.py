@@ -105,7 +105,7 @@ _BUNDLED = (
     ),
     BundledTable(t.View, f"document_id IN ({_VIEWED})", same=("status", "text")),
     BundledTable(t.Rubric, f"id IN ({_RUBRICS})", same=("status", "stages")),
-    BundledTable(t.Item, f"id IN ({_ITEMS})"),
+    BundledTable(t.EvidenceItem, f"id IN ({_ITEMS})"),
     BundledTable(t.AnnotationSet, f"id IN ({_ANNOTATED})", same=("described", "rubric_id")),
     BundledTable(
         t.Annotation,
@@ -133,7 +133,7 @@ _BUNDLED = (
         brought_on=("replicates", "here.replicates < rows.replicates"),
         whole=("sweep_id", True),
     ),
-    BundledTable(t.AnalysisPlan, _OF_SWEEP),
+    BundledTable(t.PlanVersion, _OF_SWEEP),
     BundledTable(t.AnalysisRun, _OF_SWEEP, named_by=("sweep_id", "version", "created_at")),
     BundledTable(t.AnalysisResult, _OF_RUNS),
     BundledTable(t.AnalysisFinding, _OF_RUNS),

@@ -612,10 +612,14 @@ def _items(
         for key, members in members_of.items()
     ]
     connection = session.connection()
-    adding = inserting(t.Item, ("key", "window_id", "bundle_size")).on_conflict_do_nothing()
-    created = set(connection.scalars(adding.returning(t.Item.key), packed(rows)))
-    chosen = among(t.Item.key, members_of)
-    ids = dict(connection.execute(sa.select(t.Item.key, t.Item.id).where(chosen)).tuples().all())
+    adding = inserting(t.EvidenceItem, ("key", "window_id", "bundle_size")).on_conflict_do_nothing()
+    created = set(connection.scalars(adding.returning(t.EvidenceItem.key), packed(rows)))
+    chosen = among(t.EvidenceItem.key, members_of)
+    ids = dict(
+        connection.execute(sa.select(t.EvidenceItem.key, t.EvidenceItem.id).where(chosen))
+        .tuples()
+        .all()
+    )
     contents = [
         {"item_id": ids[key], "position": position, "document_id": documents[member]}
         for key, members in members_of.items()

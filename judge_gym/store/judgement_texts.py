@@ -242,10 +242,10 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTit
             t.Document.id,
             t.Document.title,
             t.Document.position,
-            t.Item.bundle_size,
+            t.EvidenceItem.bundle_size,
         )
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .join(t.Item, t.Item.id == t.ItemDocument.item_id)
+        .join(t.EvidenceItem, t.EvidenceItem.id == t.ItemDocument.item_id)
         .where(t.ItemDocument.item_id.in_(set(item_ids)), t.ItemDocument.position == 0)
     )
     return {
@@ -257,9 +257,9 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTit
 def judged_items(session: Session, sweep: str) -> Sequence[int]:
     """Return the id of each judged item of a sweep, by item key as the analysis numbers them."""
     return session.scalars(
-        sa.select(t.Item.id)
-        .where(t.Item.id.in_(JUDGEMENT.rows(t.Sample.item_id, sweep=sweep)))
-        .order_by(t.Item.key.collate("C"))
+        sa.select(t.EvidenceItem.id)
+        .where(t.EvidenceItem.id.in_(JUDGEMENT.rows(t.Sample.item_id, sweep=sweep)))
+        .order_by(t.EvidenceItem.key.collate("C"))
     ).all()
 
 

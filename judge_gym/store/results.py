@@ -44,8 +44,8 @@ class PlanOfRun:
 def plan_of_run(session: Session, run_id: int) -> PlanOfRun | None:
     """Return the plan of an analysis run; None when it had none."""
     row = session.execute(
-        sa.select(t.AnalysisPlan.content, t.AnalysisPlan.sha256, t.AnalysisPlan.stored_at)
-        .join(t.AnalysisRun, t.AnalysisRun.plan_id == t.AnalysisPlan.id)
+        sa.select(t.PlanVersion.content, t.PlanVersion.sha256, t.PlanVersion.stored_at)
+        .join(t.AnalysisRun, t.AnalysisRun.plan_id == t.PlanVersion.id)
         .where(t.AnalysisRun.id == run_id)
     ).one_or_none()
     if row is None:
@@ -62,7 +62,7 @@ def register_plan(session: Session, sweep: str, plan: AnalysisPlan | None) -> No
     ).one()
     if plan is not None:
         values = {"sweep_id": sweep_id, "sha256": sha256, "content": plan.content}
-        statement = insert(t.AnalysisPlan).values(values)
+        statement = insert(t.PlanVersion).values(values)
         session.execute(statement.on_conflict_do_nothing())
 
 
@@ -85,10 +85,10 @@ def planned(session: Session, sweep: str) -> Planned:
     """Return the plan of a sweep, and whether it was fixed before the sweep's first judgement."""
     frozen = registration_of(session, sweep)
     row = session.scalars(
-        sa.select(t.AnalysisPlan)
+        sa.select(t.PlanVersion)
         .join(
             t.Sweep,
-            sa.and_(t.Sweep.id == t.AnalysisPlan.sweep_id, t.Sweep.plan == t.AnalysisPlan.sha256),
+            sa.and_(t.Sweep.id == t.PlanVersion.sweep_id, t.Sweep.plan == t.PlanVersion.sha256),
         )
         .where(t.Sweep.name == sweep)
     ).one_or_none()

@@ -24,7 +24,7 @@ AT_ONCE = 5000
 
 
 @dataclass(frozen=True)
-class Prompts:
+class OldPrompts:
     """Prompts of calls that are old enough to be emptied."""
 
     call_ids: Sequence[int]
@@ -44,7 +44,7 @@ class OldRecords:
 
 def prompts_of_experiments(
     session: Session, experiments: Collection[int], before: datetime
-) -> Prompts:
+) -> OldPrompts:
     """Return the old prompts of W3 to W6 of these experiments.
 
     Without those of samples whose probe failed: its retry continues their conversation.
@@ -63,7 +63,7 @@ def prompts_of_experiments(
     )
 
 
-def prompts_of_judges(session: Session, before: datetime) -> Prompts:
+def prompts_of_judges(session: Session, before: datetime) -> OldPrompts:
     """Return the old prompts of judges for products.
 
     Without those of judgements by a judge that has a certificate, an alignment, a review or a
@@ -88,7 +88,7 @@ def prompts_of_judges(session: Session, before: datetime) -> Prompts:
     return _prompts(session, before, t.Call.id.in_(free))
 
 
-def _prompts(session: Session, before: datetime, *of: sa.ColumnElement[bool]) -> Prompts:
+def _prompts(session: Session, before: datetime, *of: sa.ColumnElement[bool]) -> OldPrompts:
     size = sa.func.pg_column_size(t.Call.messages)  # without reading them
     rows = session.execute(
         sa.select(t.Call.id, size)
@@ -102,7 +102,7 @@ def _prompts(session: Session, before: datetime, *of: sa.ColumnElement[bool]) ->
         )
         .order_by(t.Call.id)
     ).all()
-    return Prompts([row[0] for row in rows], sum(row[1] for row in rows))
+    return OldPrompts([row[0] for row in rows], sum(row[1] for row in rows))
 
 
 def empty_prompts(session: Session, call_ids: Sequence[int]) -> None:

@@ -153,7 +153,9 @@ def arms_by_id(
 
 def item_keys(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the natural keys of these items."""
-    rows = session.execute(sa.select(t.Item.id, t.Item.key).where(t.Item.id.in_(set(item_ids))))
+    rows = session.execute(
+        sa.select(t.EvidenceItem.id, t.EvidenceItem.key).where(t.EvidenceItem.id.in_(set(item_ids)))
+    )
     return dict(rows.tuples().all())
 
 

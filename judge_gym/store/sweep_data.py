@@ -105,10 +105,12 @@ def frozen_of_experiments(session: Session, ids: Sequence[int]) -> dict[int, Fro
 
     These have an item for whatever was judged, and are compared on what both sides have.
     """
-    keys = sa.func.string_agg(t.Item.key, aggregate_order_by(sa.literal(","), t.Item.key))
+    keys = sa.func.string_agg(
+        t.EvidenceItem.key, aggregate_order_by(sa.literal(","), t.EvidenceItem.key)
+    )
     rows = session.execute(
         sa.select(t.ExperimentItem.experiment_id, sa.func.count(), sa.func.md5(keys))
-        .join(t.Item, t.Item.id == t.ExperimentItem.item_id)
+        .join(t.EvidenceItem, t.EvidenceItem.id == t.ExperimentItem.item_id)
         .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
         .where(among(t.Experiment.id, ids), ~t.Experiment.model.startswith(f"{IMPORTED}/"))
         .group_by(t.ExperimentItem.experiment_id)
@@ -137,12 +139,12 @@ def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
     one_outlet = sa.func.count(t.Document.domain.distinct()) == 1
     outlet = sa.case((one_outlet, sa.func.min(t.Document.domain)), else_="")
     rows = session.execute(
-        sa.select(t.Item.id, value, label, category, outlet, *of_system, length)
-        .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
+        sa.select(t.EvidenceItem.id, value, label, category, outlet, *of_system, length)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.EvidenceItem.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(among(t.Item.id, item_ids))
-        .group_by(t.Item.id)
-        .order_by(t.Item.key.collate("C"))
+        .where(among(t.EvidenceItem.id, item_ids))
+        .group_by(t.EvidenceItem.id)
+        .order_by(t.EvidenceItem.key.collate("C"))
     )
     return [TrueValue(*row) for row in rows]
 

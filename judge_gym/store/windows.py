@@ -194,7 +194,7 @@ def reopen(session: Session, window_id: int) -> None:
     """
     row = session.get_one(t.Window, window_id, with_for_update=True)
     of_window = sa.select(t.Document.id).filter_by(window_id=window_id)
-    items = sa.select(t.Item.id).filter_by(window_id=window_id)
+    items = sa.select(t.EvidenceItem.id).filter_by(window_id=window_id)
     used = {
         "views": t.View.document_id.in_(of_window) & t.View.call_id.is_not(None),
         "judgements": t.Sample.item_id.in_(items),
@@ -210,7 +210,7 @@ def reopen(session: Session, window_id: int) -> None:
             "Nothing was changed. For new documents, use a window of another name with other "
             "dates, query or max_documents.",
         )
-    for table in (t.Item, t.Document, t.DroppedDocument):
+    for table in (t.EvidenceItem, t.Document, t.DroppedDocument):
         session.execute(sa.delete(table).filter_by(window_id=window_id))
     row.collected_at = None
 

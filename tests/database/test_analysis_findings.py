@@ -41,7 +41,7 @@ def findings(lab: Lab, plan: AnalysisPlan | None, stored: datetime | None) -> li
     with Session(lab.engine) as session, session.begin():
         register_plan(session, SWEEP, plan)
         if stored:
-            session.execute(sa.update(t.AnalysisPlan).values(stored_at=stored))
+            session.execute(sa.update(t.PlanVersion).values(stored_at=stored))
     lab.analyse()
     with Session(lab.engine) as session:
         run = latest_run(session, SWEEP)
@@ -121,7 +121,7 @@ def test_a_changed_plan_is_a_plan_of_its_own(database: str) -> None:
             register_plan(session, SWEEP, plan)
         current = planned(session, SWEEP)
         assert current.plan == a_plan()
-        assert session.scalar(sa.select(sa.func.count()).select_from(t.AnalysisPlan)) == 2
+        assert session.scalar(sa.select(sa.func.count()).select_from(t.PlanVersion)) == 2
         register_plan(session, SWEEP, None)
         assert planned(session, SWEEP).plan is None
 

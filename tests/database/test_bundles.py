@@ -100,7 +100,9 @@ def lab(database: str) -> Lab:
     lab.view_by_model("neutralized", simulated=True)
     with Session(lab.engine) as session, session.begin():
         window = session.scalars(sa.select(t.Window)).one()
-        first_item = session.scalars(sa.select(t.Item.id).order_by(t.Item.id)).first()
+        first_item = session.scalars(
+            sa.select(t.EvidenceItem.id).order_by(t.EvidenceItem.id)
+        ).first()
         session.get_one(t.Arm, swap).held_out_items = [first_item]
         call = _call("score/1", alpha, AWKWARD)
         session.add(call)

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy.orm import Session
 
 from deployments.cli.metrics import installation_text
-from deployments.local.status_pages import Reading
+from deployments.local.status_pages import InstallationReader
 from deployments.operation import as_json, read_installation
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
@@ -200,6 +200,6 @@ def test_readers_at_the_same_time_cost_one_reading() -> None:
         counted.append(1)
         return read_installation(None, lost=PartHealth("PostgreSQL", "up", ""), prefect=False)
 
-    reading = Reading(once)
+    reading = InstallationReader(once)
     assert reading.now() is reading.now()
     assert len(counted) == 1

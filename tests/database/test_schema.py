@@ -199,7 +199,7 @@ GOOD: dict[Any, dict[str, Any]] = {
         "replicates": 2,
         "config": {},
     },
-    t.Item: {"id": 1, "key": "i", "window_id": 1, "bundle_size": 1},
+    t.EvidenceItem: {"id": 1, "key": "i", "window_id": 1, "bundle_size": 1},
     t.ItemDocument: {"item_id": 1, "position": 0, "document_id": 1},
     t.ExperimentItem: {"experiment_id": 1, "item_id": 1, "position": 0},
     t.Call: {
@@ -404,7 +404,7 @@ REFUSED = [
     (t.Experiment, {"key": "2", "tag": "2", "scale_size": 1}, "ck_experiments_scale_size_range"),
     (t.Experiment, {"key": "2", "tag": "2", "replicates": 0}, "ck_experiments_replicates_positive"),
     (t.Experiment, {"key": "2", "tag": "2", "window_id": 7}, "fk_experiments_window_id"),
-    (t.Item, {}, "uq_items_key"),
+    (t.EvidenceItem, {}, "uq_items_key"),
     (t.ItemDocument, {}, "pk_item_documents"),
     (t.ExperimentItem, {"position": 1}, "pk_experiment_items"),
     (t.Arm, {"arm": "rival"}, "ck_arms_arm_known"),
@@ -543,10 +543,10 @@ def test_what_stands_and_falls_together(filled: Session) -> None:
     filled.execute(sa.delete(t.Arm))
     for table in (t.Sample, t.Probe):
         assert filled.scalar(sa.select(sa.func.count()).select_from(table)) == 0
-    assert filled.scalar(sa.select(sa.func.count()).select_from(t.Item)) == 1
+    assert filled.scalar(sa.select(sa.func.count()).select_from(t.EvidenceItem)) == 1
 
 
-@pytest.mark.parametrize("table", [t.Window, t.Item, t.JudgeItem])
+@pytest.mark.parametrize("table", [t.Window, t.EvidenceItem, t.JudgeItem])
 def test_evidence_in_use_cannot_be_deleted(filled: Session, table: Any) -> None:
     with pytest.raises(sa.exc.IntegrityError):
         filled.execute(sa.delete(table))

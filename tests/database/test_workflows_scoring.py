@@ -158,7 +158,7 @@ def test_items_are_frozen_once(database: str, tmp_path: Path) -> None:
         )
         assert sorted(counts) == [3, 4]
         # Both judge the very same items where they share documents.
-        assert study.all(sa.select(sa.func.count()).select_from(t.Item)) == [4]
+        assert study.all(sa.select(sa.func.count()).select_from(t.EvidenceItem)) == [4]
 
     simulated(database, tmp_path, 3, work)
 

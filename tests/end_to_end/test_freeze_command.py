@@ -101,7 +101,7 @@ def _judgement(session: Session, judged_at: datetime | None) -> t.Sample:
         country="Valmora", scale_size=experiment.scale_size, variant=0, status="ready",
         stages=[{}] * experiment.scale_size,
     )  # fmt: skip
-    item = t.Item(key="i", window_id=experiment.window_id, bundle_size=1)
+    item = t.EvidenceItem(key="i", window_id=experiment.window_id, bundle_size=1)
     session.add_all((rubric, item))
     session.flush()
     arm = t.Arm(

@@ -14,7 +14,7 @@ from aiohttp import web
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.store import tables as t
 from support.flow_runs import configured, prepared, run_flow
 from support.misbehaving import answers, misbehaving, refuses
@@ -82,7 +82,7 @@ def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
         await (asyncio.sleep(600) if poison == "hangs" else others_are_done.wait())
         return await bad(request)
 
-    async def score(run: SweepRun) -> None:
+    async def score(run: RegisteredSweep) -> None:
         async with misbehaving(step) as local:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("LOCAL_BASE_URL", local.base_url)

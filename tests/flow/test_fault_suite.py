@@ -17,7 +17,7 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
 from support.flow_runs import configured, prepared, run_flow
@@ -120,7 +120,7 @@ def run_sweep(
     )
 
 
-def run_workflows(run: SweepRun) -> None:
+def run_workflows(run: RegisteredSweep) -> None:
     assert run.swap is not None
     for flow, arguments in (
         (w1_evidence, (run.windows, run.views, run.utility_model)),

@@ -12,7 +12,7 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from judge_gym.errors import StoreError
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.llm.breaker import ENOUGH_ALIKE
 from judge_gym.llm.gateway import ProviderRefusedError
 from support.flow_runs import error_of, prepared, run_beside, run_flow, sample_counts, task_runs
@@ -35,7 +35,7 @@ def sweep_file(tmp_path: Path) -> Path:
     return file
 
 
-def ready_to_score(sweep_file: Path) -> SweepRun:
+def ready_to_score(sweep_file: Path) -> RegisteredSweep:
     """The sweep after W1 and W2."""
     run = prepared(sweep_file)
     for state in (

@@ -13,7 +13,7 @@ from prefect.client.orchestration import get_client
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from judge_gym.lab.scoring import plan_scoring
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.llm.providers import load_providers
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
@@ -84,7 +84,7 @@ def test_every_provider_has_a_limit_and_declaring_again_changes_nothing(
         assert expected.items() <= asyncio.run(limits()).items()
 
 
-def ready_to_score() -> tuple[SweepRun, list[SampleUnit]]:
+def ready_to_score() -> tuple[RegisteredSweep, list[SampleUnit]]:
     """quick.yaml after W1 and W2, with what W3 would do for its first judge."""
     run = prepared(QUICK)
     run_flow(w1_evidence, run.windows, run.views, run.utility_model)

@@ -21,7 +21,7 @@ from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from flows.w6_critic import w6_critic
-from judge_gym.lab.sweeps import SweepRun
+from judge_gym.lab.sweeps import RegisteredSweep
 from judge_gym.store import tables as t
 from support.flow_runs import (
     artifacts,
@@ -49,7 +49,7 @@ class Done:
     """quick.yaml, run flow by flow."""
 
     url: str
-    run: SweepRun
+    run: RegisteredSweep
     states: dict[str, State[Any]]
 
     def count(self, statement: sa.Select[Any]) -> Any:
@@ -58,7 +58,7 @@ class Done:
             return session.scalar(statement)
 
 
-def flows_in_order(run: SweepRun) -> dict[str, tuple[Flow[..., Any], tuple[Any, ...], dict]]:
+def flows_in_order(run: RegisteredSweep) -> dict[str, tuple[Flow[..., Any], tuple[Any, ...], dict]]:
     """Name → flow and arguments: ids and small values only."""
     assert run.swap is not None
     return {
@@ -73,7 +73,7 @@ def flows_in_order(run: SweepRun) -> dict[str, tuple[Flow[..., Any], tuple[Any, 
     }
 
 
-def run_all(run: SweepRun) -> dict[str, State[Any]]:
+def run_all(run: RegisteredSweep) -> dict[str, State[Any]]:
     return {
         name: run_flow(flow, *arguments, **more)
         for name, (flow, arguments, more) in flows_in_order(run).items()

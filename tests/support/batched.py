@@ -43,12 +43,12 @@ async def judge_to_the_end(study: Study, tags: list[str]) -> int:
 def outcomes(engine: sa.Engine) -> dict[str, list[Any]]:
     """Views, samples and probes with all they say, by natural key; no ids, times or routes."""
     sample = (
-        sa.select(t.Experiment.tag, t.Arm.arm, t.Item.key, t.Rubric.key, *_said(t.Sample))
+        sa.select(t.Experiment.tag, t.Arm.arm, t.EvidenceItem.key, t.Rubric.key, *_said(t.Sample))
         .join_from(t.Sample, t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.Item, t.Item.id == t.Sample.item_id)
-        .order_by(t.Experiment.tag, t.Rubric.key, t.Item.key, t.Arm.arm, t.Sample.replicate)
+        .join(t.EvidenceItem, t.EvidenceItem.id == t.Sample.item_id)
+        .order_by(t.Experiment.tag, t.Rubric.key, t.EvidenceItem.key, t.Arm.arm, t.Sample.replicate)
     )
     answered = sample.add_columns(t.Call.answer).outerjoin(t.Call, t.Call.id == t.Sample.call_id)
     probe = sample.add_columns(*_said(t.Probe)).join(t.Probe, t.Probe.sample_id == t.Sample.id)

@@ -20,7 +20,7 @@ from prefect.flow_engine import run_flow_async
 from prefect.states import Scheduled
 
 from judge_gym.design.sweep import load_sweep
-from judge_gym.lab.sweeps import SweepRun, prepare
+from judge_gym.lab.sweeps import RegisteredSweep, prepare
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
 from judge_gym.store import tables as t
@@ -67,10 +67,10 @@ def configured(folder: Path, **values: str) -> Iterator[pytest.MonkeyPatch]:
             settings.cache_clear()
 
 
-def prepared(sweep_file: Path) -> SweepRun:
+def prepared(sweep_file: Path) -> RegisteredSweep:
     """Store a sweep, as the sweep flow does first; what its flows work on."""
 
-    async def run() -> SweepRun:
+    async def run() -> RegisteredSweep:
         async with runtime() as current:
             return prepare(current, load_sweep(sweep_file))
 

@@ -14,7 +14,7 @@ Rows = dict[str, dict[Any, dict[str, Any]]]
 """Table → natural key → the other columns."""
 
 _OF_THE_RUN = {"id", "created_at", "sent_at", "finished_at", "latency_ms", "attempts", "errors"}
-_SAMPLE = (t.Experiment.key, t.Arm.arm, t.Rubric.key, t.Item.key, t.Sample.replicate)
+_SAMPLE = (t.Experiment.key, t.Arm.arm, t.Rubric.key, t.EvidenceItem.key, t.Sample.replicate)
 
 
 def natural_rows(url: str) -> Rows:
@@ -47,7 +47,7 @@ _OF_A_SAMPLE = (
     (t.Arm, t.Arm.id == t.Sample.arm_id),
     (t.Experiment, t.Experiment.id == t.Arm.experiment_id),
     (t.Rubric, t.Rubric.id == t.Arm.rubric_id),
-    (t.Item, t.Item.id == t.Sample.item_id),
+    (t.EvidenceItem, t.EvidenceItem.id == t.Sample.item_id),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, select
+from judge_gym.analysis.data import JudgeArm, select
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import DESIGN_EFFECT, Column, Figure, FigureTable
 from judge_gym.analysis.truths import parts_of
@@ -202,7 +202,7 @@ def _displays(group: Group, number: int, *, common: bool) -> Displays:
     )
 
 
-def _outcomes(group: Group, arms: tuple[Arm, ...]) -> OutcomeCounts:
+def _outcomes(group: Group, arms: tuple[JudgeArm, ...]) -> OutcomeCounts:
     _, rows = select(group.data.samples, [arms])
     item = np.searchsorted(group.items, rows.item)
     counts = {
@@ -212,7 +212,7 @@ def _outcomes(group: Group, arms: tuple[Arm, ...]) -> OutcomeCounts:
     return OutcomeCounts(**counts)
 
 
-def _probe_difference(group: Group, arms: tuple[Arm, ...]) -> Estimate:
+def _probe_difference(group: Group, arms: tuple[JudgeArm, ...]) -> Estimate:
     """Return the mean |first - second| probability of samples probed twice, in [0, 1].
 
     Over the samples of all the judge's arms, averaged by item, then over items; t interval. The

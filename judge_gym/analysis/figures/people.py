@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, PeopleLabels
+from judge_gym.analysis.data import JudgeArm, PeopleLabels
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.annotations import Annotation, Annotations, as_number
@@ -304,12 +304,12 @@ def _with_majority(
     yield replace(kappa, metric="majority_kappa")
 
 
-def uses(arms: Sequence[Arm], given: PeopleLabels) -> bool:
+def uses(arms: Sequence[JudgeArm], given: PeopleLabels) -> bool:
     """Whether a judge was given the rubric whose stages the labels name."""
     return any(arm.rubric_id == given.rubric_id for arm in arms)
 
 
-def labels_of_arms(arms: Sequence[Arm]) -> tuple[str, ...]:
+def labels_of_arms(arms: Sequence[JudgeArm]) -> tuple[str, ...]:
     """Return the stage labels of a judge's own arm."""
     return arms[0].labels
 

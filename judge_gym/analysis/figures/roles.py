@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, Arms, SweepData
+from judge_gym.analysis.data import Arms, JudgeArm, SweepData
 from judge_gym.analysis.groups import (
     Group,
     Scope,
@@ -144,7 +144,9 @@ def _weighted(cells: CellMeans, weights: np.ndarray, complete: np.ndarray) -> Ce
 def _designs(data: SweepData, groups: Sequence[Group]) -> Iterator[_Design]:
     """Yield the crossing of each setting that has one, in the order of the groups."""
     scopes: dict[str, Scope] = {}
-    settings: dict[str, dict[tuple[str, str], list[Arm]]] = defaultdict(lambda: defaultdict(list))
+    settings: dict[str, dict[tuple[str, str], list[JudgeArm]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     experiments: dict[str, Experiment] = {}
     for group in groups:
         for judge in group.judges:
@@ -173,7 +175,7 @@ def _crossing(
     data: SweepData,
     scope: Scope,
     experiment: Experiment,
-    cells: Mapping[tuple[str, str], Sequence[Arm]],
+    cells: Mapping[tuple[str, str], Sequence[JudgeArm]],
 ) -> _Design | None:
     """Return the largest complete crossing of judges and writers; None without one of 2 by 2."""
     judges, writers = (sorted({cell[place] for cell in cells}) for place in (0, 1))

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, SweepData, SweepJudge
+from judge_gym.analysis.data import JudgeArm, SweepData, SweepJudge
 from judge_gym.analysis.groups import Group, Scope, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.rubric_texts import (
@@ -230,11 +230,11 @@ def rubrics_and_verdicts(group: Group) -> Iterator[ResultRow]:
     yield _marked(group.row(estimate, arms), group.data)
 
 
-def _written(arms: Sequence[Arm]) -> bool:
+def _written(arms: Sequence[JudgeArm]) -> bool:
     return any(arm.rubric_owner and arm.criteria for arm in arms)
 
 
-def _texts(arms: Sequence[Sequence[Arm]]) -> list[RubricText]:
+def _texts(arms: Sequence[Sequence[JudgeArm]]) -> list[RubricText]:
     return [
         RubricText(arm.rubric_id, "", "", "", arm.labels, arm.criteria)
         for of_judge in arms
@@ -243,7 +243,7 @@ def _texts(arms: Sequence[Sequence[Arm]]) -> list[RubricText]:
     ]
 
 
-def _alike(arms: Sequence[Sequence[Arm]], whole: FloatArray) -> FloatArray:
+def _alike(arms: Sequence[Sequence[JudgeArm]], whole: FloatArray) -> FloatArray:
     """Return how alike the rubrics of every two judges are, the mean over their draws.
 
     `whole` is how alike every two texts are.
@@ -289,7 +289,7 @@ def _estimates(slopes: Slopes) -> Iterator[tuple[Estimate, str]]:
 
 def _points(data: SweepData, groups: Sequence[Group], doublings: FloatArray) -> dict[str, Points]:
     """Return the mean verdict of each item under each rubric, over judges, beside its length."""
-    arms: dict[str, dict[tuple[str, int], list[Arm]]] = defaultdict(lambda: defaultdict(list))
+    arms: dict[str, dict[tuple[str, int], list[JudgeArm]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         for judge in group.judges:
             for arm in judge.of_kind("own"):
@@ -306,7 +306,7 @@ def _points(data: SweepData, groups: Sequence[Group], doublings: FloatArray) -> 
     return found
 
 
-def _name(judge: SweepJudge, arm: Arm) -> str:
+def _name(judge: SweepJudge, arm: JudgeArm) -> str:
     draw = judge.experiment.rubric_draw
     owner = arm.rubric_owner or "provided"
     return f"{owner}, draw {draw}" if draw else owner

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, Arms, SweepJudge
+from judge_gym.analysis.data import Arms, JudgeArm, SweepJudge
 from judge_gym.analysis.groups import Group, adjusted_by_holm
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, Column, Figure, FigureTable
 from judge_gym.metrics.cells import scores
@@ -156,8 +156,8 @@ TABLES = (
 class _Pair:
     """A judge's own arm beside another arm of it, each with all its draws."""
 
-    own: tuple[Arm, ...]
-    other: tuple[Arm, ...]
+    own: tuple[JudgeArm, ...]
+    other: tuple[JudgeArm, ...]
     scope: dict[str, str]
 
     @property
@@ -181,7 +181,7 @@ def swap_effects(group: Group) -> Iterator[ResultRow]:
 
 
 def _pairs(judge: SweepJudge, kind: Kind) -> Iterator[_Pair]:
-    others: dict[str, list[Arm]] = defaultdict(list)
+    others: dict[str, list[JudgeArm]] = defaultdict(list)
     for arm in judge.of_kind(kind.value):
         others[arm.rubric_owner].append(arm)
     for owner, arms in others.items():

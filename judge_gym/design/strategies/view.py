@@ -9,7 +9,7 @@ VIEWS: tuple[EvidenceView, ...] = ("raw", "cleaned", "neutralized", "abstracted"
 
 
 @dataclass(frozen=True)
-class View:
+class ShownView:
     name: EvidenceView
     to_make: tuple[EvidenceView, ...]
     """The views to make, each from the one before, for the judge or its bundles; raw always
@@ -18,10 +18,10 @@ class View:
     """Whether the title is shown. It has tone and names, so only raw and cleaned views show it."""
 
 
-def resolve(experiment: Experiment) -> View:
+def resolve(experiment: Experiment) -> ShownView:
     depth = VIEWS.index(experiment.evidence_view)
     deepest = max(depth, VIEWS.index(experiment.bundles.view))
-    return View(
+    return ShownView(
         name=experiment.evidence_view,
         to_make=VIEWS[1 : deepest + 1],
         shows_title=depth <= VIEWS.index("cleaned"),

@@ -20,7 +20,7 @@ from judge_gym.calibration.monotonicity import (
 from judge_gym.calibration.verdict import (
     AGREEMENT,
     READABLE,
-    Decision,
+    CalibrationDecision,
     agreement_check,
     beside_people_check,
     decide,
@@ -88,7 +88,7 @@ class Assessment:
 
     judge: Judge
     answered: Answered
-    decision: Decision
+    decision: CalibrationDecision
     checks: list[Check]
     scores: Scores
     curves: dict[str, list[tuple[float, Estimate]]]

@@ -13,9 +13,9 @@ from judge_gym.records.judgements import (
 from judge_gym.store.tables.analysis import (
     CONCLUSIONS,
     AnalysisFinding,
-    AnalysisPlan,
     AnalysisResult,
     AnalysisRun,
+    PlanVersion,
     StudyPoint,
 )
 from judge_gym.store.tables.annotations import Annotation, AnnotationSet
@@ -40,10 +40,10 @@ from judge_gym.store.tables.decisions import READING, REVIEW, SPENDING, Decision
 from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
 from judge_gym.store.tables.experiments import (
     Arm,
+    EvidenceItem,
     Experiment,
     ExperimentItem,
     FormerSweepExperiment,
-    Item,
     ItemDocument,
     Probe,
     Rubric,
@@ -79,7 +79,6 @@ __all__ = [
     "SPENDING",
     "AlignmentLook",
     "AnalysisFinding",
-    "AnalysisPlan",
     "AnalysisResult",
     "AnalysisRun",
     "Annotation",
@@ -92,11 +91,11 @@ __all__ = [
     "Decision",
     "Document",
     "DroppedDocument",
+    "EvidenceItem",
     "Experiment",
     "ExperimentItem",
     "FormerSweepExperiment",
     "GateChange",
-    "Item",
     "ItemDocument",
     "Judge",
     "JudgeItem",
@@ -107,6 +106,7 @@ __all__ = [
     "PanelDocument",
     "PanelReview",
     "PerturbedText",
+    "PlanVersion",
     "Probe",
     "Rubric",
     "Sample",

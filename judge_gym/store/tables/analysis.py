@@ -11,7 +11,7 @@ from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
 CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
 
 
-class AnalysisPlan(Base):
+class PlanVersion(Base):
     """Margins and primary outcomes of a sweep as they were fixed, and when."""
 
     __tablename__ = "analysis_plans"

@@ -18,7 +18,7 @@ class AnnotationSet(Base):
     source: Mapped[str]
     """Where the labels come from, as the mapping file says."""
     described: Mapped[dict[str, Any]]
-    """The `annotations.AnnotationSet`: score, epsilon, labels."""
+    """The `annotations.AnnotationScheme`: score, epsilon, labels."""
     rubric_id: Mapped[int | None] = reference("rubrics.id", index=True)
     """The rubric whose stages the labels name; NULL for a data set without a sweep."""
     created_at: Mapped[datetime] = created()

@@ -109,7 +109,7 @@ class Experiment(Base):
     )
 
 
-class Item(Base):
+class EvidenceItem(Base):
     """What is judged at once: one document or a bundle; the same for every judge of a window."""
 
     __tablename__ = "items"
