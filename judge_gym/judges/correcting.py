@@ -41,7 +41,7 @@ from judge_gym.metrics.stratified_labels import (
     stratified_difference,
     stratified_mean,
 )
-from judge_gym.metrics.system_ranking import (
+from judge_gym.metrics.system_scores import (
     OneCorrection,
     SystemScores,
     figures_of_system,

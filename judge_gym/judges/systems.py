@@ -9,7 +9,8 @@ import numpy as np
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import MIN_LABELLED
-from judge_gym.metrics.system_ranking import MIN_LABELS, Ranking, SystemScores, ranking
+from judge_gym.metrics.system_ranking import MIN_LABELS, Ranking, ranking
+from judge_gym.metrics.system_scores import SystemScores
 from judge_gym.records.items import Item
 
 Ways = tuple[Estimate, Estimate, Estimate]

@@ -8,7 +8,7 @@ import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.system_ranking import SystemScores
+from judge_gym.metrics.system_scores import SystemScores
 
 _BIAS_BOUNDS, _DIFFERENCE_BOUNDS = (-2.0, 2.0), (-1.0, 1.0)
 

@@ -12,7 +12,7 @@ from judge_gym.metrics.estimate import (
     Estimate,
     jackknife_interval,
 )
-from judge_gym.metrics.system_ranking import SystemScores, shared_correction
+from judge_gym.metrics.system_scores import SystemScores, shared_correction
 
 Figures = Callable[[SystemScores], FloatArray]
 _METHOD = "mean distance over systems; jackknife over questions"

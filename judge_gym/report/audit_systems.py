@@ -12,7 +12,8 @@ from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, estimates, figure, number
 from judge_gym.metrics.estimate import LEVEL
-from judge_gym.metrics.system_ranking import APART, MIN_LABELS, POWER, OneCorrection
+from judge_gym.metrics.system_ranking import MIN_LABELS
+from judge_gym.metrics.system_scores import APART, POWER, OneCorrection
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
     Audit,

@@ -10,7 +10,7 @@ from judge_gym.judges.certifying.certificate import (
     CertifiedSlice,
     Use,
 )
-from judge_gym.metrics.system_ranking import OneCorrection
+from judge_gym.metrics.system_scores import OneCorrection
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.table import Table, plain_table

@@ -25,18 +25,20 @@ from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.stratified_labels import NEXT_LABELS
 from judge_gym.metrics.system_errors import system_errors
 from judge_gym.metrics.system_ranking import (
-    APART,
     MIN_LABELS,
-    OneCorrection,
     Ranking,
-    SystemScores,
     decided_at_random,
+    labels_to_buy,
+    ranking,
+)
+from judge_gym.metrics.system_scores import (
+    APART,
+    OneCorrection,
+    SystemScores,
     figures_of_all,
     figures_of_system,
     first_shown_bias,
-    labels_to_buy,
     one_correction,
-    ranking,
 )
 from judge_gym.store.results import ResultRow
 

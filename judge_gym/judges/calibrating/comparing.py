@@ -27,7 +27,7 @@ from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import answers_agreement
-from judge_gym.metrics.system_ranking import figures_of_system
+from judge_gym.metrics.system_scores import figures_of_system
 from judge_gym.records.items import distinct
 from judge_gym.seeds import derive_seed
 

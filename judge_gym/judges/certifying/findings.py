@@ -35,7 +35,7 @@ from judge_gym.metrics.class_rates import (
 )
 from judge_gym.metrics.estimate import Estimate, wilson
 from judge_gym.metrics.score_agreement import label_agreement
-from judge_gym.metrics.system_ranking import OneCorrection, SystemScores, one_correction
+from judge_gym.metrics.system_scores import OneCorrection, SystemScores, one_correction
 from judge_gym.seeds import derive_seed
 
 _TOO_FEW: State = "too few labels"

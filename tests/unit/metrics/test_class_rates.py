@@ -17,7 +17,7 @@ from judge_gym.metrics.class_rates import (
     level_of,
     slices_shown,
 )
-from judge_gym.metrics.system_ranking import SystemScores, figures_of_all, figures_of_system
+from judge_gym.metrics.system_scores import SystemScores, figures_of_all, figures_of_system
 
 TRIALS = 2000
 LEAST = np.array([0.8, 0.8])

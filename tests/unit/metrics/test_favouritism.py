@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.favouritism import favour_bias, favour_difference, longer
-from judge_gym.metrics.system_ranking import SystemScores
+from judge_gym.metrics.system_scores import SystemScores
 
 NONE = np.nan
 

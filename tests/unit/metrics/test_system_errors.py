@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.system_errors import system_errors
-from judge_gym.metrics.system_ranking import SystemScores
+from judge_gym.metrics.system_scores import SystemScores
 
 
 def scores(judge, people, n_systems):

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.system_ranking import (
-    SystemScores,
     decided_at_random,
+    labels_to_buy,
+    ranking,
+    spread_evenly,
+)
+from judge_gym.metrics.system_scores import (
+    SystemScores,
     figures_of_all,
     figures_of_system,
     first_shown_bias,
-    labels_to_buy,
     one_correction,
-    ranking,
     shared_correction,
-    spread_evenly,
 )
 from support.references import SHARED
 
