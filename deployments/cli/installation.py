@@ -1,5 +1,7 @@
 """`judge-gym database status`: what works, what waits, what it costs, what failed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,7 @@ from deployments.cli.environment import database_engine, prepare_environment
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, fail
+from deployments.local.prefect_server import password_for, running_api
 from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
@@ -27,7 +30,8 @@ def status(
 ) -> None:
     """Show health, backlog, rates, spending and the last failures of an installation.
 
-    Exits with 1 if a part does not answer. `judge-gym up` serves the same under /status/.
+    Exits with 1 if a part does not answer. `judge-gym up` serves the same under /status/. Without
+    PREFECT_API_URL it asks the server of the `up` that runs on the data folder, if one does.
     """
     if sum((as_json, metrics, page is not None)) > 1:
         raise ConfigError("--json, --metrics and --page are three formats.", "Choose one.")
@@ -66,9 +70,27 @@ def _read() -> "Installation":
     from deployments.operation import read_installation
     from judge_gym.lab.operating import no_database
 
-    has_server = bool(get_current_settings().api.url)
-    try:
-        with database_engine() as engine:
-            return read_installation(engine, prefect=has_server)
-    except StoreError as error:
-        return read_installation(None, lost=no_database(error), prefect=has_server)
+    api = get_current_settings().api.url
+    with nullcontext() if api else _server_of_up(settings().data_dir) as of_up:
+        has_server = bool(api or of_up)
+        try:
+            with database_engine() as engine:
+                return read_installation(engine, prefect=has_server)
+        except StoreError as error:
+            return read_installation(None, lost=no_database(error), prefect=has_server)
+
+
+@contextmanager
+def _server_of_up(data: Path) -> Iterator[str]:
+    """Use the Prefect server of the `judge-gym up` that runs on a data folder.
+
+    Yields its API; "" where none runs.
+    """
+    from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+
+    if not (api := running_api(data)):
+        yield ""
+        return
+    chosen = {PREFECT_API_URL: api, PREFECT_API_AUTH_STRING: password_for(api, data)}
+    with temporary_settings({name: value for name, value in chosen.items() if value}):
+        yield api

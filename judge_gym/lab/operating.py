@@ -4,6 +4,7 @@ Pages, `--json` and metrics show this one value. It holds names, numbers and mes
 text of a prompt, an answer, a document or an item, and no key.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -177,6 +178,12 @@ class Installation:
     def healthy(self) -> bool:
         """Whether every part answers."""
         return all(part.healthy for part in self.parts)
+
+    @property
+    def failures(self) -> "list[tuple[RunFailure, int]]":
+        """The last of the runs that failed in one way, the newest first, and how many they are."""
+        ways = [(one.kind, one.message, one.remedy) for one in self.failed_runs]
+        return [(self.failed_runs[ways.index(way)], n) for way, n in Counter(ways).items()]
 
 
 def remedy_of(kind: str) -> str:

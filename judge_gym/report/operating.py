@@ -54,10 +54,10 @@ def _tables(found: Installation) -> Iterator[Table]:
     yield _runs(found)
     yield plain_table(
         "Runs that failed in the last day",
-        ("at", "run", "kind", "message", "what to do"),
+        ("last at", "run", "times", "kind", "message", "what to do"),
         (
-            (_time(one.at), one.run, one.kind, one.message or ABSENT, one.remedy or ABSENT)
-            for one in found.failed_runs
+            (_time(one.at), one.run, times, one.kind, one.message or ABSENT, one.remedy or ABSENT)
+            for one, times in found.failures
         ),
     )
     if found.records:

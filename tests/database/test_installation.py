@@ -17,7 +17,14 @@ from deployments.operation import as_json, read_installation
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.errors import StoreError
-from judge_gym.lab.operating import Installation, PartHealth, no_database, read_records, remedy_of
+from judge_gym.lab.operating import (
+    Installation,
+    PartHealth,
+    RunFailure,
+    no_database,
+    read_records,
+    remedy_of,
+)
 from judge_gym.records.calls import FailureKind
 from judge_gym.report.operating import operating_page, operating_tables
 from judge_gym.store import tables as t
@@ -124,6 +131,18 @@ def test_spending_failures_and_rates_are_those_of_the_ledger(records: sa.Engine)
     [study] = kept.studies
     # 0.25 of one answer now and 4 of one long ago, of 5; two calls of three.
     assert (study.left_usd, study.left_calls) == (0.75, 1)
+
+
+def test_runs_that_fail_alike_are_counted_at_the_last_of_them(records: sa.Engine) -> None:
+    runs = [
+        RunFailure(NOW - timedelta(hours=hours), str(hours), f"run {hours}", "failed", why, "Mend.")
+        for hours, why in [(1, "disk"), (2, "key"), (3, "disk"), (4, "disk")]
+    ]
+    found = replace(read(records), failed_runs=runs)
+    assert [(one.run, times) for one, times in found.failures] == [("run 1", 3), ("run 2", 1)]
+    [table] = [one for one in operating_tables(found) if one.title.startswith("Runs that")]
+    assert [row.cells[1:3] for row in table.rows] == [("run 1", 3), ("run 2", 1)]
+    assert len(as_json(found)["failed_runs"]) == 4
 
 
 def test_json_page_and_metrics_have_the_same_figures_and_no_text(records: sa.Engine) -> None:

@@ -128,3 +128,17 @@ def test_the_command_says_the_same_of_ones_own_server(
     assert "Row(" not in shown
     own("database", "status", "--page", str(tmp_path / "state.html")).fine()
     assert lost in (tmp_path / "state.html").read_text()
+
+
+def test_the_command_without_an_address_asks_the_up_of_its_data_folder(
+    up: Installation, lost: str, tmp_path: Path
+) -> None:
+    environment = {
+        name: value for name, value in up.environment.items() if not name.startswith("PREFECT_")
+    }
+    of_folder = {"JUDGE_GYM_DATA_DIR": str(up.command.data)}
+    found = CommandLine(up.command.folder, environment | of_folder)("database", "status", "--json")
+    told = json.loads(found.fine().output)
+    assert {one["name"]: one["state"] for one in told["parts"]}["Prefect's server"] == "up"
+    assert lost in {one["run"] for one in told["failed_runs"]}
+    assert told["workers"]
