@@ -37,7 +37,8 @@ from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effec
 from judge_gym.report.headlines import Summary, headline_plot, headline_table, summary_of
 from judge_gym.report.multiverse import specification_plot
 from judge_gym.report.planted import Planted, compare_planted
-from judge_gym.report.plots.content import OVERVIEW, read_plots
+from judge_gym.report.plots.content import read_plots
+from judge_gym.report.plots.content_of_verdicts import OVERVIEW
 from judge_gym.report.plots.plot import Plot, without_links
 from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.questions import Section, sections

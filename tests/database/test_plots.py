@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.plotted import Overlap
 from judge_gym.report.page import read_report, render_page
-from judge_gym.report.plots.content import MAX_ITEMS, OVERVIEW, read_plots
+from judge_gym.report.plots.content import read_plots
+from judge_gym.report.plots.content_of_verdicts import MAX_ITEMS, OVERVIEW
 from judge_gym.report.plots.plot import ALL_ITEMS, Plot
 from judge_gym.store.results import ResultRow, latest_run
 from support.lab import SWEEP, Lab, labels, rubric
