@@ -141,7 +141,7 @@ def test_runs_that_fail_alike_are_counted_at_the_last_of_them(records: sa.Engine
     found = replace(read(records), failed_runs=runs)
     assert [(one.run, times) for one, times in found.failures] == [("run 1", 3), ("run 2", 1)]
     [table] = [one for one in operating_tables(found) if one.title.startswith("Runs that")]
-    assert [row.cells[1:3] for row in table.rows] == [("run 1", 3), ("run 2", 1)]
+    assert [row.cells[1:3] for row in table.rows] == [("run 1", "3"), ("run 2", "1")]
     assert len(as_json(found)["failed_runs"]) == 4
 
 
