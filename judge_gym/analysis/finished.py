@@ -51,12 +51,6 @@ class Finished:
     """The analysis run with the figures; None when the analysis is not among the parts."""
 
 
-def finished_run(engine: Engine, configured: Settings, sweep: Sweep) -> int | None:
-    """Return the analysis run with the figures of a finished sweep; None when in any doubt."""
-    found = finished_parts(engine, configured, sweep)
-    return None if found is None else found.run_id
-
-
 def finished_parts(
     engine: Engine, configured: Settings, sweep: Sweep, parts: Collection[str] = PARTS
 ) -> Finished | None:

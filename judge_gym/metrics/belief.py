@@ -1,8 +1,8 @@
 """Belief-function figures of judges on the items they share: conflict, distance, gap, support.
 
-All take the `CellMasses` of one rubric's verdicts, counted once (abstentions enter the verdicts
-through `cells.with_abstentions`). They average over the judges or pairs of an item, then over
-the items every judge scored; t interval over items. Figures of one judge: `of_judges([judge])`.
+All take the `CellMasses` of one rubric's verdicts, counted once. They average over the judges or
+pairs of an item, then over the items every judge scored; t interval over items.
+Figures of one judge: `of_judges([judge])`.
 """
 
 from collections.abc import Callable

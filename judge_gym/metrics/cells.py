@@ -1,12 +1,10 @@
 """The common input of the metrics: samples of judges on items, and what a cell of them holds.
 
-A cell is (judge, item) under one rubric. Only `scored` samples come here; abstentions enter
-through `with_abstentions` when a sensitivity view asks for them.
+A cell is (judge, item) under one rubric. Only `scored` samples come here.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Self
 
 import numpy as np
@@ -141,35 +139,6 @@ class SetCounts:
         """Return the column of each set in `stages`, and whether it was observed at all."""
         column = np.minimum(np.searchsorted(self.sets, stages), len(self.sets) - 1)
         return column.astype(np.int64), np.asarray(self.sets[column] == stages)
-
-
-class AbstentionView(StrEnum):
-    """How a sensitivity view counts an abstention."""
-
-    ANY_STAGE = "any_stage"
-    """A verdict for the whole scale: the judge excludes nothing."""
-
-    OWN_CATEGORY = "own_category"
-    """A category of its own beside the stages; unordered, so only for divergences that are."""
-
-
-def with_abstentions(
-    verdicts: Verdicts, judge: IntArray, item: IntArray, view: AbstentionView
-) -> Verdicts:
-    """Return the verdicts with abstentions (their judge and item) added under `view`."""
-    own = view is AbstentionView.OWN_CATEGORY
-    mask = 1 << verdicts.n_stages if own else (1 << verdicts.n_stages) - 1
-    return Verdicts(
-        judge=np.concatenate([verdicts.judge, judge]),
-        item=np.concatenate([verdicts.item, item]),
-        stages=np.concatenate([verdicts.stages, np.full(len(judge), mask, dtype=np.int64)]),
-        n_judges=verdicts.n_judges,
-        n_items=verdicts.n_items,
-        n_stages=verdicts.n_stages + own,
-        score=None
-        if verdicts.score is None
-        else np.concatenate([verdicts.score, np.full(len(judge), np.nan)]),
-    )
 
 
 def set_counts(verdicts: Verdicts) -> SetCounts:

@@ -143,21 +143,6 @@ def gap(masses: Masses) -> FloatArray:
     return np.asarray(masses.mass @ np.where(sizes > 1, sizes / masses.n_stages, 0.0))
 
 
-def discount(masses: Masses, reliability: float) -> Masses:
-    """Return the masses times `reliability` in [0, 1], the rest on Θ (Shafer 1976).
-
-    Reliability 1 changes nothing, 0 leaves total ignorance.
-    """
-    if not 0 <= reliability <= 1:
-        raise ValueError(f"reliability {reliability}: it lies in [0, 1]")
-    rest = 1 - reliability
-    sets = np.append(masses.sets, masses.frame)
-    present = masses.mass.sum(axis=-1, keepdims=True)
-    return gather(
-        sets, np.concatenate([masses.mass * reliability, rest * present], axis=-1), masses.n_stages
-    )
-
-
 def disjoint(first: IntArray, second: IntArray) -> BoolArray:
     """Return which sets of `first` (rows) share no stage with which of `second` (columns)."""
     return np.asarray((first[:, None] & second) == 0)

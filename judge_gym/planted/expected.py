@@ -27,7 +27,6 @@ from judge_gym.planted.judging import (
     with_display_bias,
 )
 from judge_gym.planted.reading import NOTHING_READ
-from judge_gym.planted.wordings import worded
 
 _QUANTILES = 2000
 LOWEST_ALONE = (0,)
@@ -146,24 +145,6 @@ def polarization(first: Family, second: Family, cases: Iterable[PlantedCase]) ->
     )
 
 
-def wording_scores(
-    family: str,
-    cases: Sequence[PlantedCase],
-    instructions: Sequence[str],
-    display: ShownOrder = RANDOMIZED,
-) -> FloatArray:
-    """Return the mean score (K,) of a family's single verdicts under each of K instructions."""
-    return np.array(
-        [
-            fmean(
-                mean_score(stage_distribution(worded(family, text), case, display))
-                for case in cases
-            )
-            for text in instructions
-        ]
-    )
-
-
 def injection_lift(family: Family, pairs: Sequence[tuple[PlantedCase, PlantedCase]]) -> float:
     """Return what evidence that demands the last stage adds to the mean score, in [-1, 1].
 
@@ -204,15 +185,6 @@ def stated_probability(
         ]
     )
     return float(np.array(list(sets.values())) @ _clipped_mean(levels, family.probe_noise))
-
-
-def swap_effect(family: Family, cases: Iterable[PlantedCase]) -> float:
-    """Return stated probability under a rival's rubric minus under the own: -ρ before clipping."""
-    return fmean(
-        stated_probability(family, case, own_rubric=False)
-        - stated_probability(family, case, own_rubric=True)
-        for case in cases
-    )
 
 
 def overconfidence(family: Family, others: Sequence[Family], cases: Sequence[PlantedCase]) -> float:

@@ -65,8 +65,6 @@ class ShownOrder:
 
 
 RANDOMIZED = ShownOrder()
-IN_ORDER = ShownOrder(first=0, lettered_a=0)
-"""Neither letters nor order randomised: the weakest stage is first and is lettered A."""
 
 
 def thresholds(stages: int, shift: float = 0.0) -> FloatArray:

@@ -25,12 +25,6 @@ from judge_gym.report.plots.svg import draw, picture
 from judge_gym.report.table import Row, Table
 
 PAGE, PICTURE = "atlas.html", "atlas.svg"
-_RECOMPUTED = (
-    ClaimStanding.TO_ROUNDING,
-    ClaimStanding.EXPLAINED,
-    ClaimStanding.DIFFERS,
-    ClaimStanding.AGREES,
-)
 _MOST_PLACES = 3
 _MOST_NAMED = 3
 _SPECIFICATIONS = ("choice", "figure", "value", "compared with", "holds", "how")

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.finished import Finished, finished_parts, finished_run
+from judge_gym.analysis.finished import Finished, finished_parts
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
@@ -57,7 +57,8 @@ def found(engine: sa.Engine, tmp_path: Path) -> Callable[..., int | None]:
     def run(*changes: tuple[str, str]) -> int | None:
         file = tmp_path / "quick.yaml"
         file.write_text(sweep_text("quick.yaml", *changes))
-        return finished_run(engine, Settings(), load_sweep(file))
+        finished = finished_parts(engine, Settings(), load_sweep(file))
+        return finished and finished.run_id
 
     return run
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.finished import finished_parts
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
@@ -95,7 +95,7 @@ def test_no_rubric_is_written_and_nothing_is_left_to_do(done: Any) -> None:
         ("w3-scoring", 0),
         ("w5-probe", 0),
     }
-    assert finished_run(engine, Settings(), sweep) is not None
+    assert finished_parts(engine, Settings(), sweep) is not None
 
 
 def test_it_is_planned_before_anything_is_collected(database: str, done: Any) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym import prompts
 from judge_gym.analysis import load
 from judge_gym.analysis.data import load_sweep_data
-from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.finished import finished_parts
 from judge_gym.analysis.running import analyse
 from judge_gym.design.experiment import POLITICAL
 from judge_gym.design.sweep import load_sweep
@@ -156,7 +156,7 @@ def test_a_changed_template_starts_new_cells_and_keeps_the_old_ones(
     to_do = {line.what: line.to_do for line in planned.lines}
     assert (to_do["judgements"], to_do["views"], to_do["rubrics"]) == (6, views, rubrics)
     assert rows(engine) == before  # a plan writes nothing
-    assert finished_run(engine, Settings(), load_sweep(file)) is None
+    assert finished_parts(engine, Settings(), load_sweep(file)) is None
     run(whole_sweep(url_of(engine), file))
     after = rows(engine)
     assert after["experiments"] == 2 * 3

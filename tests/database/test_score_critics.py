@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.finished import finished_parts
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab import score_critics
@@ -76,7 +76,7 @@ def test_it_is_planned_shown_and_finished(done: Any) -> None:
         assert line.calls == scored
         parts = {part.workflow: part for part in sweep_status(session, "quick").workflows}
         assert (parts["w6-critic"].state, parts["w6-critic"].done) == ("complete", scored)
-    assert finished_run(engine, Settings(), sweep) is not None
+    assert finished_parts(engine, Settings(), sweep) is not None
 
 
 def test_another_critic_is_missing_all_its_marks(done: Any, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_another_critic_is_missing_all_its_marks(done: Any, tmp_path: Path) -> N
         [line] = [one for one in plan.lines if one.workflow == "w6-critic"]
         assert line.done == 0
         assert line.to_do == line.calls > 0
-    assert finished_run(engine, Settings(), sweep) is None
+    assert finished_parts(engine, Settings(), sweep) is None
 
 
 def test_its_figures_are_beside_those_of_all_samples(done: Any) -> None:

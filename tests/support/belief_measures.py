@@ -8,6 +8,7 @@ from judge_gym.metrics.cells import FloatArray, IntArray, set_sizes
 from judge_gym.metrics.masses import (
     Masses,
     disjoint,
+    gather,
     jaccard,
     mean_product,
     unnormalised,
@@ -50,4 +51,19 @@ def conjunctive(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray]:
     sets, mass, lost = unnormalised(sources)
     return np.concatenate([np.zeros(1, dtype=np.int64), sets]), np.concatenate(
         [lost[:, None], mass], axis=-1
+    )
+
+
+def discount(masses: Masses, reliability: float) -> Masses:
+    """Return the masses times `reliability` in [0, 1], the rest on Θ (Shafer 1976).
+
+    Reliability 1 changes nothing, 0 leaves total ignorance.
+    """
+    if not 0 <= reliability <= 1:
+        raise ValueError(f"reliability {reliability}: it lies in [0, 1]")
+    rest = 1 - reliability
+    sets = np.append(masses.sets, masses.frame)
+    present = masses.mass.sum(axis=-1, keepdims=True)
+    return gather(
+        sets, np.concatenate([masses.mass * reliability, rest * present], axis=-1), masses.n_stages
     )

@@ -8,7 +8,6 @@ from judge_gym.metrics.masses import (
     betp,
     conflict,
     dempster,
-    discount,
     dubois_prade,
     gap,
     linear_pool,
@@ -21,6 +20,7 @@ from judge_gym.metrics.polarization import jensen_shannon
 from support.belief_measures import (
     commonality,
     conjunctive,
+    discount,
     jousselme,
     nonspecificity,
     weight_of_conflict,

@@ -17,18 +17,11 @@ from judge_gym.metrics.facets import (
     facet_components,
 )
 from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
-from judge_gym.planted.facets import EFFECTS, DrawnFacets, FacetTruth, draw_errors, draw_facets
+from judge_gym.planted.facets import DrawnFacets, FacetTruth, draw_errors, draw_facets
 
 _NAMES = (ITEM, JUDGE, WORDING)
 _FAMILIES = np.array([0, 0, 1, 1, 2, 2])
 _SHARED = 0.5
-
-FACET_FIGURES = (
-    *("total_error", "total_error_with_judges"),
-    *(f"variance of {name}" for name, _ in EFFECTS.values()),
-    *("effective_votes", "effective_votes_by_family"),
-)
-"""The figures that are tested here."""
 
 
 def facet_trials(truth: FacetTruth, seed: int) -> Iterator[Trial]:

@@ -16,7 +16,7 @@ from judge_gym.metrics.belief import (
     stage_support,
     uncertainty_gap,
 )
-from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
+from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.combining import by_rule, conflict_of_all
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.masses import cell_masses
@@ -147,18 +147,6 @@ def test_one_judge_and_single_samples_are_too_few(build_verdicts):
     assert "2 scored replicates" in belief_distance(single).overall.reason
     assert "2 scored replicates" in self_conflict(single).reason
     assert conflict(single).overall.estimate == 1
-
-
-def test_abstentions_as_ignorance_or_as_a_category(build_verdicts):
-    # the second judge names 1 once and abstains once
-    verdicts = build_verdicts([[[1, 1]], [[1]]])
-    judge, item = np.array([1]), np.array([0])
-    ignorant = cell_masses(with_abstentions(verdicts, judge, item, AbstentionView.ANY_STAGE))
-    apart = cell_masses(with_abstentions(verdicts, judge, item, AbstentionView.OWN_CATEGORY))
-    assert conflict(ignorant).overall.estimate == 0
-    assert uncertainty_gap(ignorant.of_judges([1])).estimate == 0.5
-    assert conflict(apart).overall.estimate == 0.5
-    assert uncertainty_gap(apart).estimate == 0
 
 
 @given(st.integers(0, 2**32 - 1), st.permutations(range(4)))

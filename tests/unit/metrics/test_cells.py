@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.metrics.cells import (
-    AbstentionView,
     Probes,
     Verdicts,
     item_means,
@@ -15,7 +14,6 @@ from judge_gym.metrics.cells import (
     pignistic_weights,
     scores,
     set_counts,
-    with_abstentions,
 )
 
 
@@ -64,20 +62,6 @@ def test_set_counts_keep_only_observed_sets(build_verdicts):
     column, seen = counted.column_of(np.array([0b11, 0b10, 0b1111]))
     assert column[0] == 1
     assert seen.tolist() == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("view", "expected"),
-    [
-        # one sample {1} and one abstention: half of each
-        (AbstentionView.ANY_STAGE, [0.5 + 0.125, 0.125, 0.125, 0.125]),
-        (AbstentionView.OWN_CATEGORY, [0.5, 0, 0, 0, 0.5]),
-    ],
-)
-def test_abstentions_enter_by_the_view_asked_for(build_verdicts, view, expected):
-    zero = np.zeros(1, dtype=np.int64)
-    p, _ = pignistic(with_abstentions(build_verdicts([[[1]]]), zero, zero, view))
-    assert p[0, 0].tolist() == expected
 
 
 def test_item_means_average_the_judges_present():

@@ -10,12 +10,11 @@ from judge_gym.metrics.masses import (
     belief,
     betp,
     conflict,
-    discount,
     gap,
     plausibility,
     singletons,
 )
-from support.belief_measures import jousselme, nonspecificity, weight_of_conflict
+from support.belief_measures import discount, jousselme, nonspecificity, weight_of_conflict
 
 SIZE = 4
 QUICK = settings(max_examples=50)

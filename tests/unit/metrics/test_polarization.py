@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
+from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import NO_SPREAD, Remark, RemarkKind
 from judge_gym.metrics.polarization import (
     Divergence,
@@ -253,14 +253,6 @@ def test_pairs_of_families_carry_their_numbers(build_verdicts, rng):
 def test_the_matrix_needs_a_common_item(build_verdicts):
     with pytest.raises(ValueError, match="no item was scored"):
         pair_matrix(build_verdicts([[LOW, []], [[], LOW]]))
-
-
-def test_a_sensitivity_view_brings_abstainers_back(build_verdicts, rng):
-    verdicts = build_verdicts([[LOW], [[]]])
-    judge, item = np.ones(5, dtype=np.int64), np.zeros(5, dtype=np.int64)
-    category = with_abstentions(verdicts, judge, item, AbstentionView.OWN_CATEGORY)
-    assert measure_polarization(verdicts, rng).estimate.estimate is None
-    assert measure_polarization(category, rng).estimate.estimate == 1
 
 
 @pytest.mark.parametrize(("replicates", "least", "most"), [(5, 0.12, 0.16), (100, 0.205, 0.222)])

@@ -4,7 +4,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from judge_gym.planted.expected import mean_score, stage_distribution, wording_scores
+from judge_gym.planted.expected import mean_score, stage_distribution
 from judge_gym.planted.families import planted
 from judge_gym.planted.judging import PlantedCase, margin
 from judge_gym.planted.reading import DocumentReading
@@ -41,6 +41,6 @@ def test_the_expected_score_moves_with_the_reading_and_a_probe_does_not() -> Non
     shift = family.wording_shift
     moved = stage_distribution(planted()["calm"], a_case(0.5 + shift))
 
-    (score,) = wording_scores("calm", [case], TEXTS[:1])
+    score = mean_score(stage_distribution(family, case))
     assert score == pytest.approx(mean_score(moved))
     assert margin(family, case, (1,)) == margin(planted()["calm"], case, (1,))

@@ -7,7 +7,7 @@ import pytest
 
 from judge_gym.planted import expected
 from judge_gym.planted.families import Family, planted
-from judge_gym.planted.judging import IN_ORDER, PlantedCase, ShownOrder, case_of
+from judge_gym.planted.judging import PlantedCase, ShownOrder, case_of
 from judge_gym.planted.reading import DocumentReading
 
 VOICE = planted()["calm"].voice
@@ -47,7 +47,8 @@ def test_biases_by_hand() -> None:
     family = _family(noise=0.0, first_bias=0.2, label_a_bias=0.1)
     case = _case(0.9)
     assert expected.stage_distribution(family, case) == pytest.approx([0.075] * 3 + [0.775])
-    assert expected.stage_distribution(family, case, IN_ORDER) == pytest.approx([0.3, 0, 0, 0.7])
+    in_order = expected.stage_distribution(family, case, ShownOrder(first=0, lettered_a=0))
+    assert in_order == pytest.approx([0.3, 0, 0, 0.7])
     only_first = expected.stage_distribution(family, case, ShownOrder(first=1))
     assert only_first == pytest.approx([0.025, 0.225, 0.025, 0.725])
     assert expected.display_excess(family.first_bias, 4) == pytest.approx(0.15)
@@ -68,9 +69,11 @@ def test_probe_figures_by_hand() -> None:
     family = _family(noise=0.0, probe_noise=0.0, own_rubric_loyalty=0.3)
     cases = [_case(0.9)]
     assert expected.stated_probability(family, cases[0], own_rubric=True) == pytest.approx(0.8)
-    assert expected.swap_effect(family, cases) == pytest.approx(-0.3)
+    assert expected.stated_probability(family, cases[0], own_rubric=False) == pytest.approx(0.5)
     capped = family.model_copy(update={"probe_level": 0.9})
-    assert expected.swap_effect(capped, cases) == pytest.approx(0.0)
+    for own in (True, False):
+        stated = expected.stated_probability(capped, cases[0], own_rubric=own)
+        assert stated == pytest.approx(1.0)
     rival = _family(noise=0.0, leaning=-1.0)
     contested = [_case(0.9, contested=1.0)]
     assert expected.overconfidence(family, [family, rival], contested) == pytest.approx(0.3)
