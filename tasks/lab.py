@@ -1,5 +1,7 @@
 """The tasks of W1 to W6: collect a window, then one chunk of one provider's work each."""
 
+from typing import Any
+
 from prefect import task
 
 from judge_gym.asking.budgeting import Spender, SweepBudget
@@ -13,7 +15,7 @@ from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.store.windows import load_window
 from tasks.events import emit_collected
 from tasks.policy import WRITING
-from tasks.processes import done
+from tasks.processes import Work, done
 from tasks.runtime import runtime
 
 
@@ -40,9 +42,7 @@ async def make_views(
     units: list[int], view: EvidenceView, model: str, budget: SweepBudget | None
 ) -> dict[str, int]:
     """Make one view of these documents; returns counts by status."""
-    async with runtime() as current:
-        spender = _spender(current, budget)
-        return dict(await done(current, evidence.make_views, view, units, model, spender))
+    return await _done(evidence.make_views, budget, view, units, model)
 
 
 @task(name="embed", **WRITING)
@@ -50,9 +50,7 @@ async def embed(
     units: list[int], window: int, plan: Bundles, recipe: str, budget: SweepBudget | None
 ) -> dict[str, int]:
     """Have these documents embedded for a plan of bundles; returns counts by status."""
-    async with runtime() as current:
-        spender = _spender(current, budget)
-        return dict(await done(current, embedding.embed, units, window, plan, recipe, spender))
+    return await _done(embedding.embed, budget, units, window, plan, recipe)
 
 
 @task(name="write-rubrics", **WRITING)
@@ -68,23 +66,19 @@ async def write_rubrics(
 @task(name="embed-rubrics", **WRITING)
 async def embed_rubrics(units: list[str], model: str, budget: SweepBudget | None) -> dict[str, int]:
     """Have the rubrics with these keys embedded; returns counts by status."""
-    async with runtime() as current:
-        spender = _spender(current, budget)
-        return dict(await done(current, embedding.embed_rubrics, units, model, spender))
+    return await _done(embedding.embed_rubrics, budget, units, model)
 
 
 @task(name="judge", **WRITING)
 async def judge(units: list[SampleUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these judgements; returns counts by sample status."""
-    async with runtime() as current:
-        return dict(await done(current, judging.judge, units, _spender(current, budget)))
+    return await _done(judging.judge, budget, units)
 
 
 @task(name="probe", **WRITING)
 async def probe(units: list[ProbeUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these probes; returns counts by probe status."""
-    async with runtime() as current:
-        return dict(await done(current, probing.probe, units, _spender(current, budget)))
+    return await _done(probing.probe, budget, units)
 
 
 @task(name="mark-reasoning", **WRITING)
@@ -92,9 +86,13 @@ async def mark_reasoning(
     units: list[int], critic_model: str, budget: SweepBudget | None
 ) -> dict[str, int]:
     """Have the reasoning of these samples marked; returns counts by status."""
+    return await _done(score_critics.mark_reasoning, budget, units, critic_model)
+
+
+async def _done(work: Work[Any], budget: SweepBudget | None, *arguments: Any) -> dict[str, int]:
+    """Do a chunk of work under a sweep's budget; returns counts by status."""
     async with runtime() as current:
-        spender = _spender(current, budget)
-        return dict(await done(current, score_critics.mark_reasoning, units, critic_model, spender))
+        return dict(await done(current, work, *arguments, _spender(current, budget)))
 
 
 def _spender(runtime: Runtime, budget: SweepBudget | None) -> Spender | None:

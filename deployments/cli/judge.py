@@ -216,13 +216,13 @@ def expected_critics(
     from sqlalchemy.orm import Session
 
     from deployments.cli.environment import database_engine
-    from judge_gym.judges.calibrating.judging import expected_criticisms
+    from judge_gym.judges.calibrating.judging import criticisms
     from judge_gym.judges.reason_critic import critic_of
 
     if not any(map(critic_of, judges)):
         return []
     with database_engine() as engine, Session(engine) as session:  # rolled back at its end
-        return expected_criticisms(session, judges, items, repeats)
+        return criticisms(session, judges, items, repeats, expected=True)
 
 
 def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":

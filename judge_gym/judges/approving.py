@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.budgeting import spender_of
 from judge_gym.calibration.design import CalibrationDesign, Perturber
 from judge_gym.judges import Judge, ModelJudge
-from judge_gym.judges.calibrating.judging import Asked, expected_criticisms
+from judge_gym.judges.calibrating.judging import Asked, criticisms
 from judge_gym.judges.calibrating.perturbing import expected
 from judge_gym.judges.calibrating.texts import Rewriting, changed_texts, rewritings
 from judge_gym.judges.item_files import ItemFile
@@ -31,7 +31,7 @@ def plan_calibration(
     items = changed_texts(originals.texts, design, expected(session, to_rewrite)).items
     asked = [Asked(judge, items, design.repeats) for judge in judges]
     with session.begin_nested() as stored:
-        asked += expected_criticisms(session, judges, items, design.repeats)
+        asked += criticisms(session, judges, items, design.repeats, expected=True)
         stored.rollback()
     changed = (design.perturber, to_rewrite) if design.perturber else None
     called = f"Calibration {design.name}"

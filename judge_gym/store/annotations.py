@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.annotations import Annotation, Annotations, AnnotationScheme
 from judge_gym.errors import DataFileError, StoreError, listing
 from judge_gym.store import tables as t
+from judge_gym.store.units import in_sweep
 
 _ROWS = 5_000
 """Rows of one statement."""
@@ -41,9 +42,7 @@ def rubrics_of_sweep(session: Session, sweep: str) -> list[LabelledRubric]:
             t.Rubric.id, t.Rubric.key, t.Rubric.owner_model, t.Rubric.concept, t.Rubric.stages
         )
         .join(t.Arm, sa.and_(t.Arm.rubric_id == t.Rubric.id, t.Arm.arm == "own"))
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep, t.Rubric.stages.is_not(None))
+        .where(in_sweep(t.Arm.experiment_id, sweep), t.Rubric.stages.is_not(None))
         .distinct()
     )
     found = [
@@ -69,11 +68,9 @@ def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
                 t.Arm.rubric_id == rubric_id,
             ),
         )
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.EvidenceItem.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.Sweep.name == sweep)
+        .where(in_sweep(t.Arm.experiment_id, sweep))
         .distinct()
     )
     by_key = {}

@@ -37,7 +37,7 @@ from judge_gym.store.recipes import (
     stored_as,
 )
 from judge_gym.store.rubrics import drawn_key
-from judge_gym.store.units import JUDGEMENT, declared_replicates
+from judge_gym.store.units import JUDGEMENT, declared_replicates, in_sweep
 from judge_gym.store.windows import register_window
 
 
@@ -184,12 +184,7 @@ class Leaving:
 
 def leaving(session: Session, sweep: str, stays: Callable[[Experiment], object]) -> Leaving | None:
     """Return what leaves a stored sweep if only what `stays` is in it; None if nothing leaves."""
-    rows = session.scalars(
-        sa.select(t.Experiment)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep)
-    )
+    rows = session.scalars(sa.select(t.Experiment).where(in_sweep(t.Experiment.id, sweep)))
     ids = [row.id for row in rows if not stays(stored_experiment(row))]
     if not ids:
         return None
@@ -271,9 +266,7 @@ def former_experiments(session: Session, sweep: str) -> list[Experiment]:
     """Return the experiments that a sweep had before its file or a recipe changed."""
     rows = session.scalars(
         sa.select(t.Experiment)
-        .join(t.FormerSweepExperiment, t.FormerSweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.FormerSweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep)
+        .where(in_sweep(t.Experiment.id, sweep, t.FormerSweepExperiment))
         .order_by(t.Experiment.id)
     )
     return [stored_experiment(row) for row in rows]
@@ -330,11 +323,7 @@ def database_of(session: Session) -> str:
 def sweep_tags(session: Session, name: str) -> list[str]:
     """Return the tags of a sweep's experiments; raises `StoreError` when there is no such sweep."""
     tags = session.scalars(
-        sa.select(t.Experiment.tag)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == name)
-        .order_by(t.Experiment.id)
+        sa.select(t.Experiment.tag).where(in_sweep(t.Experiment.id, name)).order_by(t.Experiment.id)
     ).all()
     if not tags:
         sweeps = session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)).all()
@@ -365,13 +354,9 @@ def sweep_names(session: Session) -> list[str]:
 
 def was_run_here(session: Session, sweep: str, imported_provider: str) -> bool:
     """Whether a sweep of this name has a judge of another provider than `imported_provider`."""
-    run_here = (
-        sa.select(t.Experiment.id)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep, ~t.Experiment.model.startswith(f"{imported_provider}/"))
-    )
-    return bool(session.scalar(sa.select(run_here.exists())))
+    imported = t.Experiment.model.startswith(f"{imported_provider}/")
+    run_here = sa.exists().where(in_sweep(t.Experiment.id, sweep), ~imported)
+    return bool(session.scalar(sa.select(run_here)))
 
 
 def frozen_items(session: Session, experiment_id: int) -> list[int]:
@@ -670,11 +655,7 @@ def experiment_lines(
     """Return the experiments that fit every given filter."""
     query = sa.select(t.Experiment).order_by(t.Experiment.id)
     if sweep is not None:
-        query = (
-            query.join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-            .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-            .where(t.Sweep.name == sweep)
-        )
+        query = query.where(in_sweep(t.Experiment.id, sweep))
     for column, value in (
         (t.Experiment.task_type, task_type),
         (t.Experiment.concept, concept),

@@ -17,7 +17,7 @@ from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
-from judge_gym.store.units import within
+from judge_gym.store.units import in_sweep, within
 
 EXPLORATORY = "exploratory"
 _ROUNDING = 1e-9
@@ -101,9 +101,7 @@ def planned(session: Session, sweep: str) -> Planned:
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .outerjoin(reused, reused.id == t.Call.cached_from)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep, t.Sample.status != "failed")
+        .where(in_sweep(t.Arm.experiment_id, sweep), t.Sample.status != "failed")
     )
     plan = AnalysisPlan.model_validate(row.content)
     stored = StoredPlan(row.sha256, row.stored_at)

@@ -17,7 +17,7 @@ from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import database_of, experiment_tag
 from judge_gym.store.spending import shared_calls, spending_scope
-from judge_gym.store.units import JUDGEMENT, OTHER, failure_class
+from judge_gym.store.units import JUDGEMENT, OTHER, failure_class, in_sweep
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,7 @@ def chosen(session: Session, name: str) -> ChosenExperiments:
     """
     columns = (t.Experiment.id, t.Experiment.tag, t.Experiment.window_id)
     sweep_rows = session.execute(
-        sa.select(*columns)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == name)
-        .order_by(t.Experiment.id)
+        sa.select(*columns).where(in_sweep(t.Experiment.id, name)).order_by(t.Experiment.id)
     ).all()
     tag = experiment_tag(session, name)
     tagged = session.execute(sa.select(*columns).where(t.Experiment.tag == tag)).all()

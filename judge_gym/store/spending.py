@@ -19,6 +19,7 @@ from judge_gym.store.calls import at_most_usd, lost_requests, paid_usd, unknown_
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, sham_key
+from judge_gym.store.units import in_sweep
 
 
 @dataclass(frozen=True)
@@ -146,13 +147,9 @@ def calls_of(scope: Scope) -> sa.ColumnElement[bool]:
 
 
 def _calls(scope: Scope, link: _Link) -> sa.ColumnElement[bool]:
-    chosen = (
-        sa.select(link.experiment_id)
-        .join(t.Sweep, t.Sweep.id == link.sweep_id)
-        .where(t.Sweep.name == scope.sweep)
-    )
+    own = in_sweep(t.Call.experiment_id, scope.sweep, link)
     shared = shared_calls(scope.shared_keys)
-    return t.Call.experiment_id.in_(chosen) | (shared & (~_OF_VIEW | _read(scope.views)))
+    return own | (shared & (~_OF_VIEW | _read(scope.views)))
 
 
 def _read(views: Sequence[tuple[str, str, str]]) -> sa.ColumnElement[bool]:

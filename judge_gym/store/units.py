@@ -30,6 +30,18 @@ _ON: dict[Any, sa.ColumnElement[bool]] = {
 """Table → which of its rows belong to a row of the table before it."""
 
 
+def in_sweep(
+    experiment_id: Any,
+    sweep: str,
+    link: type[t.SweepExperiment] | type[t.FormerSweepExperiment] = t.SweepExperiment,
+) -> sa.ColumnElement[bool]:
+    """Whether an experiment is in a sweep, or by `FormerSweepExperiment` was."""
+    of_sweep = sa.select(link.experiment_id).join(t.Sweep, t.Sweep.id == link.sweep_id)
+    named = of_sweep.where(t.Sweep.name == sweep).correlate(None)
+    condition: sa.ColumnElement[bool] = experiment_id.in_(named)
+    return condition
+
+
 def declared_replicates(sweep: str | None) -> sa.Subquery:
     """Select experiment_id and replicates of a sweep's experiments, as its file declares.
 

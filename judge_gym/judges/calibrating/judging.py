@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -132,28 +131,24 @@ def results_of(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
-    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
-    stored = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
-    return {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
+    return results_by_day(session, judge, items, repeats, [review_day])[0]
 
 
 def results_by_row(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int
 ) -> list[JudgeResult]:
     """Return what the judge said so far of every row: rows of one text have the same results."""
-    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
-    stored = store.results(session, judge.record, judge_id, items, ids, repeats)
-    return [result for some in stored for result in some.values()]
+    by_text = results_of(session, judge, items, repeats)
+    return [result for item in items for result in by_text[item.key]]
 
 
 def results_by_day(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, days: Sequence[date]
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, days: Sequence[str]
 ) -> list[dict[str, list[JudgeResult]]]:
     """Return what `results_of` does, for each of these days of reviews."""
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     by_day = (
-        store.results(session, judge.record, judge_id, items, ids, repeats, day.isoformat())
-        for day in days
+        store.results(session, judge.record, judge_id, items, ids, repeats, day) for day in days
     )
     return [
         {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
@@ -162,33 +157,28 @@ def results_by_day(
 
 
 def criticisms(
-    session: Session, judges: Sequence[Judge], items: Sequence[Item], repeats: int
+    session: Session,
+    judges: Sequence[Judge],
+    items: Sequence[Item],
+    repeats: int,
+    *,
+    expected: bool = False,
 ) -> list[Asked]:
-    """Return the critics of these judges, each with the reasons that it is to read so far."""
-    asked = []
-    for judge in judges:
-        if critic := critic_of(judge):
-            stored = results_of(session, judge, items, repeats)
-            said = reasons_of(judge, (result for some in stored.values() for result in some))
-            asked.append(Asked(critic, distinct([item for _, item in said])))
-    return [one for one in asked if one.items]
+    """Return the critics of these judges, each with the reasons that it is to read so far.
 
-
-def expected_criticisms(
-    session: Session, judges: Sequence[Judge], items: Sequence[Item], repeats: int
-) -> list[Asked]:
-    """Return what critics would read once all is judged, with stand-ins for reasons to come.
-
-    Roll the session back: the judges and items are stored in it.
+    With `expected` as once all is judged, with stand-ins for reasons to come. Roll the session back
+    then: the judges and items are stored in it.
     """
     asked = []
     for judge in judges:
         if critic := critic_of(judge):
             stored = results_of(session, judge, items, repeats)
             given = [result for some in stored.values() for result in some]
-            known = [item for _, item in reasons_of(judge, given)]
-            to_come = max(0, len(distinct(items)) * repeats - len(given))
-            asked.append(Asked(critic, [*distinct(known), *stand_ins(judge, to_come)]))
+            reasons = distinct([item for _, item in reasons_of(judge, given)])
+            if expected:
+                to_come = max(0, len(distinct(items)) * repeats - len(given))
+                reasons = [*reasons, *stand_ins(judge, to_come)]
+            asked.append(Asked(critic, reasons))
     return [one for one in asked if one.items]
 
 

@@ -490,16 +490,16 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     kept = last_kept(session, name, judge_id, day)
     since = kept.day if kept else date.min
     earlier = earlier_reviews(session, name, judge_id, case.corpus, day, since)
-    before = {
-        on: results_of(session, case.judge, items, case.repeats, on.isoformat()) for on in earlier
-    }
+    reviewed = [on.isoformat() for on in earlier]
+    results = results_by_day(session, case.judge, items, case.repeats, reviewed)
+    before = dict(zip(earlier, results, strict=True))
     last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
     passed = frozenset(check["name"] for check in last if check["result"] == "passes")
     by = [
         answered(session, judge.record, results.values())
         for judge, results in zip(case.judges, now, strict=True)
     ]
-    days = review_days(session, name, judge_id, case.corpus, day, since)
+    days = [on.isoformat() for on in review_days(session, name, judge_id, case.corpus, day, since)]
     looks = results_by_day(session, case.judge, case.texts.originals, case.repeats, days)
     labelled = {on: points for on, points in case.labelled.items() if on <= day}
     labelled = labelled_since(labelled, since)
