@@ -1,6 +1,6 @@
 """Study: the same sweep every day or week on the evidence of that period, and a drift page."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ from judge_gym.design.study_file import (
 )
 from judge_gym.design.window_files import Period, day_of
 from judge_gym.errors import JudgeGymError, OutageError
-from judge_gym.judges.reviewing.cases import LoadedReview, load_review
+from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.runtime import Runtime
 from judge_gym.store.studies import points_of, save_point
@@ -85,73 +85,72 @@ async def study(
         missing = _missing(current, loaded, due)
         for period in missing:
             get_run_logger().info("Period from %s to %s", period.start, period.end)
-            try:
-                state = await run_sweep(
-                    sweep_of(loaded, period),
-                    retry_failed=retry_failed,
-                    settings=settings,
-                    at_once=at_once,
-                    approve_over_usd=approve_over_usd,
-                    day=day,
-                )
-            except HourlyBoundError as bound:
-                return await wait_for_the_hour(bound, day=day)
-            except OutageError:
-                raise  # the run is resumed, where a failed period would wait for the next one
-            except JudgeGymError as error:
-                failures.append(_failure(_dates(period), error))
-                continue
-            if state.is_cancelled() or state.name == "Waiting":
+            sweep = run_sweep(
+                sweep_of(loaded, period),
+                retry_failed=retry_failed,
+                settings=settings,
+                at_once=at_once,
+                approve_over_usd=approve_over_usd,
+                day=day,
+            )
+            state = await _state_or_failure(sweep, _dates(period), day)
+            if isinstance(state, JudgeGymError):
+                failures.append(state)
+            elif _ends_the_run(state):
                 return state
-            if failure := await _point_or_failure(current, loaded, period, state):
-                failures.append(failure)
+            else:
+                await _save_point(current, loaded, period, state)
         added = len(missing) - len(failures)
         if review is not None:
-            reviewed = await _reviewed(
+            reviewing = run_review(
                 review,
                 due[-1].end + timedelta(days=1),
-                day=day,
                 retry_failed=retry_failed,
                 settings=settings,
                 approve_over_usd=approve_over_usd,
+                again={"day": day},
             )
-            if isinstance(reviewed, State):
-                return reviewed
-            failures += reviewed
+            state = await _state_or_failure(reviewing, "Review", day)
+            if isinstance(state, JudgeGymError):
+                failures.append(state)
+            elif _ends_the_run(state):
+                return state
         page = await report_drift(file)
     return _ended(due, added, failures, page)
 
 
-async def _reviewed(
-    review: LoadedReview, of: date, *, day: date, **options: Any
-) -> State[Path] | list[JudgeGymError]:
-    """Review the anchors for the day `of`; returns why it failed, if it did, or the state in which
-    this run ends: it was cancelled, or waits. `day` is that of the run."""
+async def _state_or_failure(
+    work: Coroutine[Any, Any, State[Any]], of: str, day: date
+) -> State[Any] | JudgeGymError:
+    """Return the state in which a sweep or review ends, or why it failed, named by `of`.
+
+    `day` is that of the run, for the next one where a bound per hour is reached.
+    """
     try:
-        state = await run_review(review, of, again={"day": day}, **options)
+        state = await work
     except HourlyBoundError as bound:
         return await wait_for_the_hour(bound, day=day)
     except OutageError:
-        raise  # the run is resumed
+        raise  # the run is resumed, where a failed period would wait for the next one
     except JudgeGymError as error:
-        return [_failure("Review", error)]
-    if state.is_cancelled() or state.name == "Waiting":
-        return state
+        return _failure(of, error)
     if state.is_failed():
-        return [_failure("Review", await state.aresult(raise_on_failure=False))]
-    return []
+        return _failure(of, await state.aresult(raise_on_failure=False))
+    return state
 
 
-async def _point_or_failure(
+def _ends_the_run(state: State[Any]) -> bool:
+    """Whether the study ends as its part did: it was cancelled, or waits."""
+    return state.is_cancelled() or state.name == "Waiting"
+
+
+async def _save_point(
     runtime: Runtime, study: StudyFile, period: Period, state: State[Any]
-) -> JudgeGymError | None:
-    """Store the point of a period whose sweep has ended; returns why it has none."""
-    if state.is_failed():
-        return _failure(_dates(period), await state.aresult(raise_on_failure=False))
+) -> None:
+    """Store the point of a period whose sweep has ended."""
     run_id = int(await state.aresult())
     with runtime.session() as session:
         save_point(session, study.name, period.start, period.end, run_id)
-    return None
 
 
 def _ended(

@@ -6,12 +6,12 @@ first experiment.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from judge_gym.design.axes import facet_names
 from judge_gym.design.config import (
@@ -46,6 +46,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import generator
 
+T = TypeVar("T")
 OnUnsupported = Literal["error", "mark"]
 RUBRIC_CLAIMS = ("H3",)
 """The hypotheses about rubrics: of one draw an owner they would be about that one rubric."""
@@ -285,56 +286,43 @@ def read_sweep(tree: Node) -> Sweep:
     ):
         if name not in items:
             raise missing(tree.place, name, legal)
-    families = _read_families(items["families"]) if "families" in items else {}
-    concepts = _read_concepts(items["concepts"]) if "concepts" in items else {}
+
+    def read(key: str, reader: Callable[[Node], T], default: T) -> T:
+        return reader(items[key]) if key in items else default
+
+    families = read("families", _read_families, dict[str, str]())
+    concepts = read("concepts", _read_concepts, dict[str, Expertise]())
     names = Names(read_windows(items["windows"]), families, concepts)
-    plan = _read_plan(items["plan"], items["name"].value) if "plan" in items else None
+    plan = read("plan", lambda node: _read_plan(node, items["name"].value), None)
     draws = _read_draws(items.get("rubric_draws"), plan)
     defaults = items.get("defaults", Node({}, tree.place))
     blocks = read_blocks(items["blocks"], defaults, names, draws)
-    if "families" in items:
-        _check_used(items["families"], blocks, "model")
-    if "concepts" in items:
-        _check_used(items["concepts"], blocks, "concept")
-    boxes = [block.box for block in blocks]
+    for key, name in (("families", "model"), ("concepts", "concept")):
+        if key in items:
+            _check_used(items[key], blocks, name)
     if "score_critic" in items:
         _check_marks(items["score_critic"], blocks)
+    boxes = [block.box for block in blocks]
+    model = partial(read_field, Experiment, "model")
+    approval = partial(read_field, ApprovalBound, "approve_over_usd")
     sweep = Sweep(
         path=tree.place.file,
         name=_read_name(items["name"]),
-        description=_read_text(items["description"]) if "description" in items else "",
-        utility_model=(
-            read_field(Experiment, "model", items["utility_model"])
-            if "utility_model" in items
-            else ""
-        ),
+        description=read("description", _read_text, ""),
+        utility_model=read("utility_model", model, ""),
         windows=names.windows,
         families=families,
         blocks=blocks,
-        swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
-        score_critic=(
-            read_field(Experiment, "model", items["score_critic"])
-            if "score_critic" in items
-            else ""
-        ),
-        rubric_embeddings=(
-            read_field(Experiment, "model", items["rubric_embeddings"])
-            if "rubric_embeddings" in items
-            else ""
-        ),
-        draw=read_draw(items["draw"], boxes) if "draw" in items else None,
-        budget=read_model(Budget, items["budget"]) if "budget" in items else None,
+        swap=read("swap", partial(read_model, SwapPlan), None),
+        score_critic=read("score_critic", model, ""),
+        rubric_embeddings=read("rubric_embeddings", model, ""),
+        draw=read("draw", lambda node: read_draw(node, boxes), None),
+        budget=read("budget", partial(read_model, Budget), None),
         plan=plan,
         definition=tree.plain(),
-        approve_over_usd=(
-            read_field(ApprovalBound, "approve_over_usd", items["approve_over_usd"])
-            if "approve_over_usd" in items
-            else None
-        ),
-        pauses=PAUSE_AFTER in items and read_pause(items[PAUSE_AFTER]),
-        on_unsupported=(
-            _read_on_unsupported(items["on_unsupported"]) if "on_unsupported" in items else "error"
-        ),
+        approve_over_usd=read("approve_over_usd", approval, None),
+        pauses=read(PAUSE_AFTER, read_pause, False),
+        on_unsupported=read("on_unsupported", _read_on_unsupported, "error"),
         model_places={node.value: node.place for node in reversed(list(_model_nodes(items)))},
     )
     if sweep.swap and isinstance(sweep.swap.pairs, tuple):

@@ -174,45 +174,15 @@ def correct(
     as `judge-gym judge label --draw gain` draws. Raises `ConfigError` when no text has a label, or
     none is without one.
     """
-    means = {
-        key: float(np.mean(scores))
-        for key, some in results.items()
-        if (scores := [one.score for one in some if one.score is not None])
-    }
-    of_rows = items.items
-    judged = np.array([means.get(item.key, np.nan) for item in of_rows], dtype=np.float64)
-    labels = [judge.label(item) for item in of_rows]
-    given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
-    has = ~np.isnan(given)
-    if not has.any() or has.all() or not means:
-        many = "Every text has a label" if means and has.all() else "No scored text has a label"
-        raise ConfigError(
-            f"{items.path}: {many}, so there is nothing to correct.",
-            "Name all texts with --items, and labels of a random part of them with --labels.",
-        )
-    by_gain = items.labels is not None and any(
-        row.draw.startswith("gain") for row in items.labels.rows
-    )
-    to_rank = items.labels is not None and any(
-        row.draw.startswith("ranking") for row in items.labels.rows
-    )
-    text = np.unique([item.key for item in of_rows], return_inverse=True)[1]
-    labelled = np.array(items.labelled)
-    known = has if items.drawn else has & labelled
-    figures = _Figures(
-        judge, of_rows, given, judged, known, text,
-        drawn=items.drawn, by_gain=by_gain, to_rank=to_rank,
-        sure=np.isin([item.key for item in of_rows], list(labelled_for_sure(of_rows))),
-    )  # fmt: skip
+    figures, of_rows = _Figures.of(judge, items, results), items.items
     every = np.ones(len(of_rows), dtype=np.bool_)
-    used, set_aside = _narrower(figures, items, text, every)
+    used, set_aside = _narrower(figures, items, every)
     found = [used.mean(ALL, every), *used.of_systems()]
     # To label a text once is enough, however often it stands there.
-    firsts = np.unique(text, return_index=True)[1]
-    tied = np.isin(text[firsts], text[labelled]) & ~figures.sure[firsts]
-    middles, left = figures.groups[firsts], ~has[firsts] & ~tied
+    firsts = np.unique(figures.text, return_index=True)[1]
+    left = figures.unlabelled(items)[firsts]
     texts, draw = [of_rows[place] for place in firsts], draw_to_compare(of_rows)
-    at_random = draw == "random" and not by_gain
+    at_random = draw == "random" and not figures.by_gain
     plan = None if at_random else next_labels(figures.to_label(firsts, left), more)
     halves = None if plan is None else _half_widths(plan, found[0], used, figures, every)
     if halves and not halves.is_offered:
@@ -222,9 +192,10 @@ def correct(
         if at_random
         else _drawn(judge, texts, figures, firsts, left, plan)
     )
+    middles = figures.groups[firsts]
     return Correction(
         tuple(found),
-        int(np.isnan(judged).sum()),
+        int(np.isnan(figures.judged).sum()),
         used.by_gain,
         plan,
         chosen,
@@ -242,7 +213,7 @@ def correct(
 
 
 def _narrower(
-    figures: "_Figures", items: ItemFile, text: IntArray, every: BoolArray
+    figures: "_Figures", items: ItemFile, every: BoolArray
 ) -> "tuple[_Figures, SetAside | None]":
     """Return figures by all labels, or by the random ones alone where these are narrower.
 
@@ -253,8 +224,8 @@ def _narrower(
         return figures, None
     rows = tuple(row for row in items.labels.rows if not row.draw.startswith("gain"))
     of_random = replace(items, labels=replace(items.labels, rows=rows))
-    own, has = np.array(of_random.labelled), ~np.isnan(figures.given)
-    known = has & (np.isin(text, text[own]) if of_random.drawn else own)
+    own, text = np.array(of_random.labelled), figures.text
+    known = ~np.isnan(figures.given) & (np.isin(text, text[own]) if of_random.drawn else own)
     alone = replace(figures, known=known, drawn=of_random.drawn, by_gain=False)
     if not known.any():
         return figures, None
@@ -359,6 +330,48 @@ class _Figures:
     """Whether labels are random within categories, and not over all."""
     sure: BoolArray
     """The rows whose text stands in so many that it is labelled whatever is drawn."""
+
+    @classmethod
+    def of(
+        cls, judge: Judge, items: ItemFile, results: Mapping[str, Sequence[JudgeResult]]
+    ) -> "_Figures":
+        """Return those of a file; raises `ConfigError` where nothing can be corrected."""
+        means = {
+            key: float(np.mean(scores))
+            for key, some in results.items()
+            if (scores := [one.score for one in some if one.score is not None])
+        }
+        keys, labels = [item.key for item in items.items], map(judge.label, items.items)
+        given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
+        has = ~np.isnan(given)
+        if not has.any() or has.all() or not means:
+            many = "Every text has a label" if means and has.all() else "No scored text has a label"
+            raise ConfigError(
+                f"{items.path}: {many}, so there is nothing to correct.",
+                "Name all texts with --items, and labels of a random part of them with --labels.",
+            )
+        draws = [row.draw for row in items.labels.rows] if items.labels else []
+        return cls(
+            judge,
+            items.items,
+            given,
+            judged=np.array([means.get(key, np.nan) for key in keys], dtype=np.float64),
+            known=has if items.drawn else has & np.array(items.labelled),
+            text=np.unique(keys, return_inverse=True)[1],
+            drawn=items.drawn,
+            by_gain=any(draw.startswith("gain") for draw in draws),
+            to_rank=any(draw.startswith("ranking") for draw in draws),
+            sure=np.isin(keys, list(labelled_for_sure(items.items))),
+        )
+
+    def unlabelled(self, items: ItemFile) -> BoolArray:
+        """Return the rows whose text may be labelled next.
+
+        Without those whose label is not known because people's labels of them are tied, but for
+        texts that are labelled for sure.
+        """
+        tied = np.isin(self.text, self.text[np.array(items.labelled)]) & ~self.sure
+        return np.isnan(self.given) & ~tied
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -357,36 +357,10 @@ def read_item_file(
         conversations.alone = turns
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
-    try:
-        rows = read_typed_rows(
-            path,
-            Item,
-            COLUMNS,
-            chosen,
-            numbers=["truth"],
-            unfold=conversations.rows,
-            answers=("text", "second"),
-            corpus=corpus_digest(path),
-        )
-    except NoRowError as error:
-        conversations.check()  # where no session is left, the reason comes first
-        if not conversations.left:
-            raise
-        raise DataFileError(
-            f"{path} has no item to judge. {conversations.left_said()}",
-            "To judge messages as they are, name their column as text: text=messages.",
-        ) from error
-    finally:
-        conversations.check()
+    rows = _typed_rows(path, conversations, chosen)
     names = (item.id for item in rows.rows)
     conversations.note_ids(path, zip(names, rows.cells, strict=True))
-    column = rows.used.get("truth", "")
-    misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
-    if not column and misspelt and "truth" not in rows.columns:
-        raise DataFileError(
-            f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
-            f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
-        )
+    _check_truth(path, rows)
     _check_second_systems(rows)
     by_text: dict[str, list[Label]] = defaultdict(list)
     for item in rows.rows:
@@ -405,7 +379,7 @@ def read_item_file(
         items,
         rows.places,
         rows.columns,
-        column,
+        rows.used.get("truth", ""),
         own=own,
         conversations=conversations,
         cells=rows.cells,
@@ -414,6 +388,43 @@ def read_item_file(
         used=rows.used,
         unanswered=rows.unanswered,
     )
+
+
+def _typed_rows(
+    path: Path, conversations: ConversationItems, fields: Mapping[str, str]
+) -> TypedRows[Item]:
+    """Return the rows of a file of items; raises as `read_item_file`."""
+    try:
+        return read_typed_rows(
+            path,
+            Item,
+            COLUMNS,
+            fields,
+            numbers=["truth"],
+            unfold=conversations.rows,
+            answers=("text", "second"),
+            corpus=corpus_digest(path),
+        )
+    except NoRowError as error:
+        conversations.check()  # where no session is left, the reason comes first
+        if not conversations.left:
+            raise
+        raise DataFileError(
+            f"{path} has no item to judge. {conversations.left_said()}",
+            "To judge messages as they are, name their column as text: text=messages.",
+        ) from error
+    finally:
+        conversations.check()
+
+
+def _check_truth(path: Path, rows: TypedRows[Item]) -> None:
+    """Raise `DataFileError` for a column that misspells `truth`, where none was read."""
+    misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
+    if misspelt and "truth" not in rows.used and "truth" not in rows.columns:
+        raise DataFileError(
+            f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
+            f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
+        )
 
 
 def _made_by(item: Item) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +43,7 @@ def add_labels(
     file, columns = labels_file(files, recorded), recorded.labels
     if file is None or columns is None:
         return
-    places: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name, of_name in windows.items():
-        for described in of_name.items.values():
-            places[key_of(described)].append((name, described.key))
-    refusals, given = Refusals(), dict[tuple[str, str, str], dict[int, Record]]()
+    labels, refusals = _Labels(recorded, columns, windows, unread), Refusals()
     named = (columns.item or recorded.item.key, columns.person, columns.label, *columns.people)
     rows = LabelRows(columns.chosen, list(filter(None, named)))
     read = {root_of(name) for name in (*filter(None, named), *columns.only)}
@@ -55,35 +53,20 @@ def add_labels(
         if row.fault:
             raise record.fault(row.fault)
         key = record.named(columns.item or recorded.item.key)
-        if key not in places:
+        if key not in labels.places:
             without.append(key)
             continue
         found = True
         _note_status(row.values, read, unread)
         with refusals:
             for name, column in _people(record, columns, file):
-                person = recorded.names.get(name, name)
-                stage = _stage(record, recorded, unread, key, column)
-                if stage is None:
-                    continue
-                number = as_score(record.verdict(column))
-                whose = f"{column} of {person}" if columns.person else column
-                unread.note_known(whose, record.verdict(column))
-                for window, item in _chosen(record, recorded, windows, places[key]):
-                    earlier = given.setdefault((window, item, person), {})
-                    if stage in earlier or (earlier and not columns.person):
-                        raise _again(record, key, person, column, next(iter(earlier.values())))
-                    if earlier:
-                        of = filter(None, (windows[window].items[item].system, person))
-                        unread.differing[f"{key} ({', '.join(of)})"] = None
-                    earlier[stage] = record
-                    windows[window].add_label(item, person, stage, number)
+                labels.add(record, key, recorded.names.get(name, name), column)
     refusals.fail()
     if without and not found:
         raise DataFileError(
             f"{file}: none of {counted(len(without), 'row')} is of an item that was judged: "
             f"{columns.item or recorded.item.key} is {without[0]!r} in the first, and the first "
-            f"item is {next(iter(places), '')!r}.",
+            f"item is {next(iter(labels.places), '')!r}.",
             "Write items alike in both files; `labels: {item: ...}` names their column here.",
         )
     if without:
@@ -104,16 +87,6 @@ def _note_status(values: Mapping[str, Any], read: Collection[str], unread: Unrea
                 unread.not_given.setdefault(name, Counter())[written] += 1
 
 
-def _again(record: Record, key: str, person: str, column: str, first: Record) -> RowError:
-    """Return the error of a second label of a person of an item."""
-    return record.refused(
-        f"{column} is {record.verdict(column)!r}, and {first.row.where} has a label of item "
-        f"{key!r} by {person!r}, too",
-        "Remove the repeated row; or choose one of several scores with `only`; or name the column "
-        "that tells people apart: `labels: {person: annotator}`.",
-    )
-
-
 def _people(record: Record, columns: LabelsFile, file: Path) -> Iterator[tuple[str, str]]:
     """Yield the people whose labels a row has, each with the column of it."""
     if columns.people:
@@ -123,37 +96,83 @@ def _people(record: Record, columns: LabelsFile, file: Path) -> Iterator[tuple[s
         yield person, columns.label
 
 
-def _stage(record: Record, recorded: Recorded, unread: Unread, key: str, column: str) -> int | None:
-    """Return the stage of a label; None where there is none, or it does not count."""
-    written = record.verdict(column)
-    if not written:
-        return None
-    if why := left_label(record, recorded, column):
-        unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
-        return None
-    stage = recorded.label(written)
-    if stage is None:
-        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
-    return stage
+@dataclass(frozen=True)
+class _Labels:
+    """The labels that are added to the items of a recorded file."""
+
+    recorded: Recorded
+    columns: LabelsFile
+    windows: Mapping[str, RecordedWindow]
+    unread: Unread
+    given: dict[tuple[str, str, str], dict[int, Record]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """Window, item and person → stage → the record of its label."""
+
+    @cached_property
+    def places(self) -> dict[str, list[tuple[str, str]]]:
+        """Key of an item → the windows that have it, each with the key there."""
+        places: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for name, of_name in self.windows.items():
+            for described in of_name.items.values():
+                places[key_of(described)].append((name, described.key))
+        return dict(places)
+
+    def add(self, record: Record, key: str, person: str, column: str) -> None:
+        """Add the label that a row has of an item by a person, if it has one."""
+        stage = self._stage(record, key, column)
+        if stage is None:
+            return
+        written = record.verdict(column)
+        whose = f"{column} of {person}" if self.columns.person else column
+        self.unread.note_known(whose, written)
+        for window, item in self._chosen(record, key):
+            earlier = self.given[window, item, person]
+            if stage in earlier or (earlier and not self.columns.person):
+                raise _again(record, key, person, column, next(iter(earlier.values())))
+            if earlier:
+                of = filter(None, (self.windows[window].items[item].system, person))
+                self.unread.differing[f"{key} ({', '.join(of)})"] = None
+            earlier[stage] = record
+            self.windows[window].add_label(item, person, stage, as_score(written))
+
+    def _stage(self, record: Record, key: str, column: str) -> int | None:
+        """Return the stage of a label; None where there is none, or it does not count."""
+        written = record.verdict(column)
+        if not written:
+            return None
+        if why := left_label(record, self.recorded, column):
+            self.unread.not_counted.setdefault(why, {})[f"{key} ({column})"] = None
+            return None
+        stage = self.recorded.label(written)
+        if stage is None:
+            legal = self.recorded.legal("truths")
+            raise record.unknown(column, f"{legal} Leave a cell empty for no label.")
+        return stage
+
+    def _chosen(self, record: Record, key: str) -> list[tuple[str, str]]:
+        """Return the items that a label is of: in each window, that of the row's system."""
+        places, windows, recorded = self.places[key], self.windows, self.recorded
+        systems = {windows[window].items[item].system for window, item in places}
+        if len(systems) < 2:
+            return places
+        written = record.named(recorded.item.system)
+        system = recorded.names.get(written, written)
+        chosen = [one for one in places if windows[one[0]].items[one[1]].system == system]
+        if not chosen:
+            raise record.refused(
+                f"{recorded.item.system} is {system!r}, and no judgement of this item is of it",
+                f"{did_you_mean(system, systems)}It has {', '.join(map(repr, sorted(systems)))}. "
+                "Write it alike in both files.",
+            )
+        return chosen
 
 
-def _chosen(
-    record: Record,
-    recorded: Recorded,
-    windows: Mapping[str, RecordedWindow],
-    places: list[tuple[str, str]],
-) -> list[tuple[str, str]]:
-    """Return the items that a label is of: in each window, that of the row's system."""
-    systems = {windows[window].items[item].system for window, item in places}
-    if len(systems) < 2:
-        return places
-    written = record.named(recorded.item.system)
-    system = recorded.names.get(written, written)
-    chosen = [one for one in places if windows[one[0]].items[one[1]].system == system]
-    if not chosen:
-        raise record.refused(
-            f"{recorded.item.system} is {system!r}, and no judgement of this item is of it",
-            f"{did_you_mean(system, systems)}It has {', '.join(map(repr, sorted(systems)))}. Write "
-            "it alike in both files.",
-        )
-    return chosen
+def _again(record: Record, key: str, person: str, column: str, first: Record) -> RowError:
+    """Return the error of a second label of a person of an item."""
+    return record.refused(
+        f"{column} is {record.verdict(column)!r}, and {first.row.where} has a label of item "
+        f"{key!r} by {person!r}, too",
+        "Remove the repeated row; or choose one of several scores with `only`; or name the column "
+        "that tells people apart: `labels: {person: annotator}`.",
+    )

@@ -7,7 +7,7 @@ answer is never told by a name, and an order of words never guessed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from judge_gym.alike import folded
@@ -73,36 +73,16 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     `options` say which columns are of judges and people. Several files are one table where a
     column tells the rows of each apart.
     """
-    join = ""
-    if len(files.paths) > 1:
-        join = QRELS if kind == "qrels" else common_key(files)
-        if not join:
-            why = f"no column tells the rows of each file apart{_doubled(files)}"
-            raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
-        files = joined(files, join)
+    join = _join_of(files, kind)
+    files = joined(files, join) if join else files
     read = [row for file in files.paths for row in files.rows(file)]
     table = ProposedTable([*map(_with_points, read)], [row.where for row in read])
     found = columns_of(table, options, of_judges=kind == "qrels")
-    key = table.key(_KEYS, found.every)
-    if not key:
-        raise _no_key(table)
-    if summary := table.summary(key):
-        raise unproposed(
-            f"the row {summary!r} may sum up the others",
-            "Take it out of the file; or, if it is an item, write a mapping file.",
-        )
-    texts = [one for one in (table.named(_TEXTS, found.every, repeated=False),) if one]
-    repeated = table.repeated(key, [*found.people, *filter(None, [found.truth]), *texts])
-    if repeated:
-        key = repeated[:1]
+    key, repeat = _key_of(table, found)
     halves, whole = _half_points_of_one(table, found)
     scale = whole or _scale_of(table, found.read, found.values)
     stages = Stages((), {}, scale) if scale else _stages(found.values)
-    item, described = _item(table, key, found.every)
-    if repeated:
-        why = f"differ in every row together with {repeated[1]}, whose rows are repeats"
-        described = [replace(one, why=why) if one.role == "item" else one for one in described]
-        described.append(ColumnRole(repeated[1], "repeat", "by its name; the same items in each"))
+    item, described = _item(table, key, found.every, repeat)
     strays = {
         one: sorted(
             value
@@ -122,7 +102,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         "judge": "{column}",
         "item": {**item, **{name: of for name, of in labels.items() if of}},
         "verdicts": found.judges,
-        **({"repeats": True} if repeated else {}),
+        **({"repeats": True} if repeat else {}),
         **(_written(stages, labelled=bool(found.people or found.truth)) if stages else {}),
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }
@@ -138,14 +118,34 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
             f"nearest of {order}, a half as the higher; means and biases are as written"
         )
         taken.append(ColumnRole(halves, "half points", why))
-    taken += [ColumnRole(one, _LEFT, why) for one, why in found.left.items()]
-    named = {one.column for one in taken}
-    taken += [
-        ColumnRole(one, _LEFT, _hint(table, one, order, found.read))
-        for one in table.columns
-        if one not in named
-    ]
+    taken += _left_out(table, found, order, {one.column for one in taken})
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
+
+
+def _join_of(files: RecordedFiles, kind: str) -> str:
+    """Return the column that tells the rows of each of several files apart; "" of one file."""
+    if len(files.paths) <= 1:
+        return ""
+    join = QRELS if kind == "qrels" else common_key(files)
+    if not join:
+        why = f"no column tells the rows of each file apart{_doubled(files)}"
+        raise NoMappingError(f"None can be proposed: {why}.", SEVERAL)
+    return join
+
+
+def _key_of(table: ProposedTable, found: Columns) -> tuple[Sequence[str], str]:
+    """Return the columns that tell items apart, and the one that numbers their repeats, or ""."""
+    key = table.key(_KEYS, found.every)
+    if not key:
+        raise _no_key(table)
+    if summary := table.summary(key):
+        raise unproposed(
+            f"the row {summary!r} may sum up the others",
+            "Take it out of the file; or, if it is an item, write a mapping file.",
+        )
+    texts = [one for one in (table.named(_TEXTS, found.every, repeated=False),) if one]
+    repeated = table.repeated(key, [*found.people, *filter(None, [found.truth]), *texts])
+    return (repeated[:1], repeated[1]) if repeated else (key, "")
 
 
 def _no_key(table: ProposedTable) -> NoMappingError:
@@ -188,11 +188,13 @@ def _doubled(files: RecordedFiles) -> str:
 
 
 def _item(
-    table: ProposedTable, key: Sequence[str], verdicts: Collection[str]
+    table: ProposedTable, key: Sequence[str], verdicts: Collection[str], repeat: str
 ) -> tuple[dict[str, str], list[ColumnRole]]:
     """Return the columns that describe an item, and why each is taken so."""
     written = key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)
     why = "differs in every row" if len(key) == 1 else "differ in every row together"
+    if repeat:
+        why = f"differ in every row together with {repeat}, whose rows are repeats"
     item, taken = {"key": written}, [ColumnRole(one, "item", why) for one in key]
     for role, names in (("system", _SYSTEM), ("question", _QUESTION), ("text", _TEXTS)):
         found = table.named(names, verdicts, repeated=role != "text")
@@ -201,7 +203,20 @@ def _item(
             if found not in key:
                 count = counted(len(table.distinct(found)), "value")
                 taken.append(ColumnRole(found, role, f"by its name; {count} in {table.n:,} rows"))
+    if repeat:
+        taken.append(ColumnRole(repeat, "repeat", "by its name; the same items in each"))
     return item, taken
+
+
+def _left_out(
+    table: ProposedTable, found: Columns, order: str, named: Collection[str]
+) -> Iterator[ColumnRole]:
+    """Yield the columns that are not read, and why; `named` are said already."""
+    for one, why in found.left.items():
+        yield ColumnRole(one, _LEFT, why)
+    for one in table.columns:
+        if one not in named and one not in found.left:
+            yield ColumnRole(one, _LEFT, _hint(table, one, order, found.read))
 
 
 def _strays(
