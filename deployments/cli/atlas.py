@@ -70,7 +70,7 @@ def atlas(
         console.print()
         table = whole_table(studies, links=False) if everything else terminal_table(studies)
         console.print(TerminalTable(table))
-        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page.resolve()}")
     if wrong := failures(studies):
         raise AtlasError(
             " ".join(wrong),

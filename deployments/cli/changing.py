@@ -140,12 +140,10 @@ def _show_failures(
             markup=False,
         )
     if cut := sum(failures.count for failures in kept if failures.failure == "output_limit"):
-        console.print(
+        console.plain(
             f"{counted(cut, 'call')} had no room for an answer (output_limit) and "
             f"{'is' if cut == 1 else 'are'} not sent again at the same limit: raise max_tokens "
-            "in the sweep, or thinking_tokens of the model in the providers file, first.",
-            markup=False,
-            soft_wrap=True,
+            "in the sweep, or thinking_tokens of the model in the providers file, first."
         )
 
 

@@ -34,7 +34,7 @@ def roles() -> None:
     console.print(f"{READER}: reads the views of schema analysis.")
     console.print(f"{WRITER}: runs experiments; cannot change the schema.")
     for sentence in warnings:
-        errors.print(f"Warning: {sentence}", markup=False, soft_wrap=True)
+        errors.plain(f"Warning: {sentence}")
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
 
 
@@ -48,7 +48,7 @@ def serve() -> None:
 
     with database_engine() as engine:
         url = engine.url.render_as_string(hide_password=False)
-        console.print(psql_command(url), markup=False, soft_wrap=True)
+        console.plain(psql_command(url))
         if settings().database_url:
             console.print("This server runs by itself.")
             return
@@ -82,11 +82,11 @@ def backup(
     from judge_gym.store.engine import database_url
 
     versions = write(settings(), file)
-    console.print(f"Wrote the database to {file} ({versions}).", markup=False, soft_wrap=True)
+    console.plain(f"Wrote the database to {file} ({versions}).")
     if prefect is not None:
         versions = dump(prefect_records(database_url(settings())), prefect)
         said = f"Wrote Prefect's database to {prefect} ({versions})."
-        console.print(said, markup=False, soft_wrap=True)
+        console.plain(said)
 
 
 def restore(
@@ -104,11 +104,11 @@ def restore(
     from judge_gym.store.engine import database_url
 
     versions = read(settings(), file)
-    console.print(f"Restored the database from {file} ({versions}).", markup=False, soft_wrap=True)
+    console.plain(f"Restored the database from {file} ({versions}).")
     if prefect is not None:
         versions = load(prefect_records(database_url(settings())), prefect)
         said = f"Restored Prefect's database from {prefect} ({versions})."
-        console.print(said, markup=False, soft_wrap=True)
+        console.plain(said)
 
 
 Overwrite = Annotated[
@@ -184,7 +184,7 @@ async def made_ready(
 def show_steps(steps: "list[BootstrappedObject]") -> None:
     """Print the outcome of each step and a summary."""
     for step in steps:
-        console.print(f"{step.outcome:<9} {step.name}", markup=False, soft_wrap=True)
+        console.plain(f"{step.outcome:<9} {step.name}")
     console.print(f"The Prefect server is ready: {summary(steps)}.")
 
 
@@ -270,10 +270,10 @@ def prune(
         if going.is_empty:
             console.print(f"Nothing to prune is older than {counted(older_than_days, 'day')}.")
         else:
-            console.print(f"{going} would be pruned.", markup=False, soft_wrap=True)
+            console.plain(f"{going} would be pruned.")
             if pruned := not dry_run and confirmed("Prune them?", yes=yes):
                 going = empty(engine, before, dry_run=False)
-                console.print(f"Pruned {going}.", markup=False, soft_wrap=True)
+                console.plain(f"Pruned {going}.")
             else:
                 console.print("Nothing was pruned.")
     if as_json:
@@ -299,9 +299,7 @@ def _show_pruning(going: "Pruning") -> None:
     if going.whole:
         show_table("Sweeps that stay as they are", ("sweep", "state"), going.whole.items())
     for name, others in going.shared.items():
-        console.print(
+        console.plain(
             f"Sweep {name}: prompts of experiments that it shares with {', '.join(others)} stay "
-            "until that is finished.",
-            markup=False,
-            soft_wrap=True,
+            "until that is finished."
         )

@@ -318,7 +318,7 @@ def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if url := os.environ.get(SIMULATOR_URL):
         warning = f"The simulator at {url} knows the right answers only with --known {path}."
-        errors.print(warning, markup=False, soft_wrap=True)
+        errors.plain(warning)
     with simulator(known=path):
         yield
 

@@ -92,7 +92,7 @@ def freeze(
         plan = _frozen(sweep, design, seeds, facet_sd)
         _write_new(target, plan.text())
     for line in _lines(plan, target, file, [*not_applied, *_risks(sweep)]):
-        console.print(line, markup=False, soft_wrap=True)
+        console.plain(line)
 
 
 def _not_applied(sweep: "Sweep") -> list[str]:

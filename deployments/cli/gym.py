@@ -41,7 +41,7 @@ def gym(
     # Errors in files are raised before a server is started.
     loaded = read_gym(file)
     if not as_json:
-        console.print(loaded.labels, markup=False, soft_wrap=True)
+        console.plain(loaded.labels)
     prepare_environment(settings().data_dir, verbose=False)
     if plan:
         _plan_gym(loaded)
@@ -79,7 +79,7 @@ def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bo
     ]
     page = run_flow("gym", show, simulator_for(models), file=file, retry_failed=retry_failed)
     if not as_json:
-        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page.resolve()}")
 
 
 async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
@@ -122,7 +122,7 @@ def _show_gym(report: "GymReport") -> None:
     for name, failures in zip(report.names, report.failures, strict=True):
         for failure, count in failures.most_common(3):
             text = f"{name}: {count} of {len(report.entries)} without a score: {failure}"
-            console.print(text, markup=False, soft_wrap=True)
+            console.plain(text)
     show_note(report.answered)
     if report.simulated:
         say_simulated()

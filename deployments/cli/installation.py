@@ -49,7 +49,7 @@ def status(
         from judge_gym.report.operating import operating_page
 
         put_in_place({page: operating_page(found)})
-        console.print(f"Wrote {page}.", markup=False, soft_wrap=True)
+        console.plain(f"Wrote {page}.")
     else:
         from judge_gym.report.operating import operating_tables
         from judge_gym.report.table import TerminalTable

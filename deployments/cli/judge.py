@@ -95,10 +95,10 @@ def check(
         elif isinstance(leaf, OwnJudge):
             _show_input(leaf, one)
     if read:
-        console.print(read.said(judge), markup=False, soft_wrap=True)
+        console.plain(read.said(judge))
         console.print(_amount(judge, len(texts) * repeats), markup=False)
     if gate is not None:
-        console.print(f"Gate on {gate.rule.items}. {gate.said()}", markup=False, soft_wrap=True)
+        console.plain(f"Gate on {gate.rule.items}. {gate.said()}")
 
 
 def score(
@@ -157,9 +157,9 @@ def score(
         json_output.give(scores_json(scored))
     else:
         _show(scored)
-        console.print(f"Page: {page}", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page}")
     if export is not None:
-        console.print(said, markup=False, soft_wrap=True)
+        console.plain(said)
     show_note(scored.by)
     if stopped:
         raise stopped
@@ -205,7 +205,7 @@ def judge_and_items(
     judge = load_judge(file)
     columns = fields_of(items, fields), label_fields_of(labels, label_fields)
     read = read_judged_items([judge], items, columns[0], labels, columns[1])
-    console.print(read.said(judge), markup=False, soft_wrap=True)
+    console.plain(read.said(judge))
     return judge, read
 
 
@@ -259,7 +259,7 @@ def _show_prompts(judge: "ModelJudge | DelegatedJudge", item: "Item") -> None:
     for number, prompt in enumerate(judge.prompts(item, f"judge/{judge.key}/{item.key}/0"), 1):
         for message in prompt.messages:
             console.print(f"\n[bold]Prompt {number}, {message['role']}[/]")
-            console.print(message["content"], markup=False, soft_wrap=True)
+            console.plain(message["content"])
     if not isinstance(judge, ModelJudge):
         return
     from judge_gym.llm.pricing import price_of
@@ -288,12 +288,8 @@ def _chosen(items: Sequence["Item"], name: str) -> "Item":
 
 def _show_input(judge: "OwnJudge", item: "Item") -> None:
     given = {"id": item.id, "text": item.text, "context": item.context, "repeat": 0}
-    console.print(f"Input: {json.dumps(given, ensure_ascii=False)}", markup=False, soft_wrap=True)
-    console.print(
-        f"It may return {judge.scale.allowed}, or that as `score` of an object.",
-        markup=False,
-        soft_wrap=True,
-    )
+    console.plain(f"Input: {json.dumps(given, ensure_ascii=False)}")
+    console.plain(f"It may return {judge.scale.allowed}, or that as `score` of an object.")
 
 
 def _amount(judge: "AnyJudge", judgements: int) -> str:
@@ -332,11 +328,11 @@ def _show(scored: "ScoredItems") -> None:
 
     results = scored.results
     found = f"{marked(scored.judge.name, simulated=scored.simulated)}: {found_said(scored)}"
-    console.print(found, markup=False, soft_wrap=True)
+    console.plain(found)
     for table in tables_of(scored):
         _show_table(scored, table)
     for sentence in sentences(scored):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.plain(sentence)
     if scored.simulated:
         say_simulated()
     if any(result.status == "failed" or result.is_empty for result in results):

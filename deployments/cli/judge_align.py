@@ -54,7 +54,7 @@ def align(
     loaded = load(file)
     target = out or aligned_path(loaded.design.judge)
     check_writable(target, loaded.design.judge, replace=replace)
-    console.print(loaded.items.said(loaded.judge, file), markup=False, soft_wrap=True)
+    console.plain(loaded.items.said(loaded.judge, file))
     if plan:
         _plan(loaded)
         return
@@ -82,7 +82,7 @@ def _plan(loaded: "LoadedAlignment") -> None:
 
     console.print(TerminalTable(split_table(loaded)))
     if without := left_out(loaded):
-        console.print(f"{without}.", markup=False, soft_wrap=True)
+        console.plain(f"{without}.")
     if parts := too_few(loaded):
         console.print(f"Too few labels for {', '.join(parts)}: nothing would be judged.")
         return
@@ -142,12 +142,12 @@ def _show(report: "AlignmentReport", written: str) -> Path:
         console.print(f"{counted(hidden, 'more candidate')} on the page.")
     for line in (left_out(loaded), seal(report), paid(report) if report.tried else ""):
         if line:
-            console.print(line, markup=False, soft_wrap=True)
+            console.plain(line)
     if loaded.simulated:
         say_simulated()
-    console.print(sentence(report), markup=False, soft_wrap=True)
+    console.plain(sentence(report))
     if written:
-        console.print(f"Judge file: {written}", markup=False, soft_wrap=True)
+        console.plain(f"Judge file: {written}")
     page = save_alignment(report, settings().reports_dir, written)
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page.resolve()}")
     return page

@@ -86,10 +86,10 @@ def certify(
     if as_json:
         _give(made, certificate, target, folder)
     else:
-        console.print(loaded.said(), markup=False, soft_wrap=True)
+        console.plain(loaded.said())
         _show(certificate)
-        console.print(f"Page: {page}", markup=False, soft_wrap=True)
-        console.print(f"Certificate: {target}. Evidence: {folder}.", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page}")
+        console.plain(f"Certificate: {target}. Evidence: {folder}.")
     exit_by([made.result])
 
 
@@ -124,7 +124,7 @@ def show(file: _Certificate, as_json: options.AsJson = False) -> None:
     else:
         _show(certificate)
     if fault := was_changed(certificate):
-        errors.print(f"Warning: {fault}.", markup=False, soft_wrap=True)
+        errors.plain(f"Warning: {fault}.")
 
 
 def verify(
@@ -166,9 +166,9 @@ def verify(
         holds = f"does not hold: {found.fault}" if found.fault else "holds"
         figures = f"{counted(found.figures, 'figure')} recomputed"
         line = f"The certificate {holds}. {figures[0].upper()}{figures[1:]}."
-        console.print(line, markup=False, soft_wrap=True)
+        console.plain(line)
         if not found.fault:
-            console.print(f"It says of {shown(certificate)}", markup=False, soft_wrap=True)
+            console.plain(f"It says of {shown(certificate)}")
     raise typer.Exit(1 if found.fault else 0)
 
 
@@ -176,7 +176,7 @@ def _show_plan(loaded: "LoadedCertification") -> None:
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.calibrating.judging import Asked
 
-    console.print(loaded.said(), markup=False, soft_wrap=True)
+    console.plain(loaded.said())
     show_judging("Certificate", [Asked(loaded.judge, loaded.labelled, loaded.rule.repeats)])
 
 
@@ -212,6 +212,6 @@ def _show(certificate: "Certificate") -> None:
         title = marked(table.title, simulated=judge.simulated)
         show_table(title, table.columns, [row.cells for row in table.rows])
     for sentence in sentences(certificate):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.plain(sentence)
     if judge.simulated:
         say_simulated()

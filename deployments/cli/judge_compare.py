@@ -149,7 +149,7 @@ def _compare(
     ]
     for judge, of_judge in zip(judges, agreed, strict=True):
         if of_judge.labels:
-            console.print(f"{judge.name}: {of_judge}", markup=False, soft_wrap=True)
+            console.plain(f"{judge.name}: {of_judge}")
     for by in by_judge:
         show_note(by)
     simulated = any(result.simulated for own_results in results for result in own_results)
@@ -157,7 +157,7 @@ def _compare(
         say_simulated()
     names, folder = (judges[0].name, judges[1].name), settings().reports_dir
     written = save_comparison(names, titles, comparison, agreed, folder, simulated=simulated)
-    console.print(f"Page: {written.path}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {written.path}")
     return comparison, agreed
 
 
@@ -166,7 +166,7 @@ def _load(old: Path, new: Path, *files: Any) -> "tuple[tuple[AnyJudge, AnyJudge]
     from judge_gym.judges.calibrating.comparing import read_two
 
     judges, read = read_two(old, new, *files)
-    console.print(read.said(judges[0]), markup=False, soft_wrap=True)
+    console.plain(read.said(judges[0]))
     return judges, read
 
 
@@ -263,7 +263,7 @@ def review(
     check_functions((judge, file) for judge in loaded.judges.values())
     report_judging(loaded.asked, of.isoformat())
     page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page.resolve()}")
     if as_json:
         json_output.give([asdict(row) for row in rows])
     if by_verdict:
@@ -313,7 +313,7 @@ def _run_review(
     show_labels((case.judge.name, case.labels) for case in loaded.cases)
     prepare_environment(settings().data_dir, verbose=False)
     if reused := _reused(loaded, of):
-        console.print(reused, markup=False, soft_wrap=True)
+        console.plain(reused)
     simulated = simulator_for(
         model for judge in loaded.judges.values() for model in judge.answerers
     )
@@ -389,11 +389,7 @@ def _decide_gate(
         where = {"flow_run": "terminal"}
         kept = save_gate_decision(session, load_gate(judge), decision, by, reason, **where)
     stored = {"keep": "later answers are compared with these", "reconsider": "stored"}[decision]
-    console.print(
-        f"{decision} {name}, on the texts judged again {kept}: {stored}.",
-        markup=False,
-        soft_wrap=True,
-    )
+    console.plain(f"{decision} {name}, on the texts judged again {kept}: {stored}.")
 
 
 def decide(
@@ -444,4 +440,4 @@ def decide(
         where = {"flow_run": "terminal"}
         rows = save_decision(session, loaded.name, of, judge, decision, by, reason, **where)
         page = save_judge_review(of, rows, settings().reports_dir)
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page.resolve()}")

@@ -75,9 +75,9 @@ def estimate(
         json_output.give(correction_json(judge, read, found, simulated=simulated))
         return
     _show(judge, found, simulated=simulated)
-    console.print(f"Page: {page}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page}")
     if next_to:
-        console.print(f"Texts to label next: {next_to}", markup=False, soft_wrap=True)
+        console.plain(f"Texts to label next: {next_to}")
     if simulated:
         say_simulated()
 
@@ -95,11 +95,11 @@ def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
     cells = [row.cells for row in table.rows]
     show_table(marked(table.title, simulated=simulated), table.columns, cells)
     for sentence in (*conclusions(found), *sentences(found)):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.plain(sentence)
     if (labels := next_table(found)) is not None:
         show_table(labels.title, labels.columns, [row.cells for row in labels.rows])
     for sentence in expectations(found):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.plain(sentence)
 
 
 def _write_next(path: Path, found: "Correction") -> None:

@@ -107,7 +107,7 @@ def _loaded(
     loaded = load_gates(files, given, certificates or ())
     for one in loaded:
         if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
-            errors.print(f"Warning: {caution}", markup=False, soft_wrap=True)
+            errors.plain(f"Warning: {caution}")
     return loaded
 
 
@@ -177,7 +177,7 @@ class _Written:
         else:
             _show(reports)
         page = save_gates(self.judges, reports, stopped, settings().reports_dir).path
-        console.print(f"Page: {page}", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page}")
 
 
 def _check_writable(option: str, file: Path | None) -> None:
@@ -267,11 +267,11 @@ def _show(reports: "Sequence[GateReport]") -> None:
         name = f"{report.judge.name}: " if len(reports) > 1 else ""
         texts = counted(report.texts, "text")
         line = f"{name}{texts}, {counted(report.new_judgements, 'new judgement')}."
-        console.print(f"{line} {report.answers}".strip(), markup=False, soft_wrap=True)
+        console.plain(f"{line} {report.answers}".strip())
         show_note(report.answered)
         if report.caution:
-            console.print(f"Caution: {report.caution}", markup=False, soft_wrap=True)
+            console.plain(f"Caution: {report.caution}")
     for report in reports:
-        console.print(report.sentence, markup=False, soft_wrap=True)
+        console.plain(report.sentence)
     if any(report.simulated for report in reports):
         say_simulated()

@@ -86,17 +86,15 @@ def label(
     read = read_item_file(items, fields_of(items, fields))
     read.check([judge])
     if said := read.conversations.said().strip():
-        console.print(said, markup=False, soft_wrap=True)
+        console.plain(said)
     criteria = _criteria(judge, by_criterion=by_criterion)
     to_rank = Draw(draw) is Draw.RANKING
     texts = read.texts_by_system if to_rank else read.texts
     if to_rank and (repeated := len(read.items) - len(texts)):
         rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
-        errors.print(
+        errors.plain(
             f"Warning: {rows} a text of the same system, which counts once in this ranking. "
-            f"`{command()} judge estimate` counts every row.",
-            markup=False,
-            soft_wrap=True,
+            f"`{command()} judge estimate` counts every row."
         )
     labelling = Labelling(
         judge=judge,
@@ -112,7 +110,7 @@ def label(
         adjudicator=adjudicator.strip(),
     )
     if labelling.draw is Draw.GAIN and (to_compare := draw_to_compare(read.items)):
-        errors.print(draw_note(to_compare), markup=False, soft_wrap=True)
+        errors.plain(draw_note(to_compare))
     labelling.labels()  # errors in the file are raised before a server is started
     if not labelling.judged:
         console.print(
@@ -120,7 +118,7 @@ def label(
         )
     asyncio.run(_serve(labelling, annotator.strip(), port, items))
     stored = labelling.labels()
-    console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
+    console.plain(stored.said() if stored else "No labels.")
 
 
 def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:
@@ -160,8 +158,8 @@ async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path)
     try:
         async with serving(labelling, page=page, port=port) as url:
             with registered(settings().data_dir, items.stem, title, url) as name:
-                console.print(f"Label at {url}", markup=False, soft_wrap=True)
-                console.print(f"Labels: {labelling.file}", markup=False, soft_wrap=True)
+                console.plain(f"Label at {url}")
+                console.plain(f"Labels: {labelling.file}")
                 console.print(f"Under `judge-gym up`: {LABELS}/{name}/, with its password.")
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()
@@ -208,13 +206,13 @@ def agreement(
         found = {"labels": bound.said(judge), "simulated": simulated, "criteria": figures}
         json_output.give(found)
         return
-    console.print(bound.said(judge), markup=False, soft_wrap=True)
+    console.plain(bound.said(judge))
     for name in bound.people.criteria:
         _show(bound.people, name, results, shown)
     if simulated:
         say_simulated()
     if export:
-        console.print(f"Labels: {export}", markup=False, soft_wrap=True)
+        console.plain(f"Labels: {export}")
 
 
 def _stored(judge: "AnyJudge", items: "tuple[Item, ...]") -> "Mapping[str, list[JudgeResult]]":
@@ -251,13 +249,12 @@ def _show(
             ("annotators", "concordance"),
             [(" and ".join(pair), text(estimate)) for pair, estimate in floor.pairs.items()],
         )
-    console.print(str(floor), markup=False, soft_wrap=True)
+    console.plain(str(floor))
     distance = people.distance(results, name)
-    console.print(
+    console.plain(
         f"Distance of the judge to a person, as a share of the scale: {text(distance.distance)}; "
-        f"beyond that of people to each other: {text(distance.excess)}.",
-        markup=False, soft_wrap=True,
-    )  # fmt: skip
+        f"beyond that of people to each other: {text(distance.excess)}."
+    )
     confusion = people.confusion(results, name)
     if confusion.counts.any():
         show_table(

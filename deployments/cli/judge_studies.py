@@ -58,7 +58,7 @@ def calibrate(
     design = load_calibration(file)
     judges = load_judges(design)
     originals = load_originals(design, judges)
-    console.print(originals.said(judges[0], file), markup=False, soft_wrap=True)
+    console.plain(originals.said(judges[0], file))
     if plan:
         _plan_calibration(design, judges, originals.texts)
         return
@@ -176,7 +176,7 @@ async def _show_calibration(
         say_simulated()
     if not everything:
         console.print("All checks: on the page, or rerun the command with --all.")
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page.resolve()}")
     return findings
 
 
@@ -190,11 +190,9 @@ def _show_all_checks(findings: "CalibrationFindings") -> None:
         name = f"{assessment.judge.name}, {assessment.answered}"
         show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
         if assessment.contradictions or assessment.criticism:
-            console.print(
+            console.plain(
                 "Reasons that contradict their score: "
-                f"{contradictions_in_words(assessment)} The page shows them.\n",
-                markup=False,
-                soft_wrap=True,
+                f"{contradictions_in_words(assessment)} The page shows them.\n"
             )
     if findings.together:
         show_checks("Between the judges", findings.together)
@@ -236,10 +234,10 @@ def _show_verdicts(findings: "CalibrationFindings") -> None:
             for assessment in findings.assessments
         ],
     )
-    console.print(findings.why, markup=False, soft_wrap=True)
+    console.plain(findings.why)
     for assessment in findings.assessments:
         if assessment.decision.why not in findings.why:
-            console.print(assessment.decision.why, markup=False, soft_wrap=True)
+            console.plain(assessment.decision.why)
 
 
 def benchmark(
@@ -283,7 +281,7 @@ def benchmark(
         return
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
     page, report = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.plain(f"Page: {page.resolve()}")
     figures = {
         judge.name: {estimate.metric: estimate for estimate in by_category[""]}
         for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
@@ -305,7 +303,7 @@ def _show_plan_of(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.settings import settings
 
-    console.print(chosen.labels, markup=False, soft_wrap=True)
+    console.plain(chosen.labels)
     prepare_environment(settings().data_dir, verbose=False)
     asked = [Asked(judge, chosen.items) for judge in judges]
     report_judging(asked)
@@ -358,6 +356,6 @@ def _show_benchmark(report: "BenchmarkReport") -> None:
         if table.rows:
             console.print(TerminalTable(table, table.marks))
     for decision in report.decisions:
-        console.print(decision.why, markup=False, soft_wrap=True)
+        console.plain(decision.why)
     if any(report.simulated):
         say_simulated()

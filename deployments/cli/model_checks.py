@@ -143,7 +143,7 @@ def _show_checked(one: _Check) -> None:
     simulated = not isinstance(outcome, Failure) and outcome.simulated
     console.print(f"{marked(call.model, simulated=simulated)}, asked for {kind}", markup=False)
     for subject, value in _check_lines(one, outcome):
-        console.print(f"  {subject:<12} {value}", markup=False, soft_wrap=True)
+        console.plain(f"  {subject:<12} {value}")
 
 
 def _check_lines(one: _Check, outcome: "Answer | Failure") -> Iterator[tuple[str, str]]:

@@ -66,11 +66,9 @@ def _list_simulated(provider: str, names: Sequence[str]) -> None:
 
     about = models_about()
     show_table(f"Models of {provider}", ("model", "what it does"), [(n, about[n]) for n in names])
-    console.print(
+    console.plain(
         f"The simulator plays these models. `judge-gym models show {provider}/{names[0]}` prints "
-        "what one accepts.",
-        markup=False,
-        soft_wrap=True,
+        "what one accepts."
     )
 
 
@@ -104,11 +102,9 @@ def show(model: _Model, as_json: AsJson = False) -> None:
         )
     if not provider.exercised:
         console.print(f"judge-gym's tests send no requests by [{provider.name}].", markup=False)
-    console.print(
+    console.plain(
         f'Correct values under [{provider.name}.models."{name}"] in {providers.file}.\n'
-        f"`judge-gym models check {model}` makes two small calls.",
-        markup=False,
-        soft_wrap=True,
+        f"`judge-gym models check {model}` makes two small calls."
     )
 
 
@@ -125,18 +121,12 @@ def serve(
     from judge_gym.local_model import ABOUT, MODEL, PROVIDER, provider_table, serving
 
     with serving(port) as url:
-        console.print(
-            f"{MODEL} ({ABOUT}) is served at {url}, one request at a time.",
-            markup=False,
-            soft_wrap=True,
-        )
+        console.plain(f"{MODEL} ({ABOUT}) is served at {url}, one request at a time.")
         console.print("Put this in your providers file, in place of the table of that name:\n")
-        console.print(provider_table(url), markup=False, soft_wrap=True)
-        console.print(
+        console.plain(provider_table(url))
+        console.plain(
             f"Or keep the file and set LOCAL_BASE_URL={url}\n"
-            f"Then use the model {PROVIDER}/{MODEL}. Stop with Ctrl-C.",
-            markup=False,
-            soft_wrap=True,
+            f"Then use the model {PROVIDER}/{MODEL}. Stop with Ctrl-C."
         )
         with suppress(KeyboardInterrupt):
             Event().wait()

@@ -99,6 +99,10 @@ class _Output(Console):
             level = logging.WARNING if line.startswith("Warning: ") else self.level
             LOGGER.log(level, line)
 
+    def plain(self, text: object) -> None:
+        """Print text as it is: without markup, and its lines as long as they are."""
+        self.print(text, markup=False, soft_wrap=True)
+
     def status(self, status: RenderableType, **options: Any) -> Status:
         if not (self.stderr and log_is_json()):
             return super().status(status, **options)
@@ -161,7 +165,7 @@ def say_progress(line: str) -> None:
     if log_is_json():
         logging.getLogger("judge_gym.progress").info(line)
     else:
-        errors.print(line, markup=False, soft_wrap=True)
+        errors.plain(line)
 
 
 SILENT_S = 5.0
@@ -246,15 +250,15 @@ def say_stopped(code: int) -> None:
 
 def rerun_later(sentence: str) -> NoReturn:
     """Print why the command is to be run again later, and exit with `TRY_AGAIN_LATER`."""
-    console.print(sentence, markup=False, soft_wrap=True)
+    console.plain(sentence)
     json_output.failed(TRY_AGAIN_LATER, sentence)
     raise typer.Exit(TRY_AGAIN_LATER)
 
 
-def show_note(answered: "Answered", output: Console = console) -> None:
+def show_note(answered: "Answered", output: _Output = console) -> None:
     """Print a caution if other models answered than the one asked for."""
     if note := answered.note():
-        output.print(f"Note: {note}.", markup=False, soft_wrap=True)
+        output.plain(f"Note: {note}.")
 
 
 def show_table(
@@ -287,17 +291,17 @@ def show_checks_of_several(tables: "Iterable[tuple[str, str, Iterable[Check]]]")
             if check.action:
                 whose.setdefault(check.action, []).append(f"{name}: {check.name}")
     for action, names in whose.items():
-        console.print(f"{'; '.join(names)}. {action}", markup=False, soft_wrap=True)
+        console.plain(f"{'; '.join(names)}. {action}")
 
 
-def show_labels(said: "Iterable[tuple[str, str]]", output: Console = console) -> None:
+def show_labels(said: "Iterable[tuple[str, str]]", output: _Output = console) -> None:
     """Print which labels were read, each (name of a judge, sentences); the same ones once."""
     whose: dict[str, list[str]] = {}
     for name, sentences in said:
         whose.setdefault(sentences, []).append(name)
     for sentences, names in whose.items():
         shown = f"{', '.join(names)}: {sentences}" if len(whose) > 1 else sentences
-        output.print(shown, markup=False, soft_wrap=True)
+        output.plain(shown)
 
 
 def kept(window: "WindowLine") -> int | str:

@@ -154,7 +154,7 @@ def show_cost(call_ids: "Sequence[int]") -> None:
         paid, unread = cost_of(session, call_ids), unread_of(session, call_ids)
     console.print(f"{counted(len(call_ids), 'call')} cost {paid}.", markup=False)
     for one in unread:
-        console.print(str(one), markup=False, soft_wrap=True)
+        console.plain(str(one))
 
 
 PORT = 8760
@@ -231,7 +231,7 @@ async def _serve(panel: "Panel", host: str, port: int, limits: "ServerLimits") -
         address: dict[str, Any] = {"host": host, "port": port, "token": token, "limits": limits}
         try:
             async with serving(current, panel, page=page, **address) as url:
-                console.print(f"Panel {panel.name}: {url}", markup=False, soft_wrap=True)
+                console.plain(f"Panel {panel.name}: {url}")
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()
         except OSError as error:

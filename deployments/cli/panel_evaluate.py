@@ -82,7 +82,7 @@ def evaluate(
     else:
         show(evaluation)
         show_cost(evaluation.call_ids)
-        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+        console.plain(f"Page: {page.resolve()}")
     if evaluation.reviewed.stopped:
         raise evaluation.reviewed.stopped
     if error := too_few_readable(answers_of(filter(None, evaluation.reviewed.states))):
@@ -278,7 +278,7 @@ def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[
             reasons.setdefault(reason, []).append(str(row[0]))
     for reason, names in reasons.items():
         text = f"{'; '.join(dict.fromkeys(names))}: {reason}."
-        console.print(text, markup=False, soft_wrap=True)
+        console.plain(text)
     if reasons:
         console.print()
 
@@ -294,7 +294,7 @@ def _show_ended(evaluation: "Evaluation") -> None:
     if evaluation.unseen:
         console.print(f"{unseen_note(evaluation)}.")
     for name, why in left_out[:_SHOWN]:
-        console.print(f"{name}: {why}", markup=False, soft_wrap=True)
+        console.plain(f"{name}: {why}")
 
 
 def _print_json(evaluation: "Evaluation") -> None:

@@ -62,7 +62,7 @@ def publish(
         f"To check it: {command()} data replicate {to}",
     ]
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        console.plain(line)
 
 
 def _held_back(engine: "Engine", file: Path) -> str:
@@ -113,7 +113,7 @@ def replicate(
         json_output.give(_as_json(found))
     else:
         for line in _lines(found):
-            console.print(line, markup=False, soft_wrap=True)
+            console.plain(line)
     if not found.agrees:
         raise typer.Exit(1)
 

@@ -77,10 +77,10 @@ def _show_stack(stack: "Stack") -> None:
         ("Prefect's objects", summary(stack.steps)),
     )
     for subject, value in lines:
-        console.print(f"{subject:<19} {value}", markup=False, soft_wrap=True)
+        console.plain(f"{subject:<19} {value}")
     for step in stack.steps:
         if step.outcome == "kept":
-            console.print(f"{step.outcome:<19} {step.name}", markup=False, soft_wrap=True)
+            console.plain(f"{step.outcome:<19} {step.name}")
     if stack.rescheduled:
         console.print(f"Resuming {counted(stack.rescheduled, 'stopped flow run')}.")
     console.print("\nIn a second terminal:", markup=False)
@@ -90,7 +90,7 @@ def _show_stack(stack: "Stack") -> None:
         "prefect deployment run sweep/demo --watch",
         f"{command()} sweep run deployments/sweeps/quick.yaml",
     ):
-        console.print(f"  {line}", markup=False, soft_wrap=True)
+        console.plain(f"  {line}")
     console.print("\nStop everything with Ctrl-C.")
 
 

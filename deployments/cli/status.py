@@ -100,10 +100,8 @@ def _show_waiting(name: str, run: SweepFlowRun, *, as_json: bool) -> None:
             }
         )
         return
-    console.print(
-        f"Sweep {name} is not stored yet. Its flow run {run.name} is {run.state}. {run.then}",
-        markup=False,
-        soft_wrap=True,
+    console.plain(
+        f"Sweep {name} is not stored yet. Its flow run {run.name} is {run.state}. {run.then}"
     )
 
 

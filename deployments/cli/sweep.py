@@ -186,7 +186,7 @@ def _check_budget(sweep: "Sweep") -> None:
 
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        console.print(f"Warning: {warning}", markup=False, soft_wrap=True)
+        console.plain(f"Warning: {warning}")
 
 
 def _evidence(sweep: "Sweep", *, is_new: bool) -> list[str]:
@@ -301,11 +301,9 @@ def _say_if_it_waits(engine: Any, sweep: str) -> None:
 
     with Session(engine) as session:
         if is_in_progress(session, sweep):
-            console.print(
+            console.plain(
                 f"Another run of sweep {sweep} is in progress: waiting for its work. Follow it "
-                f"with `{command()} sweep status {shlex.quote(sweep)} --watch`.",
-                markup=False,
-                soft_wrap=True,
+                f"with `{command()} sweep status {shlex.quote(sweep)} --watch`."
             )
 
 
