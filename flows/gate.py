@@ -1,5 +1,6 @@
 """Gate: whether judges reach the thresholds in their files; a run that passes is a success."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,66 @@ from flows.running import Run
 from judge_gym.errors import JudgeGymError, OutageError
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.gate import GateReport, day_again, gate_report, judgements_of
-from judge_gym.judges.gate_texts import load_gates
+from judge_gym.judges.gate_texts import LoadedGate, load_gates
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.gate import save_gates, stopped_by
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import write_report
+
+
+@dataclass
+class _Gates:
+    """The gates of a run: what they judge, step by step, and what came of it."""
+
+    loaded: list[LoadedGate]
+    recheck: bool
+    retry_failed: bool
+    before: list[int] = field(default_factory=list)
+    """By gate, the judgements that were there."""
+    again: list[tuple[str, int]] = field(default_factory=list)
+    """By gate, the day on which its sentinel set is judged again, "" for none, and as above."""
+    reports: list[GateReport] = field(default_factory=list)
+
+    @property
+    def names(self) -> str:
+        return ", ".join(one.judge.name for one in self.loaded)
+
+    @property
+    def asked(self) -> list[Asked]:
+        return [Asked(one.judge, one.texts, one.rule.repeats) for one in self.loaded]
+
+    async def judge(self, run: Run) -> None:
+        for one in self.loaded:
+            one.certified()  # refused before anything is asked
+        self.before = [run.query(judgements_of, one) for one in self.loaded]
+        await judge_requests(run, self.asked, retry_failed=self.retry_failed)
+
+    async def judge_again(self, run: Run) -> None:
+        days = [run.query(day_again, one, recheck=self.recheck) for one in self.loaded]
+        self.again = [
+            (day, run.query(judgements_of, one, day) if day else 0)
+            for one, day in zip(self.loaded, days, strict=True)
+        ]
+        for one, day in zip(self.loaded, days, strict=True):
+            if day:
+                sentinel = [Asked(one.judge, one.sentinel, one.rule.repeats)]
+                retry = self.retry_failed
+                await judge_requests(run, sentinel, retry_failed=retry, review_day=day)
+
+    def read(self, runtime: Runtime) -> list[GateReport]:
+        """Return the report of each gate."""
+        of_gates = zip(self.loaded, self.before, self.again, strict=True)
+        with runtime.session() as session:
+            self.reports = [
+                gate_report(session, one, day, had, had_again)
+                for one, had, (day, had_again) in of_gates
+            ]
+        return self.reports
+
+    async def verdict(self, _: Run) -> State[Path] | None:
+        sentences = " ".join(report.sentence for report in self.reports)
+        return decided([report.result for report in self.reports], sentences)
 
 
 @unless_named
@@ -61,48 +116,20 @@ async def gate(
     if labels:
         # Without columns of its own, the file has those of the gate.
         changes |= {"labels": labels, **({"label_fields": label_fields} if label_fields else {})}
-    gates = load_gates(files, changes, certificate or ())
-    asked = [Asked(one.judge, one.texts, one.rule.repeats) for one in gates]
-    before: list[int] = []
-    again: list[tuple[str, int]] = []
-    reports: list[GateReport] = []
-
-    async def judged(run: Run) -> None:
-        for one in gates:
-            one.certified()  # refused before anything is asked
-        before[:] = [run.query(judgements_of, one) for one in gates]
-        await judge_requests(run, asked, retry_failed=retry_failed)
-
-    async def judged_again(run: Run) -> None:
-        days = [run.query(day_again, one, recheck=recheck) for one in gates]
-        again[:] = [
-            (day, run.query(judgements_of, one, day) if day else 0)
-            for one, day in zip(gates, days, strict=True)
-        ]
-        for one, day in zip(gates, days, strict=True):
-            if day:
-                sentinel = Asked(one.judge, one.sentinel, one.rule.repeats)
-                await judge_requests(run, [sentinel], retry_failed=retry_failed, review_day=day)
+    gates = _Gates(
+        load_gates(files, changes, certificate or ()), recheck=recheck, retry_failed=retry_failed
+    )
 
     def written(runtime: Runtime) -> WrittenReport:
-        with runtime.session() as session:
-            reports[:] = [
-                gate_report(session, one, day, had, had_again)
-                for one, had, (day, had_again) in zip(gates, before, again, strict=True)
-            ]
-        return save_gates(files, reports, (), runtime.settings.reports_dir)
-
-    async def verdict(_: Run) -> State[Path] | None:
-        sentences = " ".join(report.sentence for report in reports)
-        return decided([report.result for report in reports], sentences)
+        return save_gates(files, gates.read(runtime), (), runtime.settings.reports_dir)
 
     study = JudgeStudy(
         kind="gates",
-        names=[one.judge.key for one in gates],
-        spending=spending_on(f"Gate of {', '.join(one.judge.name for one in gates)}", asked),
-        steps=[judged, judged_again],
+        names=[one.judge.key for one in gates.loaded],
+        spending=spending_on(f"Gate of {gates.names}", gates.asked),
+        steps=[gates.judge, gates.judge_again],
         report=lambda: write_report("gate", written),
-        finish=verdict,
+        finish=gates.verdict,
         reported=(),
     )
     try:
@@ -110,7 +137,7 @@ async def gate(
     except OutageError:
         raise  # the run begins again
     except JudgeGymError as error:
-        stopped = [stopped_by(error, one.judge) for one in gates]
+        stopped = [stopped_by(error, one.judge) for one in gates.loaded]
         await write_report(
             "gate",
             lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir),

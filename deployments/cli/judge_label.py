@@ -21,7 +21,7 @@ from deployments.cli.options import (
 from deployments.cli.output import command, console, errors, say_simulated, show_table
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, JudgeResult
+    from judge_gym.judges import AnyJudge, Item, ItemFile, JudgeResult
     from judge_gym.judges.labelling import Labelling
     from judge_gym.judges.people import People
     from judge_gym.metrics.estimate import Estimate
@@ -88,17 +88,9 @@ def label(
     if said := read.conversations.said().strip():
         console.plain(said)
     criteria = _criteria(judge, by_criterion=by_criterion)
-    to_rank = Draw(draw) is Draw.RANKING
-    texts = read.texts_by_system if to_rank else read.texts
-    if to_rank and (repeated := len(read.items) - len(texts)):
-        rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
-        errors.plain(
-            f"Warning: {rows} a text of the same system, which counts once in this ranking. "
-            f"`{command()} judge estimate` counts every row."
-        )
     labelling = Labelling(
         judge=judge,
-        items=texts,
+        items=_texts_to_rank(read) if Draw(draw) is Draw.RANKING else read.texts,
         file=labels or label_path(items),
         judged=_mean_scores(judge, read.texts),
         draw=Draw(draw),
@@ -119,6 +111,18 @@ def label(
     asyncio.run(_serve(labelling, annotator.strip(), port, items))
     stored = labelling.labels()
     console.plain(stored.said() if stored else "No labels.")
+
+
+def _texts_to_rank(read: "ItemFile") -> "tuple[Item, ...]":
+    """Return each text once for each system that gave it; warn where a system gave it twice."""
+    texts = read.texts_by_system
+    if repeated := len(read.items) - len(texts):
+        rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
+        errors.plain(
+            f"Warning: {rows} a text of the same system, which counts once in this ranking. "
+            f"`{command()} judge estimate` counts every row."
+        )
+    return texts
 
 
 def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:
