@@ -49,6 +49,13 @@ class Interval(Protocol):
     def upper(self) -> float | None: ...
 
 
+def side_of_0(figure: Interval) -> int:
+    """Return 1 and -1 where the interval lies above and below 0, else 0."""
+    if figure.lower is None or figure.upper is None:
+        return 0
+    return int(figure.lower > 0) - int(figure.upper < 0)
+
+
 class Reasoned(Interval, Protocol):
     """A figure that has a reason where it has no value or interval."""
 

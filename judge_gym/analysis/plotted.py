@@ -32,6 +32,7 @@ from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import permutation_p
 from judge_gym.metrics.permutation import SINGLE_EPSILON, permutation_null
 from judge_gym.metrics.polarization import jensen_shannon
+from judge_gym.records.shown import stages_of
 from judge_gym.store.judgement_texts import divided_cells
 
 PERMUTATIONS_SHOWN = 500
@@ -274,7 +275,7 @@ def set_shares(group: Group, judges: int, at_most: int) -> Sequence[SetShare]:
     shown = [int(place) for place in np.argsort(-mean, kind="stable")[:at_most] if mean[place] > 0]
     shown.sort(key=lambda place: (int(set_sizes(counted.sets[[place]])[0]), counted.sets[place]))
     set_rows = [
-        SetShare(_stages(int(counted.sets[place])), model, float(judge_shares[place]))
+        SetShare(stages_of(int(counted.sets[place])), model, float(judge_shares[place]))
         for place in shown
         for model, judge_shares in zip(models, shares, strict=True)
     ]
@@ -304,10 +305,6 @@ def _sets(group: Group, judges: int) -> tuple[SetCounts, list[str]]:
     present = group.present[:judges]
     models = [group.judges[judge].model for judge in present]
     return set_counts(group.compared.of_judges(present)), models
-
-
-def _stages(bits: int) -> tuple[int, ...]:
-    return tuple(place + 1 for place in range(bits.bit_length()) if bits >> place & 1)
 
 
 def _relations(sets: IntArray) -> np.ndarray:

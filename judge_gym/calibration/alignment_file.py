@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.design.config import read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import FieldColumns
-from judge_gym.model_names import is_simulated_model
-from judge_gym.planted.families import check_served
+from judge_gym.planted.families import served
 from judge_gym.records.items import Fields
 
 _LABELS = Legal("the lowest and the highest label, such as [1, 5]")
@@ -59,7 +58,7 @@ class AlignmentCandidates(Frozen):
 class Proposer(Frozen):
     """The model that proposes rubrics."""
 
-    model: str = Field(min_length=3, max_length=200)
+    model: Annotated[str, AfterValidator(served)] = Field(min_length=3, max_length=200)
     """The model that proposes, as provider/model."""
     mistakes: int = Field(default=8, ge=1, le=50)
     """How many training mistakes it reads for one proposal, drawn anew for each."""
@@ -67,13 +66,6 @@ class Proposer(Frozen):
     """0 to 2; at 0 proposals differ only by the mistakes that are shown."""
     max_tokens: int = Field(default=2048, ge=16, le=32_000)
     """Longest answer in tokens."""
-
-    @field_validator("model")
-    @classmethod
-    def _is_served(cls, model: str) -> str:
-        if is_simulated_model(model):
-            check_served(model)
-        return model
 
 
 class AlignmentFile(Frozen):

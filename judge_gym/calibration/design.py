@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.calibration.checks import Decide, Known, Margins
 from judge_gym.design.config import read_model, read_tree, shown, what_exists
@@ -11,9 +11,8 @@ from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import FieldColumns
-from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.editing import Expectation
-from judge_gym.planted.families import check_served
+from judge_gym.planted.families import served
 from judge_gym.planted.perturbations import Perturbation, perturbations
 from judge_gym.records.items import Fields
 from judge_gym.seeds import digest
@@ -26,7 +25,7 @@ _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
 class Perturber(Frozen):
     """A model that makes some of the perturbations, in place of the rules."""
 
-    model: str = Field(min_length=3, max_length=200)
+    model: Annotated[str, AfterValidator(served)] = Field(min_length=3, max_length=200)
     """The model that rewrites, as provider/model; best of another family than the judges."""
     types: tuple[Known, ...] = Field(min_length=1)
     """The perturbations it makes; the rules make the others."""
@@ -42,13 +41,6 @@ class Perturber(Frozen):
     def called(self) -> str:
         """What messages call it."""
         return f"The perturber {self.model}"
-
-    @field_validator("model")
-    @classmethod
-    def _is_served(cls, model: str) -> str:
-        if is_simulated_model(model):
-            check_served(model)
-        return model
 
 
 class CalibrationDesign(Frozen):

@@ -17,8 +17,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
 from judge_gym.gyms.use import Use
 from judge_gym.judges.own_judges import load_function
-from judge_gym.model_names import is_simulated_model
-from judge_gym.planted.families import check_served
+from judge_gym.planted.families import served
 from judge_gym.prompts import render, template_hash
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable
 from judge_gym.records.calls import Answer, Call, Failure, Parameters, is_simulated
@@ -69,8 +68,7 @@ class Writer(Candidate):
             raise ValueError("a candidate has a model and a prompt, or neither")
         if self.model and self.function:
             raise ValueError("a candidate has a model or a function, not both")
-        if is_simulated_model(self.model):
-            check_served(self.model)
+        served(self.model)
         return self
 
     @cached_property

@@ -16,7 +16,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.labels import label_of_verdict
+from judge_gym.judges.labels import label_of_verdict, label_on_scale
 from judge_gym.judges.provenance import Provenance
 from judge_gym.model_names import is_simulated_model
 from judge_gym.records.items import Item, Label
@@ -200,6 +200,8 @@ class Judge(Frozen):
 
     def score_of(self, label: Label) -> float:
         """Return the score that a label stands for; raises as `label` does."""
+        if (scale := getattr(self, "scale", None)) is not None:
+            return label_on_scale(self.name, scale, label)
         return label_of_verdict(self.name, self.verdict_scores, label)
 
     def contradiction(self, result: JudgeResult) -> str:

@@ -34,12 +34,11 @@ from pydantic import Field, PrivateAttr, ValidationError
 from judge_gym.design.fields import Legal
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.base import Judge, unfit
-from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import field_of, reason_of
 from judge_gym.judges.scale import Scale
 from judge_gym.questions.outcome import LONGEST_REASON as LONGEST_FAILURE
 from judge_gym.questions.outcome import UNPRINTED
-from judge_gym.records.items import Item, Label
+from judge_gym.records.items import Item
 from judge_gym.records.judgements import MalformedAnswer, Reading
 from judge_gym.seeds import digest
 
@@ -103,9 +102,6 @@ class OwnJudge(Judge):
     @property
     def verdict_scores(self) -> dict[str, float]:
         return self.scale.verdicts
-
-    def score_of(self, label: Label) -> float:
-        return label_on_scale(self.name, self.scale, label)
 
     def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return what an answer says; raises `MalformedAnswer`."""

@@ -7,11 +7,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from judge_gym.design.fields import Frozen
-from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import ModelJudge, WorkedExample, as_answer, field_of, reason_of
 from judge_gym.judges.scale import Scale
 from judge_gym.prompts import Prompt
-from judge_gym.records.items import Item, Label
+from judge_gym.records.items import Item
 from judge_gym.records.judgements import LONGEST_REASON, MalformedAnswer, Reading
 
 
@@ -171,9 +170,6 @@ class RubricJudge(ModelJudge):
     @property
     def decides(self) -> bool:
         return bool(self.scale.verdicts) and len(self.criteria) == 1
-
-    def score_of(self, label: Label) -> float:
-        return label_on_scale(self.name, self.scale, label)
 
     def read_object(self, fields: dict[str, Any]) -> Reading:
         scores = field_of(fields, "scores")

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from judge_gym.formats import side_of_0
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import EPSILON, Estimate
 from judge_gym.metrics.likelihoods import CrossedModel, NoFit, proportional_odds
@@ -76,20 +77,12 @@ def beside_least_squares(check: Fit, fitted: Fit) -> Fit:
         checked = coefficient.estimate
         reference = by_name.get(coefficient.name, checked)
         opposed = (checked.estimate or 0.0) * (reference.estimate or 0.0) < 0
-        if not opposed or not (_leaves_out_0(checked) or _leaves_out_0(reference)):
+        if not opposed or not (side_of_0(checked) or side_of_0(reference)):
             return coefficient
         method = f"{checked.method}; the sign contradicts least squares, where {_WHY_THEY_DIFFER}"
         return replace(coefficient, estimate=replace(checked, method=method))
 
     return replace(check, coefficients=tuple(map(noted, check.coefficients)))
-
-
-def _leaves_out_0(estimate: Estimate) -> bool:
-    return (
-        estimate.lower is not None
-        and estimate.upper is not None
-        and not estimate.lower <= 0 <= estimate.upper
-    )
 
 
 def ordered_logit(

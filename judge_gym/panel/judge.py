@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges import Item, ModelJudge
 from judge_gym.judges.delegated import Delegated, DelegatedJudge, PanelJudgeFile
-from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.scale import Scale
 from judge_gym.llm.providers import Providers
 from judge_gym.panel.document import (
@@ -28,7 +27,6 @@ from judge_gym.panel.prompting import review_prompt
 from judge_gym.panel.running import review_document
 from judge_gym.panel.state import DONE, PanelState
 from judge_gym.prompts import Prompt
-from judge_gym.records.items import Label
 from judge_gym.records.judgements import LONGEST_REASON, Reading
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -109,9 +107,6 @@ class PanelJudge(DelegatedJudge):
     ) -> UsageEstimate | None:
         documents = [as_document(item) for item in items]
         return use_of_documents(session, providers, settings, self.panel, documents, judgements)
-
-    def score_of(self, label: Label) -> float:
-        return label_on_scale(self.name, self.scale, label)
 
     async def judge_one(
         self, runtime: Runtime, item: Item, repeat: int, review_day: str

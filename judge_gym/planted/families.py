@@ -225,12 +225,13 @@ def models_about() -> dict[str, str]:
     return {model: one.about for one in of for model in one.models}
 
 
-def check_served(model: str) -> None:
-    """Raise ValueError for a simulated model that does not exist."""
+def served(model: str) -> str:
+    """Return the name of a model; raises ValueError for a simulated one that does not exist."""
     models = served_models()
-    if f"{SIMULATED}{planted_name(model)}" not in models:
+    if is_simulated_model(model) and f"{SIMULATED}{planted_name(model)}" not in models:
         hint = did_you_mean(model, models)
         raise ValueError(f"the simulator has no model {model!r}. {hint}Use {', '.join(models)}")
+    return model
 
 
 def family_named(model: str) -> str | None:

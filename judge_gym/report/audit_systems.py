@@ -10,7 +10,7 @@ from judge_gym.alike import alike
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted, first_of
-from judge_gym.formats import ABSENT, estimates, figure, number
+from judge_gym.formats import ABSENT, estimates, figure, number, side_of_0
 from judge_gym.metrics.estimate import LEVEL
 from judge_gym.metrics.system_ranking import MIN_LABELS
 from judge_gym.metrics.system_scores import APART, POWER, OneCorrection
@@ -291,10 +291,8 @@ def _favours(ranked: Mapping[str, Ranked]) -> Iterator[str]:
     for metric, what in _FAVOURS.items():
         for judge, of in ranked.items():
             row = of.get(metric)
-            if row is None or row.estimate is None or row.lower is None or row.upper is None:
-                continue
-            if not row.lower <= 0 <= row.upper:
-                verb = "favours" if row.estimate > 0 else "disfavours"
+            if row is not None and (side := side_of_0(row)):
+                verb = "favours" if side > 0 else "disfavours"
                 yield (
                     f"{judge} {verb} {what} by {figure(row, 3)}: judge less people, against others "
                     "on the same questions."

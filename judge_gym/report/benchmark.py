@@ -14,7 +14,14 @@ from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.calibration import check_table
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    WrittenReport,
+    csv_of,
+    excerpt,
+    figures_of,
+    put_in_place,
+)
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, markdown_table, marks_of, plain_table
 from judge_gym.report.trust import MOST_TILES, Tile
@@ -42,8 +49,6 @@ _MEANINGS = (
 )
 _READ = 10
 """Items shown of a judge that it got wrong."""
-LONGEST_SHOWN = 6000
-"""Characters of a text that are shown of an item."""
 
 
 def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
@@ -100,7 +105,7 @@ def benchmark_page(report: BenchmarkReport) -> str:
             for place, results in enumerate(report.results)
         ],
         criteria=[criteria_of(judge.name, judge.record.config) for judge in report.judges],
-        cut=_cut,
+        cut=excerpt,
     )
 
 
@@ -218,10 +223,6 @@ def _drawing(report: BenchmarkReport) -> str:
         return ""
     mark = "SIMULATED. " if any(report.simulated) else ""
     return draw("strips", rows, "accuracy", f"{mark}Accuracy of each judge")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"
 
 
 def _figures(report: BenchmarkReport) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import (
     ENVIRONMENT,
+    LONGEST_SHOWN,
     WrittenReport,
     csv_of,
     figures_of,
@@ -29,8 +30,6 @@ from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.seeds import digest
 
-LONGEST_SHOWN = 6000
-"""Characters of a text that are shown of a case, on either side."""
 LOGBOOK = "LOGBOOK.md"
 _HEAD = """# Logbook
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.counting import counted
-from judge_gym.formats import figure_or_reason
+from judge_gym.formats import figure_or_reason, side_of_0
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import ALL, Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
@@ -62,7 +62,7 @@ def conclusions(found: Correction) -> Iterator[str]:
             )
         return
     if len(apart) > _MOST_TOLD:
-        told = [row.about for row in apart if _sign(row.corrected)]
+        told = [row.about for row in apart if side_of_0(row.corrected)]
         named = f": {', '.join(told)}" if told else ""
         yield f"Labels tell {len(told)} of {counted(len(apart), 'difference')} from 0{named}."
     else:
@@ -71,16 +71,9 @@ def conclusions(found: Correction) -> Iterator[str]:
         yield f"The judge {found.one_correction.errs}."
 
 
-def _sign(estimate: Estimate) -> int:
-    """Return 1 and -1 where an interval is above and below 0, else 0."""
-    if estimate.lower is None or estimate.upper is None:
-        return 0
-    return int(estimate.lower > 0) - int(estimate.upper < 0)
-
-
 def _which_is_better(found: Correction, row: Corrected) -> str:
     best, other = row.systems
-    sign = _sign(row.corrected)
+    sign = side_of_0(row.corrected)
     shown = f"{best if sign > 0 else other} is better" if sign else _CANNOT_TELL
     alone = figure_or_reason(row.judge)
     errs = ""
@@ -98,7 +91,7 @@ _CANNOT_TELL = "labels cannot tell which is better"
 def _with_more(found: Correction, row: Corrected) -> str:
     """Return what more labels at random are expected to bring to a difference."""
     expected = next((one for one in found.expected if one.about == row.about), None)
-    if expected is None or _sign(row.corrected) or row.corrected.estimate is None:
+    if expected is None or side_of_0(row.corrected) or row.corrected.estimate is None:
         return ""
     return (
         f" With {expected.more} more labels at random a difference of {expected.then:.2g} or more "

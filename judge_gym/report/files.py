@@ -56,6 +56,15 @@ ENVIRONMENT.globals["script_digest"] = (
 """The only script that a page runs, by the digest that its policy names."""
 
 
+LONGEST_SHOWN = 6000
+"""Characters of a text that are shown of a case."""
+
+
+def excerpt(text: str) -> str:
+    """Return a text, or the part of it that a page shows."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"
+
+
 @dataclass
 class Prompts:
     """The prompts of a page, each once, in the order of their first place."""

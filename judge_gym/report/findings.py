@@ -7,7 +7,7 @@ from itertools import groupby
 
 from judge_gym.analysis.groups import MIXED
 from judge_gym.design.axes import axes as design_axes
-from judge_gym.formats import figure, number, p_value
+from judge_gym.formats import figure, number, p_value, side_of_0
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.hypotheses import contrast_figure
 from judge_gym.metrics.margins import ALPHA
@@ -74,7 +74,7 @@ def _row(finding: FindingRow, label: str) -> Row:
             f"{number(finding.estimate)} [{number(finding.lower)}, {number(finding.upper)}]"
             if finding.lower is not None
             else number(finding.estimate),
-            _claim(finding),
+            claimed(finding),
             p_value(finding.p_adjusted),
         ),
         heading=f"{finding.hypothesis}  {finding.statement}",
@@ -126,7 +126,8 @@ def _topic(finding: FindingRow) -> tuple[str, str]:
     return finding.hypothesis, str(finding.scope.get("concept", ""))
 
 
-def _claim(finding: FindingRow) -> str:
+def claimed(finding: FindingRow) -> str:
+    """Return what a finding claims of its value, such as `above 0.05`."""
     if finding.direction == "within":
         return f"within {number(finding.margin)} of {number(finding.reference)}"
     return f"{finding.direction} {number(finding.reference + finding.margin)}"
@@ -360,4 +361,4 @@ def stands(row: ResultRow) -> bool:
     """Return whether 0, or the floor, is outside what the figure allows."""
     if row.p_adjusted is not None:
         return row.p_adjusted < ALPHA
-    return row.lower is not None and row.upper is not None and not row.lower <= 0 <= row.upper
+    return side_of_0(row) != 0

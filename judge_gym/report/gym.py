@@ -10,14 +10,18 @@ from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    WrittenReport,
+    csv_of,
+    excerpt,
+    figures_of,
+    put_in_place,
+)
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, escaped, markdown_table
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.runtime import Runtime
-
-LONGEST_SHOWN = 6000
-"""Characters of a text that are shown of a case."""
 
 
 def gym_report(runtime: Runtime, loaded: LoadedGym) -> WrittenReport:
@@ -60,7 +64,7 @@ def gym_page(report: GymReport) -> str:
         for name, mean in means
     ]
     return template.render(
-        whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=_cut,
+        whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=excerpt,
         criteria=[criteria_of(report.loaded.judge.name, report.loaded.judge.record.config)],
         candidates=candidate_table(report),
         conclusion=conclusion(report.names, report.comparisons),
@@ -211,7 +215,3 @@ def _effect(comparison: CandidateComparison) -> dict[str, Any]:
         "lower": estimate.lower, "upper": estimate.upper, "unit": "points",
         "link": "#cases",
     }  # fmt: skip
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"

@@ -18,6 +18,7 @@ from judge_gym.report.facts import Facts
 from judge_gym.report.findings import (
     NOT_TESTABLE,
     change_of,
+    claimed,
     distinct_labels,
     joint_label,
 )
@@ -275,13 +276,6 @@ def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
         for conclusion in (*_ORDER, UNTESTED)
     }
     return [(conclusion, labels) for conclusion, labels in by_conclusion.items() if labels]
-
-
-def claimed(finding: FindingRow) -> str:
-    """Return what a finding claims of its value, such as `above 0.05`."""
-    if finding.direction == "within":
-        return f"within {number(finding.margin)} of {number(finding.reference)}"
-    return f"{finding.direction} {number(finding.reference + finding.margin)}"
 
 
 def headline_table(

@@ -8,7 +8,7 @@ from judge_gym.analysis.figures.interactions import EFFECTS
 from judge_gym.analysis.figures.multiverse import CELL, CURVE, MEDIAN, QUESTION
 from judge_gym.analysis.groups import MIXED
 from judge_gym.counting import counted
-from judge_gym.formats import figure, p_value, percent
+from judge_gym.formats import figure, p_value, percent, side_of_0
 from judge_gym.report.findings import stands
 from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
@@ -162,7 +162,7 @@ def _drawn(curve: SpecificationCurve) -> Rows:
             "estimate": cell.estimate,
             "lower": cell.lower,
             "upper": cell.upper,
-            "significant": significant(cell),
+            "significant": side_of_0(cell) != 0,
             "unit": cell.unit,
             "choices": [
                 f"{_words(axis)}: {cell.scope[axis]}" for axis in choices if axis in cell.scope
@@ -172,11 +172,6 @@ def _drawn(curve: SpecificationCurve) -> Rows:
         }
         for place, cell in enumerate(curve.cells[::step], start=1)
     ]
-
-
-def significant(cell: ResultRow) -> bool:
-    """Whether the interval of a cell is off 0."""
-    return cell.lower is not None and cell.upper is not None and not cell.lower <= 0 <= cell.upper
 
 
 def _words(axis: str) -> str:
@@ -241,7 +236,7 @@ def cells_table(curve: SpecificationCurve, most: int) -> Table:
         (
             *(str(cell.scope.get(axis, "")) for axis in axes),
             figure(cell),
-            "yes" if significant(cell) else "",
+            "yes" if side_of_0(cell) else "",
             cell.n_items,
         )
         for cell in curve.cells

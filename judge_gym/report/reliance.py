@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from judge_gym.formats import Interval, figure
+from judge_gym.formats import Interval, figure, side_of_0
 
 _SAME = 1e-9
 
@@ -24,8 +24,8 @@ def favours(biases: Mapping[str, Interval | None]) -> str:
     for name, bias in shown.items():
         if said and _mirrored(shown.values()):
             continue
-        if bias.lower is not None and bias.upper is not None and not bias.lower <= 0 <= bias.upper:
-            verb = "favours" if bias.lower > 0 else "disfavours"
+        if side := side_of_0(bias):
+            verb = "favours" if side > 0 else "disfavours"
             said.append(f"{verb} {name} by {figure(bias, 2)}")
     if said:
         return f"{' and '.join(said)}, so do not rely on it alone"

@@ -7,8 +7,8 @@ from judge_gym.counting import counted
 from judge_gym.formats import figure
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Conclusion, Direction, MarginClaim, conclude
-from judge_gym.report.findings import distinct_labels
-from judge_gym.report.headlines import Headline, claimed
+from judge_gym.report.findings import claimed, distinct_labels
+from judge_gym.report.headlines import Headline
 from judge_gym.store.results import FindingRow
 
 _MOST = 4

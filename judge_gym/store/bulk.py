@@ -33,6 +33,11 @@ Columns = Mapping[str, str]
 """Column → PostgreSQL's name of its type, with [] behind that of an array."""
 
 
+def count_of(session: Session, table: Any, condition: sa.ColumnElement[bool]) -> int:
+    """Return how many rows of a table meet a condition."""
+    return session.scalar(sa.select(sa.func.count()).select_from(table).where(condition)) or 0
+
+
 def among(column: Column, values: Iterable[Any]) -> sa.ColumnElement[bool]:
     """Whether a column has one of these values: one parameter, where IN has one for each.
 

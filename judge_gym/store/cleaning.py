@@ -12,7 +12,7 @@ from judge_gym.design.names import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWA
 from judge_gym.errors import ConfigError, StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import among
+from judge_gym.store.bulk import among, count_of
 from judge_gym.store.calls import plan_again, set_aside
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
@@ -234,10 +234,10 @@ def _forget_rubrics(session: Session, condition: sa.ColumnElement[bool]) -> None
 def removal(session: Session, selection: Selection) -> Removal:
     """Return what `clean` would take away; raises `StoreError` as that does."""
     return Removal(
-        calls=_count(session, t.Call, _calls(session, selection, keep_derived=False)),
-        samples=_count(session, t.Sample, _going(selection, JUDGEMENT)),
-        probes=_count(session, t.Probe, _going(selection, PROBING)),
-        marks=_count(session, t.ScoreMark, _going(selection, MARKING)),
+        calls=count_of(session, t.Call, _calls(session, selection, keep_derived=False)),
+        samples=count_of(session, t.Sample, _going(selection, JUDGEMENT)),
+        probes=count_of(session, t.Probe, _going(selection, PROBING)),
+        marks=count_of(session, t.ScoreMark, _going(selection, MARKING)),
     )
 
 
@@ -310,10 +310,6 @@ def _going(selection: Selection, unit: Unit) -> sa.ColumnElement[bool]:
             own &= failed(selection, unit.table, unit.failure)
         condition |= own
     return condition
-
-
-def _count(session: Session, table: Any, condition: sa.ColumnElement[bool]) -> int:
-    return session.scalar(sa.select(sa.func.count()).select_from(table).where(condition)) or 0
 
 
 _IN_BATCHES = sa.select(t.Batch.id).where(t.Batch.status.in_(t.OPEN_BATCHES))

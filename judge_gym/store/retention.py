@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import among
+from judge_gym.store.bulk import among, count_of
 from judge_gym.store.cleaning import CLEANED
 from judge_gym.store.units import PROBING
 
@@ -112,7 +112,7 @@ def empty_prompts(session: Session, call_ids: Sequence[int]) -> None:
 
 def old_records(session: Session, before: datetime) -> OldRecords:
     """Count what `delete_old_records` would delete."""
-    return OldRecords(*(_count(session, table, old) for table, old in _old(before)))
+    return OldRecords(*(count_of(session, table, old) for table, old in _old(before)))
 
 
 def delete_old_records(session: Session, before: datetime) -> None:
@@ -158,7 +158,3 @@ def sharing(session: Session, sweep: str, finished: Collection[str]) -> list[str
         .distinct()
     )
     return sorted(rows)
-
-
-def _count(session: Session, table: Any, condition: sa.ColumnElement[bool]) -> int:
-    return session.scalar(sa.select(sa.func.count()).select_from(table).where(condition)) or 0
