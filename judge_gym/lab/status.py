@@ -203,7 +203,8 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     critic = critic_of_sweep(session, sweep)
     models = {key: experiment.model for key, experiment in experiments.items()}
     left = _left_by_provider(by_experiment, models, critic.model if critic else "")
-    at = paces(session, scope, now)
+    enough = sum(rate.ended for rate in lately) >= ENOUGH
+    at = paces(session, scope, now) if enough else {}
     end = expected(progress, left, at, lately, sum(in_batches.values()), now)
     if not at_work and end.at is not None:
         end = replace(end, at=None, why="no run is in progress")

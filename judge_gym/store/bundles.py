@@ -161,8 +161,13 @@ def export(
         folder.mkdir(mode=0o777 if public else 0o700, parents=True, exist_ok=True)
         written = {}
         for name in BUNDLED:
-            columns = columns_of(connection, sql.Identifier(name))
-            shown = public_columns(name, columns, experiments.values()) if public else sql.SQL("*")
+            columns = {
+                column: kind
+                for column, kind in columns_of(connection, sql.Identifier(name)).items()
+                if BUNDLED[name].table.c[column].computed is None
+            }
+            of_all = sql.SQL(", ").join(map(sql.Identifier, columns))
+            shown = public_columns(name, columns, experiments.values()) if public else of_all
             query = _query(name, shown, list(experiments), sweep)
             written[name] = _write(connection, folder, name, columns, query)
         types = {name: table.columns for name, (table, _) in written.items()}

@@ -35,7 +35,6 @@ from judge_gym.store.units import (
     RUBRIC_WRITING,
     VIEW,
     Unit,
-    failure_class,
 )
 
 KINDS: tuple[str, ...] = get_args(FailureKind)
@@ -164,12 +163,12 @@ def _failures(selection: Selection) -> Iterator[tuple[str, Unit, Any, sa.ColumnE
                 arms_of = replace(selection, workflow="" if unit.is_of_samples else workflow)
                 condition = unit.sample_id.in_(samples(arms_of)) & unit.retryable
                 if selection.failure:
-                    condition &= unit.retryable_class == selection.failure
-                yield workflow, unit, unit.retryable_class, condition
+                    condition &= unit.retryable_kind == selection.failure
+                yield workflow, unit, unit.retryable_kind, condition
     if selection.covers(EVIDENCE):
-        yield EVIDENCE, VIEW, failure_class(t.View.failure), _failed_views(selection)
+        yield EVIDENCE, VIEW, t.View.failure_kind, _failed_views(selection)
     if selection.covers(RUBRIC):
-        yield RUBRIC, RUBRIC_WRITING, failure_class(_WHY), _failed_rubrics(selection)
+        yield RUBRIC, RUBRIC_WRITING, _KIND, _failed_rubrics(selection)
 
 
 _UNMARKED = sa.and_(
@@ -178,7 +177,7 @@ _UNMARKED = sa.and_(
     # What a person has read and refused is not written again.
     ~sa.exists().where(t.Decision.kind == t.READING, t.Decision.subject == t.Rubric.key),
 )
-_WHY = sa.func.coalesce(t.Rubric.critic_failure, t.Rubric.failure)
+_KIND = sa.func.coalesce(t.Rubric.critic_failure_kind, t.Rubric.failure_kind)
 
 
 def _failed_views(selection: Selection) -> sa.ColumnElement[bool]:
@@ -186,7 +185,7 @@ def _failed_views(selection: Selection) -> sa.ColumnElement[bool]:
     first = sa.orm.aliased(t.View)
     documents = (
         sa.select(first.document_id)
-        .where(failed(selection, first, first.failure))
+        .where(failed(selection, first))
         .where(_is_read(selection, first))
     )
     is_failed = (t.View.status == "failed") & t.View.document_id.in_(documents)
@@ -217,7 +216,7 @@ def _failed_rubrics(selection: Selection) -> sa.ColumnElement[bool]:
     )
     condition = needed & ((t.Rubric.status == "failed") | _UNMARKED)
     if selection.failure:
-        condition &= failure_class(_WHY) == selection.failure
+        condition &= selection.failure == _KIND
     return condition
 
 
@@ -292,7 +291,7 @@ def _samples(selection: Selection) -> sa.ColumnElement[bool]:
         return sa.false()
     condition: sa.ColumnElement[bool] = t.Sample.arm_id.in_(arms(selection))
     if selection.failure:
-        condition &= failed(selection, t.Sample, t.Sample.failure)
+        condition &= failed(selection, t.Sample)
     return condition
 
 
@@ -307,7 +306,7 @@ def _going(selection: Selection, unit: Unit) -> sa.ColumnElement[bool]:
         in_arms = t.Sample.arm_id.in_(arms(Selection(selection.experiments)))
         own: sa.ColumnElement[bool] = unit.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
         if selection.failure:
-            own &= failed(selection, unit.table, unit.failure)
+            own &= failed(selection, unit.table)
         condition |= own
     return condition
 

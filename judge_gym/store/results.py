@@ -17,7 +17,7 @@ from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
-from judge_gym.store.units import in_sweep, within
+from judge_gym.store.units import OF_EXPERIMENTS, in_sweep
 
 EXPLORATORY = "exploratory"
 _ROUNDING = 1e-9
@@ -335,18 +335,11 @@ def is_analysed(session: Session, sweep: str) -> bool:
     run = latest_run(session, sweep)
     if run is None:
         return False
-    judged = (
-        sa.select(
-            sa.func.max(t.Sample.created_at),
-            sa.func.max(t.Probe.created_at),
-            sa.func.max(t.ScoreMark.created_at),
-        )
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .outerjoin(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .outerjoin(t.ScoreMark, t.ScoreMark.sample_id == t.Sample.id)
-    )
-    times = session.execute(within(judged, sweep)).one()
-    return all(time is None or time <= run.created_at for time in times)
+    later = [
+        unit.rows(unit.table.id, sweep=sweep).where(unit.table.created_at > run.created_at)
+        for unit in OF_EXPERIMENTS
+    ]
+    return not any(session.scalar(sa.select(query.exists())) for query in later)
 
 
 _RUNS = sa.select(

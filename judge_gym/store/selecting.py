@@ -17,7 +17,7 @@ from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import database_of, experiment_tag
 from judge_gym.store.spending import shared_calls, spending_scope
-from judge_gym.store.units import JUDGEMENT, OTHER, failure_class, in_sweep
+from judge_gym.store.units import JUDGEMENT, OTHER, in_sweep
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ def samples(selection: Selection) -> sa.Select[Any]:
     return JUDGEMENT.rows(t.Sample.id, sweep=selection.sweep).where(t.Arm.id.in_(arms(selection)))
 
 
-def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[bool]:
+def failed(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
     """Return the condition that a row has status `failed`, in the selected class."""
     condition: sa.ColumnElement[bool] = table.status == "failed"
     if selection.failure:
-        condition = sa.and_(condition, failure_class(failure) == selection.failure)
+        condition = sa.and_(condition, table.failure_kind == selection.failure)
     return condition
 
 

@@ -68,11 +68,6 @@ def within(query: Any, sweep: str | None) -> Any:
     )
 
 
-def failure_class(failure: Any) -> sa.ColumnElement[str]:
-    """Return the class that a failure's text begins with."""
-    return sa.func.coalesce(sa.func.substring(failure, "^([a-z_]+): "), OTHER)
-
-
 @dataclass(frozen=True)
 class Unit:
     """A kind of work: each piece of it is a row of one table, whatever its outcome."""
@@ -89,7 +84,7 @@ class Unit:
 
     @property
     def failure(self) -> Any:
-        """Why a piece has no answer: a class, a colon, what happened; NULL of answered ones."""
+        """Why a piece has no answer: a kind, a colon, what happened; NULL of answered ones."""
         return self.table.failure if self.why is None else self.why
 
     @property
@@ -123,7 +118,7 @@ class Unit:
         """The condition that a row's answer was made for it and has no text."""
         made = t.Call.id == (sa.any_(self._calls) if self._has_several_calls else self._calls)
         without_text = sa.exists().where(made, blank(t.Call)).correlate(self.table)
-        kind = failure_class(self.failure)
+        kind = self.table.failure_kind
         is_empty = (kind == EMPTY) | ((kind == "truncated") & without_text)
         return sa.and_(
             self.table.status == "unparseable",
@@ -134,12 +129,16 @@ class Unit:
     @property
     def retryable(self) -> sa.ColumnElement[bool]:
         """The condition that a row failed, or that its answer is empty."""
-        return sa.or_(self.table.status == "failed", self.empty)
+        # Without an answer there is a kind, by which an index finds the few.
+        return sa.and_(
+            self.table.failure_kind.is_not(None),
+            sa.or_(self.table.status == "failed", self.empty),
+        )
 
     @property
-    def retryable_class(self) -> sa.ColumnElement[str]:
-        """The class of failure of a retryable row."""
-        return sa.case((self.table.status == "failed", failure_class(self.failure)), else_=EMPTY)
+    def retryable_kind(self) -> sa.ColumnElement[str]:
+        """The kind of failure of a retryable row."""
+        return sa.case((self.table.status == "failed", self.table.failure_kind), else_=EMPTY)
 
     @property
     def _has_several_calls(self) -> bool:

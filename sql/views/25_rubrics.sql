@@ -21,7 +21,7 @@ SELECT
     r.critic_model,
     r.critic_failure,
     r.failure,
-    split_part(r.failure, ':', 1) AS failure_kind,
+    r.failure_kind,
     r.call_id,
     r.simulated,
     false AS imported,

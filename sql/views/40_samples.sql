@@ -53,7 +53,7 @@ SELECT
     s.display_order,
     s.status,
     s.failure,
-    split_part(s.failure, ':', 1) AS failure_kind,
+    s.failure_kind,
     s.stages AS stage_bits,
     z.stages,
     CASE WHEN z.size = 1 THEN z.stages[1] END AS stage,

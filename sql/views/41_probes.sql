@@ -15,7 +15,7 @@ SELECT
     p.status,
     p.probability,
     p.failure,
-    split_part(p.failure, ':', 1) AS failure_kind,
+    p.failure_kind,
     p.call_id,
     c.attempts,
     c.prompt_tokens,

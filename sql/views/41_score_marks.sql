@@ -19,7 +19,7 @@ SELECT
     m.uses_evidence,
     m.observable AND m.consistent AND m.uses_evidence AS passes,
     m.failure,
-    split_part(m.failure, ':', 1) AS failure_kind,
+    m.failure_kind,
     m.call_id,
     c.attempts,
     c.prompt_tokens,

@@ -26,7 +26,7 @@ SELECT
     r.verdict,
     r.reason,
     r.failure,
-    split_part(r.failure, ':', 1) AS failure_kind,
+    r.failure_kind,
     c.prompts,
     c.answers,
     c.calls,

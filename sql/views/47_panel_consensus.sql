@@ -18,7 +18,7 @@ SELECT
     c.review_ids,
     c.rationale,
     c.failure,
-    split_part(c.failure, ':', 1) AS failure_kind,
+    c.failure_kind,
     c.model,
     c.tier,
     c.latency_ms,

@@ -8,6 +8,7 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     CheckConstraint,
+    Computed,
     DateTime,
     ForeignKey,
     Identity,
@@ -49,6 +50,14 @@ def new_id() -> Mapped[int]:
 
 def reference(column: str, *, on_delete: str = "CASCADE", **options: Any) -> Any:
     return mapped_column(BigInteger, ForeignKey(column, ondelete=on_delete), **options)
+
+
+def kind_of(failure: str = "failure") -> Mapped[str | None]:
+    """Return a column with the kind of a failure: its text up to the colon, or "other"."""
+    # As PostgreSQL writes it, so that the schema compares as equal.
+    kind = f"COALESCE(SUBSTRING({failure}, '^([a-z_]+): '::text), 'other'::text)"
+    told = f"CASE WHEN ({failure} IS NOT NULL) THEN {kind} ELSE NULL::text END"
+    return mapped_column(Text, Computed(told, persisted=True))
 
 
 def created() -> Mapped[datetime]:

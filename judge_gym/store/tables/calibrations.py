@@ -6,7 +6,15 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+from judge_gym.store.tables.base import (
+    Base,
+    created,
+    kind_of,
+    new_id,
+    one_of,
+    reference,
+    simulated_mark,
+)
 
 CHECK_RESULTS = ("passes", "fails", "inconclusive", "not applicable")
 RECOMMENDATIONS = ("keep", "reconsider")
@@ -25,6 +33,7 @@ class PerturbedText(Base):
     status: Mapped[str]
     text: Mapped[str | None]
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     call_ids: Mapped[list[int]]
     """Its calls, as long as the ledger has them."""
     simulated: Mapped[bool] = simulated_mark()

@@ -6,7 +6,15 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Integer, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+from judge_gym.store.tables.base import (
+    Base,
+    created,
+    kind_of,
+    new_id,
+    one_of,
+    reference,
+    simulated_mark,
+)
 
 
 class Window(Base):
@@ -112,6 +120,7 @@ class View(Base):
     """Who made it: a model, `library`, or `none`."""
     failure: Mapped[str | None]
     """Why there is no text, as `kind: detail`."""
+    failure_kind: Mapped[str | None] = kind_of()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     __table_args__ = (

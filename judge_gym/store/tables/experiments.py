@@ -21,7 +21,15 @@ from judge_gym.records.judgements import (
     PROBE_STATUSES,
     SAMPLE_STATUSES,
 )
-from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+from judge_gym.store.tables.base import (
+    Base,
+    created,
+    kind_of,
+    new_id,
+    one_of,
+    reference,
+    simulated_mark,
+)
 
 
 class Rubric(Base):
@@ -48,8 +56,10 @@ class Rubric(Base):
     discriminability: Mapped[float | None]
     critic_model: Mapped[str | None]
     critic_failure: Mapped[str | None]
+    critic_failure_kind: Mapped[str | None] = kind_of("critic_failure")
     flagged: Mapped[bool] = mapped_column(server_default="false")
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()
@@ -188,6 +198,7 @@ class Sample(Base):
     span_end: Mapped[int | None] = mapped_column(Integer)
     """Where the verdict ends in the answer, in characters from 0."""
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     letter_probability: Mapped[float | None]
     """Of the verdict's letter, by the probabilities of the answer's tokens."""
     letter_probabilities: Mapped[dict[str, Any] | None]
@@ -205,6 +216,8 @@ class Sample(Base):
         UniqueConstraint("arm_id", "item_id", "replicate"),
         # The samples of an arm lie together on disk, which the index above cannot tell.
         Index("ix_samples_arm_id", "arm_id"),
+        # Commands count what can be asked again, which is few of many.
+        Index("ix_samples_failed", "id", postgresql_where="failure_kind IS NOT NULL"),
         CheckConstraint("replicate >= 0", name="replicate_not_negative"),
         CheckConstraint("(status = 'scored') = (stages IS NOT NULL)", name="stages_when_scored"),
         CheckConstraint("stages BETWEEN 1 AND (1 << scale_size) - 1", name="stages_within_scale"),
@@ -234,6 +247,7 @@ class Probe(Base):
     status: Mapped[str]
     probability: Mapped[float | None]
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()
@@ -245,6 +259,7 @@ class Probe(Base):
             "(status = 'answered') = (probability IS NOT NULL)", name="probability_when_answered"
         ),
         CheckConstraint("(status = 'answered') = (failure IS NULL)", name="failure_when_missing"),
+        Index("ix_probes_failed", "sample_id", postgresql_where="failure_kind IS NOT NULL"),
         Index("ix_probes_second", "sample_id", postgresql_where="replicate = 1"),
     )
 
@@ -263,6 +278,7 @@ class ScoreMark(Base):
     consistent: Mapped[bool | None]
     uses_evidence: Mapped[bool | None]
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()

@@ -6,7 +6,15 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+from judge_gym.store.tables.base import (
+    Base,
+    created,
+    kind_of,
+    new_id,
+    one_of,
+    reference,
+    simulated_mark,
+)
 
 JUDGE_STATUSES = (
     "scored",
@@ -89,6 +97,7 @@ class JudgeResult(Base):
     verdict: Mapped[str | None]
     reason: Mapped[str]
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     call_ids: Mapped[list[int]]
     """Its calls, as long as the ledger has them; none when no model was asked."""
     duration_s: Mapped[float | None]

@@ -10,7 +10,15 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index, Integer, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+from judge_gym.store.tables.base import (
+    Base,
+    created,
+    kind_of,
+    new_id,
+    one_of,
+    reference,
+    simulated_mark,
+)
 
 PANEL_STATUSES = ("done", "error", "cancelled")
 TIERS = ("schema", "json", "text", "judge")
@@ -69,6 +77,7 @@ class PanelReview(Base):
     items: Mapped[list[Any] | None]
     """Objects with `id`, `score` and `comment`, one for each item shown."""
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     tier: Mapped[str | None]
     """How the question was sent: with a JSON schema, in JSON mode, or as plain text."""
     latency_ms: Mapped[float | None]
@@ -112,6 +121,7 @@ class PanelConsensus(Base):
     spread: Mapped[int | None] = mapped_column(Integer)
     level: Mapped[str | None]
     failure: Mapped[str | None]
+    failure_kind: Mapped[str | None] = kind_of()
     tier: Mapped[str | None]
     latency_ms: Mapped[float | None]
     """NULL when the arbiter was not called, or where it is unknown."""
