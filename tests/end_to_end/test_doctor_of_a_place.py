@@ -61,7 +61,8 @@ def test_a_provider_that_is_used_is_asked_whether_it_answers(
     ended = command("doctor", PAID_API_KEY=KEY, JUDGE_GYM_PROVIDERS_FILE=file)
     [line] = [one for one in ended.output.splitlines() if "provider paid" in one]
     assert line.startswith(f"{mark} provider paid: {provider.url} {said}")
-    assert ended.code == (mark == "✗")
+    # The server of the whole run may have findings of other tests beside it.
+    assert ended.code == ("✗" in ended.output)
     assert KEY not in ended.output
     # It spends nothing.
     assert not provider.answered

@@ -36,17 +36,17 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     command.environment["JUDGE_GYM_SIMULATOR_URL"] = provider.simulator.url
     Path(command.folder, "providers.toml").write_text(
         '[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
-        '[lost]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[killed]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
     )
     with sa.create_engine(database, poolclass=sa.NullPool).begin() as connection:
         connection.exec_driver_sql("ALTER SEQUENCE windows_id_seq RESTART WITH 7001")
     file = command.folder / "lost.yaml"
     text = sweep_text(
         "quick.yaml",
-        ("name: quick", "name: lost\nutility_model: lost/utility-1"),
+        ("name: quick", "name: lost\nutility_model: killed/utility-1"),
         ("replicates: 2", "replicates: 4"),
     )
-    file.write_text(text.replace("sim/", "lost/"))
+    file.write_text(text.replace("sim/", "killed/"))
 
     def status() -> dict[str, Any]:
         return dict(json.loads(command("sweep", "status", "lost", "--json").fine().output))

@@ -30,7 +30,8 @@ FILE = REPOSITORY / "deployments" / "automations" / "alerts.yaml"
 ALERTS = YAML(typ="safe").load(FILE)["automations"]
 SOON_S = 10
 """The least that Prefect lets a proactive trigger wait."""
-TEXT = "harbour"
+TEXT = f"harbour {uuid4().hex}"
+"""Of the items here: no other test's post has it by chance."""
 
 
 def named(words: str) -> str:

@@ -23,6 +23,15 @@ from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
 pytestmark = pytest.mark.stress
+PROVIDERS = """
+[sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+# No other test of the run uses it: a chunk that waits for a slot would be late.
+[poisoned]
+litellm = "openai"
+base_url_env = "LOCAL_BASE_URL"
+concurrency = 160
+"""
 
 
 def test_rate_limits_of_one_in_twenty_requests_cost_no_call(
@@ -67,7 +76,8 @@ def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
     for one of them would wait until the call's time is up.
     """
     file = tmp_path / "scoring.yaml"
-    file.write_text(scoring_sweep("scoring", "local/judge-1", documents=10, replicates=4))
+    file.write_text(scoring_sweep("scoring", "poisoned/judge-1", documents=10, replicates=4))
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
     good, bad = answers("VERDICT: A"), refuses(500, "this one, always")
     answered = 0
     others_are_done = asyncio.Event()
@@ -92,8 +102,9 @@ def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
         tmp_path,
         JUDGE_GYM_DATABASE_URL=database,
         JUDGE_GYM_SIMULATOR_URL=simulator.url,
+        JUDGE_GYM_PROVIDERS_FILE=str(tmp_path / "providers.toml"),
         JUDGE_GYM_CALL_ATTEMPTS="2",
-        JUDGE_GYM_CALL_TIMEOUT_S="15",
+        JUDGE_GYM_CALL_TIMEOUT_S="10",
         JUDGE_GYM_CHUNK_SIZE="20",
         LOCAL_BASE_URL="http://127.0.0.1:9/v1",
     ):

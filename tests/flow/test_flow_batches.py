@@ -203,10 +203,10 @@ def test_a_deployment_at_an_hourly_bound_schedules_its_next_run_for_when_it_may_
 ) -> None:
     (tmp_path / "providers.toml").write_text(
         '[bounds]\ncalls_per_hour = 3\n[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
-        '[away]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[hourly]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
     )
     file = tmp_path / "hourly.yaml"
-    file.write_text(small_sweep("hourly", "away/calm-1"))
+    file.write_text(small_sweep("hourly", "hourly/calm-1"))
     begun = datetime.now(UTC)
     with configured(
         tmp_path,

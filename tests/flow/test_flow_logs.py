@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from ruamel.yaml import YAML
@@ -18,12 +19,13 @@ from support.prefect_server import PrefectServer
 from support.waiting import until
 
 pytestmark = pytest.mark.slow
+NAME = f"told-{uuid4().hex[:8]}"
 FLOW = f"""
 import logging
 from prefect import flow
 from judge_gym.llm import call_log
 
-@flow
+@flow(name="{NAME}")
 def told():
     logging.getLogger("{LEAVING_LOG}").warning("Two experiments leave it.")
     logging.getLogger(call_log.__name__).warning("A call failed.")
@@ -47,8 +49,7 @@ def test_warnings_of_judge_gym_are_in_the_logs_of_a_run(
     }
     subprocess.run([sys.executable, str(script)], env=environment, cwd=tmp_path, check=True)
     server = Server(prefect_server.url)
-    names = {"any_": ["told"]}
-    [run] = server.post("/flow_runs/filter", flows={"name": names})
+    [run] = server.post("/flow_runs/filter", flows={"name": {"any_": [NAME]}})
 
     def lines() -> dict[str, tuple[str, int]]:
         found = server.post("/logs/filter", logs={"flow_run_id": {"any_": [run["id"]]}})

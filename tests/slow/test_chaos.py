@@ -39,6 +39,7 @@ FIRST = ("run", "prefect")
 """Killed at once, at the first moment."""
 LONGEST_S = 900.0
 CHANGES = (
+    ("name: quick", "name: chaos\nutility_model: sim/utility-1"),
     ("max_documents: 5", "max_documents: 12"),
     ("model: [sim/calm-1, sim/high-1, sim/low-1]", "model: [sim/high-1, sim/low-1]"),
     ("replicates: 2", "replicates: 4"),
@@ -49,6 +50,9 @@ SLOTS = 20
 """For the chunks of all processes that were killed: each slot comes back after a minute."""
 PROVIDERS = f"""
 [sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+# No other test of the run uses it: the undisturbed run shares its server with them.
+[chaos]
 litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 concurrency = {4 * SLOTS}
@@ -91,7 +95,8 @@ def story(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("chaos")
-    (folder / "quick.yaml").write_text(sweep_text("quick.yaml", *CHANGES))
+    text = sweep_text("quick.yaml", *CHANGES).replace("sim/", "chaos/")
+    (folder / "chaos.yaml").write_text(text)
     (folder / "providers.toml").write_text(PROVIDERS)
     settings = {**SETTINGS, "JUDGE_GYM_PROVIDERS_FILE": str(folder / "providers.toml")}
     calm = {
@@ -99,12 +104,12 @@ def story(
         "JUDGE_GYM_SIMULATOR_URL": simulator.url,
         **prefect_server.environment,
     }
-    undisturbed = CommandLine(folder, settings | calm).start("sweep", "run", "quick.yaml")
+    undisturbed = CommandLine(folder, settings | calm).start("sweep", "run", "chaos.yaml")
     provider, prefect = Provider(), ServerProcess(folder)
     postgres = Postgres(folder / "data" / "postgres")
     own = {"JUDGE_GYM_SIMULATOR_URL": provider.simulator.url, **prefect.server.environment}
     launcher = Launcher(folder, CommandLine(folder, settings | own).variables())
-    run = Run(launcher, postgres, "quick.yaml")
+    run = Run(launcher, postgres, "chaos.yaml")
     disk = Disk(postgres)
     parts: dict[str, Part] = {
         "run": run,

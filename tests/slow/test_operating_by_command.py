@@ -21,7 +21,8 @@ from support.command_line import COMMAND, REPOSITORY, CommandLine, Ended, sweep_
 from support.documents import blocks, typed
 from support.logins import login
 from support.postgres import temporary_database
-from support.prefect_server import PrefectServer
+from support.prefect_server import ServerProcess
+from support.prefect_settings import leave_prefect
 from support.simulation import Simulator
 
 pytestmark = pytest.mark.slow
@@ -63,11 +64,24 @@ class Place:
 
 
 @pytest.fixture(scope="module")
+def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of a Prefect server of these tests' own.
+
+    To cancel a sweep ends all its runs on the server, by its name: other tests have a "quick" too.
+    """
+    process = ServerProcess(tmp_path_factory.mktemp("prefect"))
+    process.start()
+    yield process.server.environment
+    leave_prefect()
+    process.stop()
+
+
+@pytest.fixture(scope="module")
 def place(
     postgres_server: str,
     migrated_template: str,
     simulator: Simulator,
-    prefect_server: PrefectServer,
+    prefect: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("operating")
@@ -78,7 +92,7 @@ def place(
         environment = {
             "JUDGE_GYM_DATABASE_URL": url,
             "JUDGE_GYM_SIMULATOR_URL": simulator.url,
-            **prefect_server.environment,
+            **prefect,
         }
         command = CommandLine(folder, environment, in_process=True)
         with login(url, READER) as reader:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 PROVIDERS = """
 [sim]
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
-[away]
+[restarted]
 litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 concurrency = 2
@@ -47,7 +47,7 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
 ) -> None:
     (tmp_path / "providers.toml").write_text(PROVIDERS)
     file = tmp_path / "restart.yaml"
-    file.write_text(small_sweep("restart", "away/calm-1", ("replicates: 2", "replicates: 60")))
+    file.write_text(small_sweep("restart", "restarted/calm-1", ("replicates: 2", "replicates: 60")))
     with running(latency=0.3) as url:
         command = CommandLine(
             tmp_path,
@@ -75,7 +75,7 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
         assert in_memory or not left
         said = command("doctor").output
         assert ("a restart loses the slots" in said) == in_memory
-        assert ("slots of tag:provider:away" in said) == (left > 0)
+        assert ("slots of tag:provider:restarted" in said) == (left > 0)
         # The next run needs both slots.
         again = file.read_text().replace("replicates: 60", "replicates: 62")
         file.write_text(again)
@@ -92,7 +92,7 @@ def restarted_with_a_slot_taken(server: ServerProcess, api: Server) -> bool:
 
 
 def slots(api: Server) -> int:
-    return int(api.get("/v2/concurrency_limits/tag:provider:away")["active_slots"])
+    return int(api.get("/v2/concurrency_limits/tag:provider:restarted")["active_slots"])
 
 
 def samples(url: str) -> int:

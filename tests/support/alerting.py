@@ -5,7 +5,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import get_client
@@ -18,16 +18,18 @@ from support.receiver import Receiver, receiver
 @contextmanager
 def posting(automations: Sequence[dict[str, Any]]) -> Iterator[Receiver]:
     """A receiver that automations, as their files describe them, post to during the block."""
+    # Of its own: to save a block under a name that another test uses would take its posts away.
+    block = f"judge-gym-test-{uuid4().hex[:8]}"
     with receiver() as kept:
-        made = asyncio.run(_created(automations, kept.url))
+        made = asyncio.run(_created(automations, block, kept.url))
         try:
             yield kept
         finally:
-            asyncio.run(_deleted(made))
+            asyncio.run(_deleted(made, block))
 
 
-async def _created(automations: Sequence[dict[str, Any]], url: str) -> list[UUID]:
-    block = await Webhook(url=SecretStr(url)).asave("judge-gym-test", overwrite=True)
+async def _created(automations: Sequence[dict[str, Any]], name: str, url: str) -> list[UUID]:
+    block = await Webhook(url=SecretStr(url)).asave(name)
     made = []
     async with get_client() as client:
         for described in copy.deepcopy(list(automations)):
@@ -36,7 +38,8 @@ async def _created(automations: Sequence[dict[str, Any]], url: str) -> list[UUID
     return made
 
 
-async def _deleted(automations: Sequence[UUID]) -> None:
+async def _deleted(automations: Sequence[UUID], block: str) -> None:
     async with get_client() as client:
         for automation in automations:
             await client.delete_automation(automation)
+    await Webhook.adelete(block)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import SettingsContext, get_settings_context
 from prefect.settings import (
     PREFECT_API_URL,
@@ -12,8 +13,11 @@ from prefect.settings import (
     Settings,
 )
 
+LEAVES_S = 30.0
 _MADE: dict[tuple[object, ...], tuple[Settings, Settings]] = {}
 """By what they are made of; the first, whose identity is a part of the key, is kept alive."""
+_AT: list[str] = []
+"""The API that this process used last."""
 
 
 @contextmanager
@@ -27,5 +31,26 @@ def prefect_at(url: str | None, home: str | None) -> Iterator[None]:
         known = {setting: value for setting, value in given.items() if value is not None}
         updated = {**known, PREFECT_LOGGING_TO_API_ENABLED: False}
         _MADE[key] = context.settings, context.settings.copy_with_update(updated)
+    _move_to(url)
     with SettingsContext(profile=context.profile, settings=_MADE[key][1]):
-        yield
+        try:
+            yield
+        finally:
+            _move_to(context.settings.api.url)
+
+
+def _move_to(url: str | None) -> None:
+    """Leave the API that was used last, unless it is this one."""
+    if url and [url] != _AT:
+        leave_prefect()
+        _AT[:] = [url]
+
+
+def leave_prefect() -> None:
+    """End what Prefect keeps for the whole process: clients of the API that it used first.
+
+    Otherwise a task would ask that one for its slot, and wait for minutes when it is gone.
+    """
+    _AT.clear()
+    # All services of Prefect: the class is but the way to them.
+    ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEAVES_S)

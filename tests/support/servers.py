@@ -24,6 +24,7 @@ TOGETHER = {
     "tests/slow/test_approval_page.py": "up",
     "tests/slow/test_deployment_forms.py": "up",
     "tests/slow/test_guarded_api.py": "up",
+    "tests/slow/test_label_page_under_up.py": "up",
     "tests/slow/test_status_pages.py": "up",
     "tests/slow/test_up.py": "up",
     # These deploy to the one Prefect server, where names of deployments are fixed.
@@ -32,7 +33,8 @@ TOGETHER = {
     # Replaces the automations for lost runs, by which the killed worker's run is noticed.
     "tests/flow/test_flow_events.py": "deployments",
     "tests/flow/test_flow_fanning_out.py": "deployments",
-    "tests/slow/test_operating_by_command.py": "deployments",
+    # Looks for crashed runs of all deployments, as if each had crashed long ago.
+    "tests/flow/test_flow_resume.py": "deployments",
     "tests/slow/test_chaos_of_workers.py": "deployments",
     "tests/slow/test_resumed_runs.py": "deployments",
     "tests/slow/test_two_versions.py": "deployments",
