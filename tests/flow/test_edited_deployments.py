@@ -74,7 +74,7 @@ def command(
 ) -> Iterator[CommandLine]:
     with temporary_database(postgres_server, migrated_template) as url:
         environment = {**prefect_server.environment, "JUDGE_GYM_DATABASE_URL": url}
-        yield CommandLine(tmp_path_factory.mktemp("edited"), environment)
+        yield CommandLine(tmp_path_factory.mktemp("edited"), environment, in_process=True)
 
 
 @pytest.fixture(scope="module")

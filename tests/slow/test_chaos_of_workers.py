@@ -149,7 +149,7 @@ def story(
             "JUDGE_GYM_CALL_ATTEMPTS": "10",
             "JUDGE_GYM_HOME": str(REPOSITORY),
         }
-        command = CommandLine(folder, environment)
+        command = CommandLine(folder, environment, in_process=True)
         command("database", "init").fine()
         sweep = server.run("sweep/default", file=str(file), at_once=2, only=list(PARTS))
         count = count_in(hit)

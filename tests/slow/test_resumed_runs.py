@@ -93,7 +93,7 @@ def story(
             "JUDGE_GYM_CHUNK_SIZE": "10",
             "JUDGE_GYM_HOME": str(REPOSITORY),
         }
-        command = CommandLine(folder, environment)
+        command = CommandLine(folder, environment, in_process=True)
         command("database", "init").fine()
         # A busy machine takes more than 75 s to begin a process, which is then found lost again.
         resumes = server.get("/deployments/name/resume/default")["id"]

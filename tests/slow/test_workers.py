@@ -98,7 +98,7 @@ def story(
             "JUDGE_GYM_CHUNK_SIZE": "10",
             "JUDGE_GYM_HOME": str(REPOSITORY),
         }
-        command = CommandLine(folder, environment)
+        command = CommandLine(folder, environment, in_process=True)
         command("database", "init").fine()
         earlier = frozenset(run["id"] for run in server.runs("w3-scoring"))
         stack.enter_context(worker(command, "first", limit=3))
