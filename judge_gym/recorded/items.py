@@ -12,7 +12,7 @@ from judge_gym.evidence.label_exports import WITHDRAWN
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.files import RecordedFiles, items_file
-from judge_gym.recorded.judged import RecordedItem, Unread
+from judge_gym.recorded.judged import LeftLabel, RecordedItem, Unread
 from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.records.conversations import are_messages, conversation_of
@@ -130,12 +130,8 @@ def _known_number(record: Record, recorded: Recorded) -> float | None:
     return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
 
 
-UNLISTED = "value is"
-"""How the reason begins of a label that no stage has."""
-
-
-def left_label(record: Record, recorded: Recorded, column: str) -> str:
-    """Return why a label of a person does not count; "" where it does.
+def left_label(record: Record, recorded: Recorded, column: str) -> LeftLabel | None:
+    """Return why a label of a person does not count; None where it does.
 
     By the entry of a list it stands in; or since no stage has it and the mapping leaves such out,
     which it never does with the column of known answers.
@@ -144,15 +140,18 @@ def left_label(record: Record, recorded: Recorded, column: str) -> str:
     for key, chosen in recorded.item.only.items() if entries else ():
         written = [as_text(entry.get(key)) for entry in entries if key in entry]
         if not any(value in values_of(chosen) for value in written):
-            return f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
+            is_other = f"{key} is {written[0] or 'empty'}" if written else f"there is no {key}"
+            return LeftLabel(is_other)
     for entry in entries:
         for key, left in WITHDRAWN.items():
             if key not in recorded.item.only and as_text(entry.get(key)).casefold() in left:
-                return f"{key} is {as_text(entry[key])}"
+                return LeftLabel(f"{key} is {as_text(entry[key])}")
     if column in ("", recorded.item.truth) or recorded.unlisted != "unreadable":
-        return ""
+        return None
     value = record.verdict(column)
-    return f"{UNLISTED} {value[:40]!r}" if value and recorded.label(value) is None else ""
+    if not value or recorded.label(value) is not None:
+        return None
+    return LeftLabel(f"value is {value[:40]!r}", unlisted=True)
 
 
 def _longest(record: Record, texts: Mapping[str, int]) -> int | None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Literal, TypeGuard
+from typing import Literal, NamedTuple, TypeGuard
 
 from judge_gym.evidence.redacting import Redaction
 from judge_gym.recorded.content import Left
@@ -139,6 +139,15 @@ class DoubtedScale:
     """Whether its scores are known answers, or labels of people."""
 
 
+class LeftLabel(NamedTuple):
+    """Why a label of a person does not count."""
+
+    why: str
+    """Such as "status is discarded"."""
+    unlisted: bool = False
+    """Whether it is since no stage has it."""
+
+
 @dataclass
 class Unread:
     """What a mapping leaves of the rows."""
@@ -181,9 +190,8 @@ class Unread:
     """Scores between two whole ones of the scale."""
     others: int = 0
     """Rows that `only` leaves out."""
-    not_counted: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Why a label of a person does not count, such as "status is discarded" → its item and
-    column."""
+    not_counted: dict[LeftLabel, dict[str, None]] = field(default_factory=dict)
+    """Why a label of a person does not count → its item and column."""
     differing: dict[str, None] = field(default_factory=dict)
     """Items with labels of one person that differ, and the person."""
     left: dict[Left, list[str]] = field(default_factory=dict)

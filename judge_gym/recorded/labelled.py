@@ -14,7 +14,7 @@ from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
 from judge_gym.recorded.items import left_label
-from judge_gym.recorded.judged import RecordedWindow, Unread
+from judge_gym.recorded.judged import LeftLabel, RecordedWindow, Unread
 from judge_gym.recorded.mapped_columns import LabelsFile
 from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.noting import STATUS
@@ -75,7 +75,8 @@ def add_labels(
             *(f"{file.name}: {key}" for key in without),
         ]
     for why, left in rows.left.items():
-        unread.not_counted.setdefault(why, {}).update({f"{file.name} {one}": None for one in left})
+        places = {f"{file.name} {one}": None for one in left}
+        unread.not_counted.setdefault(LeftLabel(why), {}).update(places)
 
 
 def _note_status(values: Mapping[str, Any], read: Collection[str], unread: Unread) -> None:

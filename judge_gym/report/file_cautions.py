@@ -14,7 +14,6 @@ from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
 from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
-from judge_gym.recorded.items import UNLISTED
 from judge_gym.recorded.judged import Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
@@ -149,11 +148,11 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
         )
     for why, labels in unread.not_counted.items():
         yield (
-            f"{counted(len(labels), 'label')} of people left out, whose {why}: "
+            f"{counted(len(labels), 'label')} of people left out, whose {why.why}: "
             f"{first_of(list(labels), _FEW_PLACES)}. "
             + (
                 "`truths` of the mapping may give it a stage."
-                if why.startswith(UNLISTED)
+                if why.unlisted
                 else "`item: {only: ...}` of the mapping says which count."
             )
         )

@@ -555,9 +555,7 @@ def _beside_the_headlines(
     }
     absent = {
         _asked(finding)[2]: (
-            "none here"
-            if finding.hypothesis in _NAMED_BY_WHAT_IS_MISSING
-            else finding.reason.removeprefix("it ")
+            "none here" if finding.hypothesis in _NAMED_BY_WHAT_IS_MISSING else finding.reason
         )
         for finding in findings
         if not finding.scope and not finding.confirmatory

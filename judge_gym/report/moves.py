@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from judge_gym.counting import counted
 from judge_gym.formats import figure, figures_text
@@ -32,6 +33,15 @@ _WITHIN_AN_AXIS = 2
 
 
 @dataclass(frozen=True)
+class ChangeByJudge:
+    """A change of judges one by one: what changes, its figures and whom it moved, as shown."""
+
+    cells: tuple[str, str, str]
+    moved: bool
+    """Whether it moved any of them."""
+
+
+@dataclass(frozen=True)
 class MovedSettings:
     """How far changes of one axis move verdicts, the largest first.
 
@@ -40,7 +50,7 @@ class MovedSettings:
     """
 
     effects: Sequence[ResultRow] = ()
-    within: Sequence[Row] = ()
+    within: Sequence[ChangeByJudge] = ()
     """Changes that moved some judges, and whose mean over judges is not shown to move."""
     question = QUESTION
 
@@ -76,15 +86,16 @@ class MovedSettings:
             return [Row((), heading=said + figure(largest) + self._moved_judges)]
         most = most or 0
         heading = f"{self.question}  {self.note(most)}"
-        pooled = [Row((_label(row), figure(row), _moved(row))) for row in self.shown(most)]
-        return [replace(row, heading=heading) for row in (*pooled, *self.within)]
+        pooled = [(_label(row), figure(row), _moved(row)) for row in self.shown(most)]
+        cells = [*pooled, *(one.cells for one in self.within)]
+        return [Row(one, heading=heading) for one in cells]
 
     @property
     def _moved_judges(self) -> str:
         """The change that moved most judges one by one, where no mean is shown to move."""
         if any(_moved(row) == MOVED for row in self.effects):
             return ""
-        moved = [row.cells for row in self.within if str(row.cells[2]).startswith(MOVED)]
+        moved = [one.cells for one in self.within if one.moved]
         if not moved:
             return ""
         label, said, words = moved[0]
@@ -132,7 +143,7 @@ def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
     return MovedSettings(ordered, list(_within(rows, ordered)))
 
 
-def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[Row]:
+def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[ChangeByJudge]:
     """Yield the changes that moved judges one by one: of verdicts first, then of most judges.
 
     A mean over few judges that move by unlike amounts has a wide interval, though each moves. That
@@ -148,15 +159,23 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
         if moved and (label, metric) not in shown:
             most = max(abs(row.estimate or 0.0) for row in moved)
             place = (metric == _VERDICT, len(some) / len(judges), most)
-            found.append((place, axis, metric, _moved_in(label, metric, of, moved)))
+            found.append(
+                (
+                    place,
+                    axis,
+                    metric,
+                    ChangeByJudge(_moved_in(label, metric, of, moved), moved=True),
+                )
+            )
         elif not moved and metric == _VERDICT and axis not in over_judges:
             cells = (label, figures_text(of), f"{NOT_SHOWN} in {counted(len(judges), 'judge')}")
-            found.append(((False, 0.0, 0.0), axis, metric, cells))
+            unmoved = ChangeByJudge(cells, moved=False)
+            found.append(((False, 0.0, 0.0), axis, metric, unmoved))
     named = Counter[str]()
-    for _, axis, metric, cells in sorted(found, reverse=True):
+    for _, axis, metric, change in sorted(found, key=itemgetter(0, 1, 2), reverse=True):
         named[axis] += metric != _VERDICT
         if metric == _VERDICT or named[axis] <= _WITHIN_AN_AXIS:
-            yield Row(cells)
+            yield change
 
 
 def _moved_in(

@@ -281,7 +281,7 @@ def test_an_untested_claim_of_judges_that_are_there_says_what_it_needs(database:
     with Session(lab.engine) as session:
         cautions = read_report(session, number).summary.cautions
     [untested] = [line for line in cautions if line.startswith("Not tested: ")]
-    assert "disagreement (needs two judge families" in untested
+    assert "disagreement (it needs two judge families" in untested
     assert "known answers (none here)" in untested
 
 

@@ -113,6 +113,7 @@ class Movement:
             "evidence": [
                 {
                     "of": mover.value,
+                    "moved": mover in self.moved.who,
                     "e_value": check.estimate.estimate,
                     "alarm_from": ALARM * len(self.checks),
                     "anchors": check.estimate.n_items,
@@ -143,12 +144,10 @@ def shown_moves(figures: Mapping[str, Any]) -> list[dict[str, Any]]:
     Empty of an alternative, and of reviews that were stored by earlier versions. Fresh items that
     are judged otherwise by a judge that moved show nothing of the systems.
     """
-    moved = figures.get("moved") or {}
-    who = moved.get("who", "").split(" and ")
     return [
         one
-        for one in moved.get("evidence", [])
-        if one["e_value"] >= one["alarm_from"] and one["of"] in who
+        for one in (figures.get("moved") or {}).get("evidence", [])
+        if one["e_value"] >= one["alarm_from"] and one.get("moved")
     ]
 
 

@@ -146,7 +146,7 @@ def test_labels_under_a_key_are_filtered_and_withdrawn_ones_do_not_count(tmp_pat
     }  # fmt: skip
     found = read(tmp_path, labels)
     assert window(found).labels == {"q1": {"ann": [4]}}
-    assert list(found.unread.not_counted) == ["status is discarded"]
+    assert [one.why for one in found.unread.not_counted] == ["status is discarded"]
 
 
 SYSTEMS = "id,model,judge,score\nq1,a,j,4\nq1,b,j,2\nq2,a,j,3\nq2,b,j,1\n"
