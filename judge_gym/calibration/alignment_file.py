@@ -5,10 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from judge_gym.design.config import read_model, read_tree, shown, what_exists
+from judge_gym.design.config import check_exists, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
-from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.families import served
 from judge_gym.records.items import Fields
@@ -127,11 +126,7 @@ def load_alignment(path: Path) -> AlignmentFile:
         )
     design = read_model(AlignmentFile, tree)
     for key in ("judge", "items", *(("labels",) if design.labels else ())):
-        entry = tree.items[key]
-        if not (named := path.parent / str(entry.value)).exists():
-            near = sorted(file.name for file in named.parent.glob("*"))
-            remedy = f"{did_you_mean(named.name, near)}{what_exists(named)}"
-            raise entry.place.problem(f"is {shown(entry.value)}, which does not exist", remedy)
+        check_exists(tree.items[key])
     folder = path.parent
     paths = {"judge": folder / design.judge, "items": folder / design.items}
     labels = {"labels": folder / design.labels} if design.labels else {}

@@ -6,10 +6,9 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.calibration.checks import Decide, Known, Margins
-from judge_gym.design.config import read_model, read_tree, shown, what_exists
+from judge_gym.design.config import check_exists, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
-from judge_gym.errors import did_you_mean
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.families import served
@@ -137,11 +136,7 @@ def load_calibration(path: Path) -> CalibrationDesign:
         )
     design = read_model(CalibrationDesign, tree)
     for key in ("judges", "items", *(("labels",) if design.labels else ())):
-        for entry in tree.items[key].entries:
-            if not (named := path.parent / str(entry.value)).exists():
-                near = sorted(file.name for file in named.parent.glob("*"))
-                remedy = f"{did_you_mean(named.name, near)}{what_exists(named)}"
-                raise entry.place.problem(f"is {shown(entry.value)}, which does not exist", remedy)
+        check_exists(tree.items[key])
     paths = {"judges": tuple(path.parent / name for name in design.judges),
              "items": path.parent / design.items,
              "labels": path.parent / design.labels if design.labels else None}  # fmt: skip

@@ -381,6 +381,16 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
         raise node.place.problem(f"is {shown(node.value)}", f"Use {legal}.") from None
 
 
+def check_exists(node: Node) -> None:
+    """Raise `ConfigError` for a path, or one of a list, that the folder of its file has not."""
+    for entry in node.entries:
+        path = entry.place.file.parent / str(entry.value)
+        if not path.exists():
+            near = sorted(file.name for file in path.parent.glob("*"))
+            remedy = f"{did_you_mean(path.name, near)}{what_exists(path)}"
+            raise entry.place.problem(f"is {shown(entry.value)}, which does not exist", remedy)
+
+
 def missing(place: Place, name: str, legal: str) -> ConfigError:
     """Return the error that `name` is missing below `place`."""
     below = Place(place.file, place.line, f"{place.key}.{name}" if place.key else name)

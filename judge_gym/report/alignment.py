@@ -14,7 +14,7 @@ from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport,
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, figures_of, put_in_place
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, figures_of, write_page
 from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
 from judge_gym.report.trust import Tile
 
@@ -289,9 +289,8 @@ def save_alignment(report: AlignmentReport, folder: Path, written_to: str) -> Pa
 
     Raises `ReportError` when the folder cannot be written to.
     """
-    page = page_path(report.loaded.design.name, folder)
-    put_in_place({page: alignment_page(report, written_to)})
-    return page
+    path = page_path(report.loaded.design.name, folder)
+    return write_page(path, alignment_page(report, written_to))
 
 
 def alignment_report(report: AlignmentReport, folder: Path, written_to: str) -> WrittenReport:

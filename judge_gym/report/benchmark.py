@@ -17,10 +17,10 @@ from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import (
     ENVIRONMENT,
     WrittenReport,
-    csv_of,
     excerpt,
     figures_of,
-    put_in_place,
+    paragraphs,
+    write_page,
 )
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, markdown_table, marks_of, plain_table
@@ -57,16 +57,9 @@ def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
     `-figures.csv` has a row per figure, `-judgements.csv` one per judge and item. Raises
     `ReportError` when the folder cannot be written to.
     """
-    stem = f"benchmark-{report.chosen.benchmark.name}"
-    page = folder / f"{stem}.html"
-    put_in_place(
-        {
-            folder / f"{stem}-judgements.csv": csv_of(_judgements(report)),
-            folder / f"{stem}-figures.csv": csv_of(_figures(report)),
-            page: benchmark_page(report),
-        }
-    )
-    return page
+    path = folder / f"benchmark-{report.chosen.benchmark.name}.html"
+    tables = {"judgements": _judgements(report), "figures": _figures(report)}
+    return write_page(path, benchmark_page(report), tables)
 
 
 def benchmark_report(report: BenchmarkReport, folder: Path) -> WrittenReport:
@@ -76,9 +69,9 @@ def benchmark_report(report: BenchmarkReport, folder: Path) -> WrittenReport:
         (judge.name, decision.verdict.words, decision.why)
         for judge, decision in zip(report.judges, report.decisions, strict=True)
     ]
-    parts = ["**SIMULATED.**"] if any(report.simulated) else []
-    parts.append(markdown_table(plain_table("", ("judge", "verdict", "why"), rows)))
-    return WrittenReport(page, f"Benchmark {report.chosen.benchmark.name}", "\n\n".join(parts))
+    table = markdown_table(plain_table("", ("judge", "verdict", "why"), rows))
+    markdown = paragraphs([table], simulated=any(report.simulated))
+    return WrittenReport(page, f"Benchmark {report.chosen.benchmark.name}", markdown)
 
 
 def benchmark_page(report: BenchmarkReport) -> str:

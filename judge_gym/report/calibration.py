@@ -19,10 +19,10 @@ from judge_gym.report.files import (
     ENVIRONMENT,
     LONGEST_SHOWN,
     WrittenReport,
-    csv_of,
     figures_of,
-    put_in_place,
+    paragraphs,
     unwritable,
+    write_page,
 )
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
@@ -128,26 +128,18 @@ def save_calibration(findings: CalibrationFindings, folder: Path) -> Path:
     `calibration-<name>-checks.csv` has a row per check, `-cases.csv` one per surprising case.
     Raises `ReportError` when the folder cannot be written to.
     """
-    page = page_path(findings.design, folder)
-    put_in_place(
-        {
-            page.with_name(f"{page.stem}-checks.csv"): csv_of(_check_rows(findings)),
-            page.with_name(f"{page.stem}-cases.csv"): csv_of(_case_rows(findings)),
-            page: calibration_page(findings),
-        }
-    )
-    return page
+    tables = {"checks": _check_rows(findings), "cases": _case_rows(findings)}
+    return write_page(page_path(findings.design, folder), calibration_page(findings), tables)
 
 
 def calibration_report(findings: CalibrationFindings, folder: Path) -> WrittenReport:
     """Write page, tables and the logbook's entry; return the page with which judge to use."""
     page = save_calibration(findings, folder).resolve()
     append_entry(findings, folder / LOGBOOK)
-    parts = ["**SIMULATED.**"] if findings.simulated else []
-    parts += [escaped(findings.why), markdown_table(judge_table(findings))]
-    parts += [escaped(gap(findings))] if findings.missing else []
+    left = escaped(gap(findings)) if findings.missing else ""
+    parts = escaped(findings.why), markdown_table(judge_table(findings)), left
     title = f"Calibration {findings.design.name}"
-    return WrittenReport(page, title, "\n\n".join(parts))
+    return WrittenReport(page, title, paragraphs(parts, simulated=findings.simulated))
 
 
 def page_path(design: CalibrationDesign, folder: Path) -> Path:

@@ -134,6 +134,27 @@ class WrittenReport:
     """The page, where `path` is another file."""
 
 
+def write_page(
+    path: Path, page: str, tables: Mapping[str, Iterable[Mapping[str, Any]]] | None = None
+) -> Path:
+    """Write a page, and before it its tables as CSV, each with its name after that of the page.
+
+    Returns `path`. Raises `ReportError` when its folder cannot be written to.
+    """
+    files = {
+        path.with_name(f"{path.stem}-{name}.csv"): csv_of(rows)
+        for name, rows in (tables or {}).items()
+    }
+    put_in_place({**files, path: page})
+    return path
+
+
+def paragraphs(parts: Iterable[str], *, simulated: bool) -> str:
+    """Return the Markdown of a report, of those of its parts that are not empty."""
+    marked = ("**SIMULATED.**" if simulated else "", *parts)
+    return "\n\n".join(filter(None, marked))
+
+
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows of the same columns as CSV, their names first, as `formats.cell` writes texts."""
     written = list(rows)

@@ -13,10 +13,10 @@ from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import (
     ENVIRONMENT,
     WrittenReport,
-    csv_of,
     excerpt,
     figures_of,
-    put_in_place,
+    paragraphs,
+    write_page,
 )
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, escaped, markdown_table
@@ -30,10 +30,9 @@ def gym_report(runtime: Runtime, loaded: LoadedGym) -> WrittenReport:
     report = read_report(runtime, loaded)
     page = save_gym(report, runtime.settings.reports_dir).resolve()
     simulated = any(entry.simulated for row in report.entries for entry in row)
-    parts = ["**SIMULATED.**"] if simulated else []
-    parts += [escaped(conclusion(report.names, report.comparisons))]
-    parts.append(markdown_table(candidate_table(report)))
-    return WrittenReport(page, f"Gym {loaded.gym.name}", "\n\n".join(parts))
+    found = conclusion(report.names, report.comparisons)
+    parts = escaped(found), markdown_table(candidate_table(report))
+    return WrittenReport(page, f"Gym {loaded.gym.name}", paragraphs(parts, simulated=simulated))
 
 
 def save_gym(report: GymReport, folder: Path) -> Path:
@@ -42,16 +41,9 @@ def save_gym(report: GymReport, folder: Path) -> Path:
     `-figures.csv` has a row per mean and per comparison, `-cases.csv` one per case and candidate.
     Raises `ReportError` when the folder cannot be written to.
     """
-    stem = f"gym-{report.loaded.gym.name}"
-    page = folder / f"{stem}.html"
-    put_in_place(
-        {
-            folder / f"{stem}-figures.csv": csv_of(figure_rows(report)),
-            folder / f"{stem}-cases.csv": csv_of(case_rows(report)),
-            page: gym_page(report),
-        }
-    )
-    return page
+    path = folder / f"gym-{report.loaded.gym.name}.html"
+    tables = {"figures": figure_rows(report), "cases": case_rows(report)}
+    return write_page(path, gym_page(report), tables)
 
 
 def gym_page(report: GymReport) -> str:

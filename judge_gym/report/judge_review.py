@@ -11,7 +11,7 @@ from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.formats import ABSENT
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.report.criteria import Criteria, criteria_of
-from judge_gym.report.files import ENVIRONMENT, put_in_place
+from judge_gym.report.files import ENVIRONMENT, write_page
 from judge_gym.report.markdown import A_PERSON_DECIDES, decision_text, judged
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, marks_of
@@ -28,9 +28,8 @@ def save_judge_review(day: date, rows: Sequence[ReviewRow], folder: Path) -> Pat
 
     Another day's page is another file. Raises `ReportError` when the folder cannot be written to.
     """
-    page = folder / f"judge_review_{day.isoformat()}.html"
-    put_in_place({page: judge_review_page(day, rows)})
-    return page
+    path = folder / f"judge_review_{day.isoformat()}.html"
+    return write_page(path, judge_review_page(day, rows))
 
 
 @dataclass(frozen=True)

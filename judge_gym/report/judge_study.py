@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, put_in_place
+from judge_gym.report.files import ENVIRONMENT, WrittenReport, paragraphs, put_in_place
 from judge_gym.report.table import Table, escaped, markdown_table
 from judge_gym.seeds import digest
 
@@ -38,8 +38,7 @@ class StudyPage:
     @property
     def markdown(self) -> str:
         """The same for a page that shows Markdown."""
-        parts = ["**SIMULATED.**"] if self.simulated else []
-        parts += [escaped(self.found)] if self.found else []
+        parts = [escaped(self.found)]
         for table in self.tables:
             parts += (
                 [escaped(table.title), markdown_table(table)]
@@ -47,7 +46,7 @@ class StudyPage:
                 else [markdown_table(table)]
             )
         parts += [escaped(" ".join(self.sentences)), f"`{self.where}`" if self.where else ""]
-        return "\n\n".join(filter(None, parts))
+        return paragraphs(parts, simulated=self.simulated)
 
 
 def stem_of(kind: str, *names: str) -> str:

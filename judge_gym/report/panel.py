@@ -14,7 +14,13 @@ from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import SPARED
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, csv_of, figures_of, put_in_place
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    WrittenReport,
+    figures_of,
+    paragraphs,
+    write_page,
+)
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table, escaped, markdown_table
 from judge_gym.report.trust import MOST_TILES, Tile
@@ -50,26 +56,18 @@ def save_panel_evaluation(evaluation: Evaluation, folder: Path) -> Path:
     `-figures.csv` has a row per figure, `-scores.csv` one per score with a known truth. Raises
     `ReportError` when the folder cannot be written to.
     """
-    stem = f"panel-{evaluation.panel.name}-evaluation"
-    page = folder / f"{stem}.html"
-    put_in_place(
-        {
-            folder / f"{stem}-figures.csv": csv_of(figure_rows(evaluation)),
-            folder / f"{stem}-scores.csv": csv_of(score_rows(evaluation)),
-            page: panel_evaluation_page(evaluation),
-        }
-    )
-    return page
+    path = folder / f"panel-{evaluation.panel.name}-evaluation.html"
+    tables = {"figures": figure_rows(evaluation), "scores": score_rows(evaluation)}
+    return write_page(path, panel_evaluation_page(evaluation), tables)
 
 
 def evaluation_report(evaluation: Evaluation, folder: Path) -> WrittenReport:
     """Write the page and the tables, and return the page with who errs least."""
     page = save_panel_evaluation(evaluation, folder).resolve()
     tables = [way_table(evaluation, kind, some) for kind, some in kinds(evaluation)]
-    parts = ["**SIMULATED.**"] if evaluation.simulated else []
-    parts += [escaped(evaluation.answer), *map(markdown_table, tables)]
+    parts = escaped(evaluation.answer), *map(markdown_table, tables)
     title = f"Evaluation of panel {evaluation.panel.name}"
-    return WrittenReport(page, title, "\n\n".join(parts))
+    return WrittenReport(page, title, paragraphs(parts, simulated=evaluation.simulated))
 
 
 def panel_evaluation_page(evaluation: Evaluation) -> str:
