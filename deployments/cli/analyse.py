@@ -9,7 +9,7 @@ import typer
 
 from deployments.cli.environment import database, prepare_environment
 from deployments.cli.json_output import json_output, print_json
-from deployments.cli.options import AsJson, Everything, name_of
+from deployments.cli.options import AsJson, Everything, SweepFile, name_of
 from deployments.cli.output import console, show_table
 from judge_gym.counting import counted
 from judge_gym.design.names import TaskType
@@ -44,13 +44,12 @@ def figures(
 
     from deployments.cli.environment import prefect_api
     from deployments.cli.results import show_results
-    from judge_gym.settings import settings
     from judge_gym.store.experiments import sweep_tags
 
     name = name_of(sweep)
     with database() as session:
         sweep_tags(session, name)  # raises for an unknown sweep, before Prefect is started
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with prefect_api("flows.analysis"):
         from flows.analysis import analysis
 
@@ -59,7 +58,7 @@ def figures(
 
 
 def published(
-    file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
+    file: SweepFile,
     given: Annotated[
         Path,
         typer.Argument(metavar="PUBLISHED", help="The published figures.", show_default=False),

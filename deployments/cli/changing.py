@@ -162,11 +162,10 @@ def cancel(
     """
     from sqlalchemy.orm import Session
 
-    from judge_gym.settings import settings
     from judge_gym.store.cleaning import without_answer
     from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
 
-    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    prepare_environment(calls=False)
     with database_engine() as engine:
         with Session(engine) as session:
             chosen = choose(session, name)
@@ -411,9 +410,8 @@ def cancel_one_batch(
 
     The next run stores the answers that arrived before, and makes the other calls directly.
     """
-    from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    prepare_environment(calls=False)
     from judge_gym.asking.engine import cancel_batch
     from tasks.runtime import runtime
 

@@ -143,11 +143,10 @@ def init(
     import asyncio
 
     from judge_gym.errors import JudgeGymError
-    from judge_gym.settings import settings
 
     with database_engine():
         console.print("The database is at the newest revision.")
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     from prefect.settings import get_current_settings
 
     if not get_current_settings().api.url:

@@ -162,7 +162,7 @@ def _prefect() -> Iterator[DoctorLine]:
     from judge_gym.errors import masked
     from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    prepare_environment(calls=False)
     import prefect
 
     url, fault = _prefect_server()

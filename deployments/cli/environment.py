@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from judge_gym.simulator.launch import LaunchSettings as SimulatorSettings
 
 
-def prepare_environment(data_dir: Path, *, verbose: bool, calls: bool = True) -> None:
+def prepare_environment(*, verbose: bool = False, calls: bool = True) -> None:
     """Set quiet, local defaults before Prefect and litellm are imported; keep the user's settings.
 
     `set_prefect_defaults` says what is chosen for Prefect. Without `calls`, the command makes none.
@@ -36,7 +36,7 @@ def prepare_environment(data_dir: Path, *, verbose: bool, calls: bool = True) ->
 
     if calls:
         stopping.calls_begin()
-    set_prefect_defaults(data_dir, verbose=verbose)
+    set_prefect_defaults(settings().data_dir, verbose=verbose)
     if not verbose and settings().log_format != "json":
         # Failed calls are stored and counted; printing each would hide the progress.
         logging.getLogger("judge_gym.llm").setLevel(logging.ERROR)

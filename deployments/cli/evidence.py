@@ -7,7 +7,7 @@ import typer
 
 from deployments.cli.environment import database, database_engine
 from deployments.cli.json_output import print_json
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, WindowName
 from deployments.cli.output import console, kept, marked, show_table
 from judge_gym.counting import counted
 
@@ -34,7 +34,7 @@ def list_windows() -> None:
 
 
 def show(
-    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
+    window: WindowName,
 ) -> None:
     """Show the documents of a window and those dropped, with the reason."""
     from collections import Counter
@@ -74,7 +74,7 @@ def show(
 
 
 def bundles(
-    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
+    window: WindowName,
     as_json: AsJson = False,
 ) -> None:
     """Show the bundles of a window's documents, and how alike their texts are."""
@@ -134,7 +134,7 @@ def bundles(
 
 
 def collect(
-    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
+    window: WindowName,
     again: Annotated[
         bool, typer.Option("--again", help="Collect anew; refused if documents were judged.")
     ] = False,

@@ -97,9 +97,8 @@ def _goes_on(run: "FlowRun") -> bool:
 
 def _has_server() -> bool:
     """Prepare Prefect's settings; whether they name a server of the user's."""
-    from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    prepare_environment(calls=False)
     from prefect.settings import get_current_settings
 
     return bool(get_current_settings().api.url)

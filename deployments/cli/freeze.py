@@ -7,11 +7,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from deployments.cli.environment import database
+from deployments.cli.options import SweepFile
 from deployments.cli.output import command, console
 from deployments.cli.power import (
     ALPHA,
@@ -50,7 +49,7 @@ RULE = (
 
 
 def freeze(
-    file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
+    file: SweepFile,
     seeds: Seeds = 100,
     facet_sd: FacetSd = FACET_SD,
 ) -> None:

@@ -36,13 +36,12 @@ def gym(
     """
     from deployments.cli.environment import prepare_environment
     from judge_gym.gyms.evaluating import read_gym
-    from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
     loaded = read_gym(file)
     if not as_json:
         console.plain(loaded.labels)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     if plan:
         _plan_gym(loaded)
         return
@@ -263,14 +262,13 @@ def _judge_attempts(
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.judges.injection import product_lifts, read_attempts
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     judges = [load_judge(file) for file in files]
     clean, attacked = read_attempts(items)
     for one in judges:
         for item in (*clean, *attacked):
             one.check(item)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     if plan:
         title = f"Estimate for {counted(len(clean), 'pair')}"
         show_judging(title, [Asked(one, [*clean, *attacked]) for one in judges])

@@ -64,7 +64,7 @@ def status(
 def _read() -> "Installation":
     from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False, calls=False)
+    prepare_environment(calls=False)
     from prefect.settings import get_current_settings
 
     from deployments.operation import read_installation

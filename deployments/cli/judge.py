@@ -11,9 +11,11 @@ from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
+    JudgeFile,
     LabelFields,
     Labels,
     PlanOnly,
+    Repeats,
     RetryFailed,
     Yes,
     fields_of,
@@ -42,12 +44,11 @@ if TYPE_CHECKING:
     from judge_gym.judges.scored_items import ScoredItems
     from judge_gym.report.table import Table
 
-_File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
 _MOST_NAMED = 5
 
 
 def check(
-    file: _File,
+    file: JudgeFile,
     items: Annotated[
         Path | None,
         typer.Option(
@@ -58,7 +59,7 @@ def check(
     item: Annotated[
         str, typer.Option(help="The id of the item to show.", show_default="the first")
     ] = "",
-    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
+    repeats: Repeats = 1,
     fields: Fields = None,
 ) -> None:
     """Validate a judge file and show its prompts without calling a model.
@@ -102,9 +103,9 @@ def check(
 
 
 def score(
-    file: _File,
+    file: JudgeFile,
     items: Annotated[Path, typer.Option(help="Items to judge (JSONL or CSV).", show_default=False)],
-    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
+    repeats: Repeats = 1,
     concurrency: Annotated[int, typer.Option(help="Judgements in parallel.", min=1, max=1000)] = 8,
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
@@ -230,9 +231,8 @@ def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[
     import asyncio
 
     from deployments.cli.environment import prepare_environment, simulator_for
-    from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with (
         simulator_for(judge.answerers),
         errors.status(f"Judging {counted(len(items), 'item')}."),

@@ -78,7 +78,6 @@ def _plan(loaded: "LoadedAlignment") -> None:
     from judge_gym.report.alignment import left_out, split_table
     from judge_gym.report.table import TerminalTable
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     console.print(TerminalTable(split_table(loaded)))
     if without := left_out(loaded):
@@ -86,7 +85,7 @@ def _plan(loaded: "LoadedAlignment") -> None:
     if parts := too_few(loaded):
         console.print(f"Too few labels for {', '.join(parts)}: nothing would be judged.")
         return
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
 
     async def planned() -> None:
         async with runtime() as current:
@@ -101,13 +100,12 @@ def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> 
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.aligning.running import align
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     async def run() -> "AlignmentReport":
         async with runtime() as current:
             return await align(current, loaded, retry_failed=retry_failed, look_again=look_again)
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     proposer = loaded.design.proposer
     models = [loaded.judge.model, *([proposer.model] if proposer else [])]
     with simulator_for(models), errors.status("Aligning."):

@@ -187,7 +187,6 @@ def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.certifying.making import certify as make
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     check_functions([(loaded.judge, file)])
 
@@ -196,7 +195,7 @@ def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "
             with naming_file(file):
                 return await make(current, loaded, retry_failed=retry_failed)
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with (
         simulator_for(loaded.judge.answerers),
         errors.status(f"Judging {counted(len(loaded.labelled), 'text')}."),

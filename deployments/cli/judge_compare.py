@@ -15,6 +15,7 @@ from deployments.cli.options import (
     LabelFields,
     Labels,
     PlanOnly,
+    Repeats,
     RetryFailed,
     Yes,
     fields_of,
@@ -61,7 +62,7 @@ def compare(
             show_default=False,
         ),
     ],
-    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
+    repeats: Repeats = 1,
     bias: Annotated[
         float, typer.Option(help="Points of 100 by which the mean may move.", min=0.1, max=100)
     ] = 5.0,
@@ -185,7 +186,6 @@ def _judge(
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.judging import judge_items
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     async def judge_both() -> "tuple[list[JudgeResult], list[JudgeResult]]":
         async with runtime() as current:
@@ -196,7 +196,7 @@ def _judge(
             )
 
     report_judging(Asked(judge, items, repeats) for judge in judges)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with (
         simulator_for(model for judge in judges for model in judge.answerers),
         errors.status(f"Judging {counted(len(items), 'item')} with both judges."),
@@ -300,7 +300,6 @@ def _run_review(
         run_flow,
         simulator_for,
     )
-    from judge_gym.settings import settings
     from judge_gym.store.judges import reviews_of
 
     rows: list[ReviewRow] = []
@@ -311,7 +310,7 @@ def _run_review(
         _show_review(rows)
 
     show_labels((case.judge.name, case.labels) for case in loaded.cases)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     if reused := _reused(loaded, of):
         console.plain(reused)
     simulated = simulator_for(

@@ -10,6 +10,7 @@ from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
+    JudgeFile,
     LabelFields,
     Labels,
     PlanOnly,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    file: Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)],
+    file: JudgeFile,
     items: Annotated[
         Path, typer.Option(help="All texts (JSONL or CSV), labelled or not.", show_default=False)
     ],

@@ -232,7 +232,6 @@ def _run(
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.judges.gate import run_gate
     from judge_gym.runtime import runtime
-    from judge_gym.settings import settings
 
     async def run_all() -> None:
         async with runtime() as current:
@@ -242,7 +241,7 @@ def _run(
                         await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
                     )
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with (
         simulator_for(model for one in gates for model in one.judge.answerers),
         errors.status(f"Judging for {counted(len(gates), 'gate')}."),

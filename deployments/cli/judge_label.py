@@ -13,8 +13,10 @@ from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
+    JudgeFile,
     LabelFields,
     Labels,
+    Port,
     fields_of,
     labels_of,
 )
@@ -30,12 +32,11 @@ PORT = 8770
 _MOST_REPEATS = 1000
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_CELL = 60
-_File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
 _Items = Annotated[Path, typer.Option(help="The items (JSONL or CSV).", show_default=False)]
 
 
 def label(
-    file: _File,
+    file: JudgeFile,
     items: _Items,
     annotator: Annotated[
         str, typer.Option(help="Who labels; several people give their names on the page.")
@@ -61,7 +62,7 @@ def label(
     show_score: Annotated[
         bool, typer.Option("--show-score", help="Show the judge's score; labels may follow it.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
+    port: Port = PORT,
     fields: Fields = None,
     overlap: Annotated[
         int,
@@ -175,7 +176,7 @@ async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path)
 
 
 def agreement(
-    file: _File,
+    file: JudgeFile,
     items: _Items,
     labels: Labels = None,
     export: Annotated[
@@ -223,9 +224,8 @@ def _stored(judge: "AnyJudge", items: "tuple[Item, ...]") -> "Mapping[str, list[
     """Return the judge's stored results by item key."""
     from deployments.cli.environment import database, prepare_environment
     from judge_gym.judges.calibrating.judging import results_of
-    from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with errors.status("Opening the database."), database() as session:
         return results_of(session, judge, items, _MOST_REPEATS)
 

@@ -132,12 +132,11 @@ def _run_calibration(
     import asyncio
 
     from deployments.cli.environment import prepare_environment, run_flow, simulator_for
-    from judge_gym.settings import settings
 
     models = [model for judge in judges for model in judge.answerers]
     models += [judge.reason_critic.model for judge in judges if judge.reason_critic]
     models += [design.perturber.model] if design.perturber else []
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     shown: list[CalibrationFindings] = []
     try:
         run_flow(
@@ -301,10 +300,9 @@ def _show_plan_of(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
     from deployments.cli.environment import prepare_environment
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.settings import settings
 
     console.plain(chosen.labels)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     asked = [Asked(judge, chosen.items) for judge in judges]
     report_judging(asked)
     items = counted(len(chosen.items), "item")

@@ -41,7 +41,7 @@ def check(
     from judge_gym.model_names import is_simulated_model
     from judge_gym.settings import settings
 
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with simulator_for(models):
         providers = load_providers(settings().providers_file)
         providers.check(set(models))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deployments.cli.json_output import json_output
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, Port
 from deployments.cli.output import console, show_table
 from judge_gym.model_names import is_simulated_provider
 
@@ -109,7 +109,7 @@ def show(model: _Model, as_json: AsJson = False) -> None:
 
 
 def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    port: Port = 8000,
 ) -> None:
     """Serve SmolLM2-135M-Instruct, a small real model, until Ctrl-C.
 

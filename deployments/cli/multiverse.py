@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.options import name_of
+from deployments.cli.options import SweepName, name_of
 from deployments.cli.output import command, console
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class CurveClaim(StrEnum):
 
 
 def multiverse(
-    sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
+    sweep: SweepName,
     claim: Annotated[CurveClaim | None, typer.Option(help="Only this claim. Default: all.")] = None,
     judges: Annotated[
         list[str] | None,

@@ -11,6 +11,12 @@ from judge_gym.design.names import Workflow
 if TYPE_CHECKING:
     from judge_gym.judges import LabelFile
 
+JudgeFile = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
+SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
+SweepName = Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)]
+WindowName = Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Repeats = Annotated[int, typer.Option(help="Judgements per item.", min=1)]
 Everything = Annotated[
     bool, typer.Option("--all", help="Print all tables, not only the headlines.")
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.options import Port
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
 from judge_gym.counting import counted
 from judge_gym.shipped import DEPLOYMENTS
@@ -42,11 +43,10 @@ def run(
     from deployments.cli.environment import prepare_environment, simulator_for
     from judge_gym.panel import load_document, load_panel
     from judge_gym.panel.state import failure_of
-    from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
     loaded, document = load_panel(panel), load_document(file)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     with simulator_for(loaded.models):
         state = (_in_lines if json_lines else _live)(loaded, document)
         if not json_lines:
@@ -165,7 +165,7 @@ def serve(
     panel: Annotated[
         Path, typer.Option(help="The panel file (YAML).", show_default="the sample's")
     ] = SAMPLE,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
+    port: Port = PORT,
     host: Annotated[
         str,
         typer.Option(help="The address to listen on; others than loopback require a panel_token."),
@@ -205,7 +205,7 @@ def serve(
     for reached in (host, *names):
         check_token(reached, settings().panel_token)
     limits = ServerLimits(allowed_hosts=names, behind_proxy=behind_proxy)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     console.print("Opening the database ...")
     with simulator_for(loaded.models):
         asyncio.run(_serve(loaded, host, port, limits))

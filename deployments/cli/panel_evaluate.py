@@ -66,12 +66,11 @@ def evaluate(
     from judge_gym.panel import load_panel
     from judge_gym.panel.evaluating.labelled import read_labelled
     from judge_gym.panel.state import answers_of
-    from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
     loaded = load_panel(panel)
     labelled = read_labelled(corpus, loaded.rubric.scale)
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     if plan:
         asyncio.run(_show_plan(loaded, labelled))
         return

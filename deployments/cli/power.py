@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.progress import Progress
 
 from deployments.cli.json_output import json_output
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, SweepFile
 from deployments.cli.output import console, errors, show_table
 from judge_gym.counting import counted
 
@@ -44,7 +43,7 @@ WANTED = "80%"
 
 
 def power(
-    file: Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)],
+    file: SweepFile,
     effect: Annotated[
         list[float] | None,
         typer.Option(

@@ -9,7 +9,7 @@ import typer
 
 from deployments.cli.environment import database_engine
 from deployments.cli.json_output import json_output
-from deployments.cli.options import AsJson, is_sweep_file
+from deployments.cli.options import AsJson, SweepName, is_sweep_file
 from deployments.cli.output import command, console, say_progress
 from judge_gym.counting import counted
 
@@ -24,7 +24,7 @@ _OTHER_LINES = 6
 
 
 def publish(
-    sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
+    sweep: SweepName,
     to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
     author: Annotated[
         list[str] | None,

@@ -6,7 +6,7 @@ import typer
 
 from deployments.cli.environment import database
 from deployments.cli.json_output import print_json
-from deployments.cli.options import AsJson, name_of
+from deployments.cli.options import AsJson, SweepName, name_of
 from deployments.cli.output import console, show_table
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -18,7 +18,7 @@ ALL = "all"
 
 
 def rubrics(
-    sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
+    sweep: SweepName,
     approve: Annotated[
         str,
         typer.Option(

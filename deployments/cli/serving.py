@@ -9,6 +9,7 @@ import typer
 
 from deployments.cli.database import Overwrite, summary
 from deployments.cli.environment import prepare_environment
+from deployments.cli.options import Port
 from deployments.cli.output import command, console
 from deployments.cli.standby import dismiss
 from judge_gym.counting import counted
@@ -40,7 +41,7 @@ def up(
     for stopping in _STOPPING:
         signal.signal(stopping, signal.default_int_handler)
     dismiss(settings().data_dir)  # of commands without this installation
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     from deployments.local.stack import running
 
     console.print("Starting ... (the first time takes a minute or two)")
@@ -94,7 +95,6 @@ def _show_stack(stack: "Stack") -> None:
     console.print("\nStop everything with Ctrl-C.")
 
 
-_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
 _Latency = Annotated[float, typer.Option(min=0, help="Seconds before each answer.")]
 _Faults = Annotated[
     Path | None,
@@ -132,7 +132,7 @@ _Known = Annotated[
 
 
 def simulator(
-    port: _Port = 8750,
+    port: Port = 8750,
     latency: _Latency = 0.0,
     faults: _Faults = None,
     batch_seconds: _BatchSeconds = 1.0,
@@ -189,10 +189,9 @@ def mcp(
     models needs a budget in its file or an agreed number of calls.
     """
     from judge_gym.extras import require
-    from judge_gym.settings import settings
 
     require("serve")
-    prepare_environment(settings().data_dir, verbose=False)
+    prepare_environment()
     from deployments.mcp.server import server
 
     server(own_judges=own_judges).run("stdio")

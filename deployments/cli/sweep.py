@@ -25,7 +25,7 @@ from deployments.cli.environment import (
 )
 from deployments.cli.freeze import frozen_notes
 from deployments.cli.json_output import print_json
-from deployments.cli.options import AsJson, Everything, RetryFailed, Yes
+from deployments.cli.options import AsJson, Everything, RetryFailed, SweepFile, Yes
 from deployments.cli.output import (
     command,
     confirmed,
@@ -120,7 +120,7 @@ def run_sweep(
     _warn((*changes, *_evidence(sweep, is_new=is_new), *unwritten_rivals(sweep)))
     if approved_by:
         _approve(sweep, approved_by, only)
-    prepare_environment(settings().data_dir, verbose=verbose)
+    prepare_environment(verbose=verbose)
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
     beside = [database_engine(), simulator() if simulated else nullcontext()]
     with prefect_api(*_IMPORTED, beside=beside):
@@ -440,7 +440,6 @@ KeepTemplates = Annotated[
         "--keep-templates", help="Refuse if a template, or the utility model, has changed."
     ),
 ]
-SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
 
 
 def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson = False) -> None:

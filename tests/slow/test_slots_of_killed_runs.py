@@ -12,9 +12,10 @@ pytestmark = pytest.mark.slow
 SCRIPT = """
 import asyncio, sys
 from pathlib import Path
-from deployments.cli.environment import prefect_api, prepare_environment
+from deployments.cli.environment import prefect_api
+from deployments.local.temporary_server import set_prefect_defaults
 
-prepare_environment(Path("data"), verbose=False)
+set_prefect_defaults(Path("data"), verbose=False)
 from prefect.client.orchestration import get_client
 
 async def taken():

@@ -161,10 +161,10 @@ def become(request: Request) -> None:
 
 if __name__ == "__main__":
     from deployments.cli.app import main
-    from deployments.cli.environment import prepare_environment
+    from deployments.local.temporary_server import set_prefect_defaults
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    prepare_environment(Path("data"), verbose=False)
+    set_prefect_defaults(Path("data"), verbose=False)
     for module in IMPORTED:
         import_module(module)
     launch()

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deployments.cli.environment import prepare_environment
 from deployments.local.prefect_server import copy_template, keep_template
-from deployments.local.temporary_server import own_home
+from deployments.local.temporary_server import own_home, set_prefect_defaults
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, st
 def test_prefect_can_make_its_folder_in_a_fresh_place(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    prepare_environment(tmp_path / "not" / "yet", verbose=False)
+    set_prefect_defaults(tmp_path / "not" / "yet", verbose=False)
     home = Path(environment["PREFECT_HOME"])
     home.mkdir()  # as Prefect does: without parents
     assert home == tmp_path / "not" / "yet" / "prefect"
@@ -41,7 +40,7 @@ def test_what_the_user_chose_stays(
     tmp_path: Path, environment: dict[str, str], name: str, value: str
 ) -> None:
     environment[name] = value
-    prepare_environment(tmp_path, verbose=False)
+    set_prefect_defaults(tmp_path, verbose=False)
     assert environment.get("PREFECT_HOME") == (value if name == "PREFECT_HOME" else None)
     assert environment[name] == value
 
@@ -50,7 +49,7 @@ def test_a_profile_of_the_users_is_used(tmp_path: Path, environment: dict[str, s
     profiles = tmp_path / "home" / ".prefect" / "profiles.toml"
     profiles.parent.mkdir(parents=True)
     profiles.touch()
-    prepare_environment(tmp_path, verbose=False)
+    set_prefect_defaults(tmp_path, verbose=False)
     assert "PREFECT_HOME" not in environment
 
 
@@ -71,7 +70,7 @@ def test_prefect_is_read_first_where_it_may_have_settings_of_its_own(
     text: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    prepare_environment(Path("data"), verbose=False)
+    set_prefect_defaults(Path("data"), verbose=False)
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     assert own_home(Path("data")) == tmp_path / "data" / "prefect"
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,7 @@ def test_prefect_is_read_first_with_variables_of_the_users(
     tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    prepare_environment(Path(".judge-gym"), verbose=False)
+    set_prefect_defaults(Path(".judge-gym"), verbose=False)
     assert own_home(Path(".judge-gym")) is not None
     environment[variable] = "x"
     assert own_home(Path(".judge-gym")) is None
