@@ -16,7 +16,7 @@ from prefect.states import Cancelled
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from flows.forms import OrLeftOut, WithoutNull
+from flows.forms import Decider, OrLeftOut, Reason, WithoutNull
 from judge_gym.counting import counted
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
@@ -41,15 +41,8 @@ class Approval(RunInput):
         Literal["approve", "refuse"],
         Field(description="`refuse` ends the run as cancelled. Nothing is spent then."),
     ]
-    name: Annotated[
-        str,
-        Field(
-            min_length=1, max_length=200, pattern=r"\S", description="Who decides. It is recorded."
-        ),
-    ]
-    reason: Annotated[
-        str, Field(max_length=2000, description="Why, in your words. It is recorded.")
-    ] = ""
+    name: Decider
+    reason: Reason = ""
     up_to_usd: Annotated[
         float | None,
         WithoutNull(),
@@ -107,9 +100,7 @@ class RubricApproval(RunInput):
             "The others are approved."
         ),
     ] = []  # noqa: RUF012 - pydantic copies it
-    reason: Annotated[
-        str, Field(max_length=2000, description="Why, in your words. It is recorded.")
-    ] = ""
+    reason: Reason = ""
 
 
 async def rubrics_read(runtime: Runtime, sweep: Sweep) -> None:

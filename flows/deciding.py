@@ -9,6 +9,7 @@ from prefect.input import RunInput
 from prefect.runtime import deployment, flow_run
 from pydantic import Field
 
+from flows.forms import Decider, Reason
 from judge_gym.errors import ConfigError
 from judge_gym.judges.reviewing.findings import save_decision
 from judge_gym.report.table import escaped_inside
@@ -24,15 +25,8 @@ class JudgeDecision(RunInput):
         Literal["keep", "reconsider"],
         Field(description="It is recorded. Nothing else changes: the judge files are yours."),
     ]
-    name: Annotated[
-        str,
-        Field(
-            min_length=1, max_length=200, pattern=r"\S", description="Who decides. It is recorded."
-        ),
-    ]
-    reason: Annotated[
-        str, Field(max_length=2000, description="Why, in your words. It is recorded.")
-    ] = ""
+    name: Decider
+    reason: Reason = ""
 
 
 def check_can_wait() -> None:

@@ -147,6 +147,11 @@ Rows = OrLeftOut[list[dict[str, Any]]]
 Thresholds = OrLeftOut[dict[str, Annotated[float, Field(ge=0, lt=1)]]]
 """Figure → what its interval has to lie above."""
 AtLeastOne = Annotated[int, Field(ge=1)]
+Decider = Annotated[
+    str,
+    Field(min_length=1, max_length=200, pattern=r"\S", description="Who decides. It is recorded."),
+]
+Reason = Annotated[str, Field(max_length=2000, description="Why, in your words. It is recorded.")]
 Model = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", examples=["openai/gpt-4.1-nano"])]
 """A provider of the providers file and a model of it."""
 RunSettings = OrLeftOut[dict[str, Any]]

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from judge_gym.design.config import corpus_files, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import TableKeys
 from judge_gym.evidence.normal_text import normal_line, normal_text
@@ -72,9 +72,7 @@ class ScoreColumns(Frozen):
 class Benchmark(TableKeys):
     """How to read a benchmark's file. Exactly one of `pair` and `score` says what its rows are."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What its results are called: small letters, digits and hyphens."""
     source: str = Field(min_length=1, max_length=200)
     """Where the known answers come from, as a paper would cite it."""

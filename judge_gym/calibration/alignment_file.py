@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.design.config import check_exists, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.families import served
@@ -70,9 +70,7 @@ class Proposer(Frozen):
 class AlignmentFile(Frozen):
     """One alignment: a judge that asks a model, and people's labels to bring it nearer to."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What it is called: small letters, digits and hyphens."""
     judge: Path
     """The judge file, relative to this one: the judge before."""

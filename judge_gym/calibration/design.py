@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.calibration.checks import Decide, Known, Margins
 from judge_gym.design.config import check_exists, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.editing import Expectation
@@ -45,9 +45,7 @@ class Perturber(Frozen):
 class CalibrationDesign(Frozen):
     """One calibration: judges that score single texts, on one corpus."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What it is called: small letters, digits and hyphens."""
     judges: tuple[Path, ...] = Field(min_length=1, max_length=20)
     """Judge files, relative to this one."""

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.calibration.checks import Margins
 from judge_gym.design.config import Node, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.window_files import TimeZone
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.records.items import Fields
@@ -76,9 +76,7 @@ class Reviewed(Frozen):
 class ReviewFile(Frozen):
     """What a review file says."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What it is called: small letters, digits and hyphens."""
     time_zone: TimeZone
     """Whose midnight ends a day; the schedule should be in the same."""

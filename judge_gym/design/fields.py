@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.fields import FieldInfo
 
 
@@ -29,6 +29,12 @@ class Legal:
     """Overrides the description of a field's allowed values with `text`."""
 
     text: str
+
+
+Slug = Annotated[
+    str, Legal("small letters, digits and hyphens"), Field(pattern=r"^[a-z0-9-]{1,80}$")
+]
+"""A name that names of files contain."""
 
 
 def legal_text(field: FieldInfo) -> str:

@@ -18,7 +18,7 @@ from pydantic import (
 
 from judge_gym.design.axes import written
 from judge_gym.design.config import read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.frozen import MOMENT, Registration
 from judge_gym.seeds import canonical_json
 
@@ -99,7 +99,6 @@ HypothesisKey = Literal[
 ]
 KEYS: tuple[str, ...] = get_args(HypothesisKey)
 _KEY_LIST = "a list of " + ", ".join(KEYS)
-_NAME = "small letters, digits and hyphens"
 
 
 class Margin(Frozen):
@@ -207,7 +206,7 @@ def has_parts(scope: Mapping[str, object], parts: Mapping[str, str]) -> bool:
 class AnalysisPlan(Frozen):
     """Margins, primary outcomes, contrasts and the confirmatory family of one sweep."""
 
-    name: Annotated[str, Legal(_NAME)] = Field(pattern=r"^[a-z0-9-]{1,80}$")
+    name: Slug
     """What it is called: small letters, digits and hyphens."""
     sweep: Annotated[str, Legal("the name of a sweep")] = Field(pattern=r"^[a-z0-9-]{1,80}$")
     """The sweep that it is the plan of."""

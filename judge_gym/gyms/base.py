@@ -14,7 +14,7 @@ from typing import Annotated, Generic, Self, TypeVar
 from pydantic import Field, model_validator
 
 from judge_gym.answers.readability import kind_of
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item
@@ -70,9 +70,7 @@ class Gym(Frozen, Generic[C, K]):
     """A corpus, candidates and a judge."""
 
     kind: str
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """The gym's name: lowercase letters, digits and hyphens."""
     corpus: Path
     """The cases (JSONL or CSV), relative to the gym's file."""

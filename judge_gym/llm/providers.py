@@ -10,8 +10,6 @@ from typing import Any, Literal, get_args
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
@@ -19,16 +17,15 @@ from pydantic import (
 )
 
 from judge_gym.design.experiment import Effort
+from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError
 from judge_gym.llm import listed
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.shipped import DEPLOYMENTS
 
 
-class Price(BaseModel):
+class Price(Frozen):
     """What a model costs, in US dollars for a million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     prompt: float = Field(ge=0)
     """For tokens of the prompt."""
@@ -66,10 +63,8 @@ OLLAMA = ("ollama", "ollama_chat")
 """litellm's prefixes for Ollama's own API."""
 
 
-class Rules(BaseModel):
+class Rules(Frozen):
     """What models take, where litellm's list lacks it or has it wrong."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     refuses: tuple[Parameter, ...] | None = None
     """Parameters that they refuse or ignore, in place of those that litellm's list has."""
@@ -192,10 +187,8 @@ class Provider(Rules):
         return {name: value for name, value in options.items() if value}
 
 
-class Bounds(BaseModel):
+class Bounds(Frozen):
     """The table [bounds]: what all real models together may use in an hour, over all processes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     calls_per_hour: int | None = Field(default=None, ge=1)
     """Calls sent, retries included."""

@@ -1,12 +1,11 @@
 """Panels in YAML files: one names the others, so that raters and rubrics are used in several."""
 
 from pathlib import Path
-from typing import Annotated
 
 from pydantic import Field, ValidationError
 
 from judge_gym.design.config import Node, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges.files import judge_in
@@ -19,9 +18,7 @@ from judge_gym.panel.rubric import PanelRubric
 class PanelFile(Frozen):
     """A panel: the files of its raters and of its rubric, relative to this one."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What it is called: small letters, digits and hyphens."""
     rubric: Path
     """The file of the panel's rubric."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, InstanceOf, field_validator, model_serializer, model_validator
 
-from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.judges import Judge
 from judge_gym.judges.scale import Scale
@@ -144,9 +144,7 @@ AnyRater = Rater | JudgeRater
 class Panel(Frozen):
     """Who reviews a document, by what rubric."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """What people call it; no part of its identity."""
     rubric: PanelRubric
     raters: tuple[AnyRater, ...]

@@ -15,7 +15,7 @@ from judge_gym.alike import by_folded, folded
 from judge_gym.answers.text import read_answer
 from judge_gym.design.config import Node, given_tree, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
-from judge_gym.design.fields import Frozen, Legal, models_of
+from judge_gym.design.fields import Frozen, Legal, Slug, models_of
 from judge_gym.design.rubric import Rubric, load_rubric, score_rubric, verdict_rubric
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.choosing import ColumnNames, HeaderLine, Only
@@ -112,9 +112,7 @@ class Recorded(MappedColumns):
     """How to read files of recorded judgements. Exactly one of `verdicts`, `answers` and
     `counts` says where they stand."""
 
-    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
-        pattern=r"^[a-z0-9-]{1,80}$"
-    )
+    name: Slug
     """The sweep they become: small letters, digits and hyphens."""
     description: str = ""
     """A sentence for people."""
