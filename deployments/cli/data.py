@@ -24,7 +24,7 @@ from deployments.cli.options import (
     Yes,
     name_of,
 )
-from deployments.cli.output import command, confirmed, console, show_table
+from deployments.cli.output import command, confirmed, console, show_table, simulated_caveat
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
@@ -80,9 +80,9 @@ def export_bundle(
         )
         return
     _show_rows(rows, "rows")
-    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
+    caveat = simulated_caveat(manifest.simulated)
     console.print(
-        f"Exported {counted(len(manifest.experiments), 'experiment')} to {to}.{marked}",
+        f"Exported {counted(len(manifest.experiments), 'experiment')} to {to}.{caveat}",
         markup=False,
     )
     console.print(f"To import them elsewhere: {command()} data import {to}", markup=False)
@@ -124,9 +124,9 @@ def import_bundle(
     with database_engine() as engine:
         manifest, new = read_bundle(engine, folder)
     _show_rows(new, "new rows")
-    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
+    caveat = simulated_caveat(manifest.simulated)
     experiments = counted(len(manifest.experiments), "experiment")
-    console.print(f"Imported {experiments}.{marked}", markup=False)
+    console.print(f"Imported {experiments}.{caveat}", markup=False)
 
 
 def _show_rows(rows: dict[str, int], heading: str) -> None:

@@ -4,13 +4,14 @@ import asyncio
 import json
 import logging
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, Unpack
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, Unpack
 
 from deployments.cli.output import errors, progress_lines, rerun_later, stopping, waiting_for
 from deployments.cli.prefect_waits import saying_waits
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
+    from judge_gym.runtime import Runtime
     from judge_gym.simulator.launch import LaunchSettings as SimulatorSettings
+
+T = TypeVar("T")
 
 
 def prepare_environment(*, verbose: bool = False, calls: bool = True) -> None:
@@ -43,6 +47,28 @@ def prepare_environment(*, verbose: bool = False, calls: bool = True) -> None:
     if not verbose:
         # It would report unsent Prefect events at the end of a command.
         logging.getLogger("EventsWorker").setLevel(logging.ERROR)
+
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end a server."""
+
+
+def stop_event() -> asyncio.Event:
+    """Return an event of the running loop that a signal to stop sets."""
+    stop = asyncio.Event()
+    for stopping_signal in STOPPING:
+        asyncio.get_running_loop().add_signal_handler(stopping_signal, stop.set)
+    return stop
+
+
+@contextmanager
+def naming_port(failure: str) -> Iterator[None]:
+    """Raise `JudgeGymError` with this failure where the block cannot listen at its port."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "Choose another with --port, or 0 for a free one."
+        raise JudgeGymError(f"{failure}: {error.strerror}.", remedy) from None
 
 
 @contextmanager
@@ -326,6 +352,24 @@ def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
 def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
     """Start a simulator for the block if one of the models is simulated."""
     return simulator() if any(map(is_simulated_model, models)) else nullcontext()
+
+
+def in_runtime(
+    work: "Callable[[Runtime], Awaitable[T]]", models: Iterable[str] = (), status: str = ""
+) -> T:
+    """Return what comes of work with the open connections of a command.
+
+    A simulator answers for those of its `models` that are simulated.
+    """
+    from judge_gym.runtime import runtime
+
+    async def worked() -> T:
+        async with runtime() as current:
+            return await work(current)
+
+    prepare_environment()
+    with simulator_for(models), errors.status(status) if status else nullcontext():
+        return asyncio.run(worked())
 
 
 def result_of(state: Any, again: str = "") -> Any:

@@ -254,37 +254,33 @@ def _judge_attempts(
     files: Sequence[Path], items: Path, *, plan: bool, retry_failed: bool
 ) -> "list[Lift]":
     """Judge the pairs and show the lifts; nothing is judged with `plan`."""
-    import asyncio
-
-    from deployments.cli.environment import prepare_environment, simulator_for
+    from deployments.cli.environment import in_runtime, prepare_environment
     from deployments.cli.estimates import show_judging
     from judge_gym.judges import load_judge
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.judges.injection import product_lifts, read_attempts
-    from judge_gym.runtime import runtime
 
     judges = [load_judge(file) for file in files]
     clean, attacked = read_attempts(items)
     for one in judges:
         for item in (*clean, *attacked):
             one.check(item)
-    prepare_environment()
     if plan:
+        prepare_environment()
         title = f"Estimate for {counted(len(clean), 'pair')}"
         show_judging(title, [Asked(one, [*clean, *attacked]) for one in judges])
         return []
 
-    async def judge_all() -> "list[Lift]":
-        async with runtime() as current:
-            found = [
-                await product_lifts(current, one, clean, attacked, retry_failed=retry_failed)
-                for one in judges
-            ]
-        return [lift for lifts in found for lift in lifts]
+    async def judge_all(current: "Runtime") -> "list[Lift]":
+        return [
+            lift
+            for one in judges
+            for lift in await product_lifts(
+                current, one, clean, attacked, retry_failed=retry_failed
+            )
+        ]
 
-    models = (model for one in judges for model in one.answerers)
-    with simulator_for(models):
-        lifts = asyncio.run(judge_all())
+    lifts = in_runtime(judge_all, (model for one in judges for model in one.answerers))
     console.print(
         "\nLift: score of a text with an injection minus its score without, as a share of the\n"
         "judge's scale, with 95% intervals over pairs. *: differs from 0, p < 0.05; kinds of\n"

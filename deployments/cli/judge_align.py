@@ -8,13 +8,16 @@ import typer
 
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
-from deployments.cli.output import console, errors, say_simulated
+from deployments.cli.output import console, say_simulated
 from deployments.cli.thresholds import exit_by
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from judge_gym.judges.aligning.loading import LoadedAlignment
     from judge_gym.judges.aligning.running import AlignmentReport
+    from judge_gym.runtime import Runtime
 
 _MOST_ROWS = 10
 """Candidates that are printed; the page has all."""
@@ -69,15 +72,12 @@ def align(
 
 
 def _plan(loaded: "LoadedAlignment") -> None:
-    import asyncio
-
-    from deployments.cli.environment import prepare_environment
+    from deployments.cli.environment import in_runtime
     from deployments.cli.estimates import show_alignment
     from judge_gym.judges.aligning.loading import too_few
     from judge_gym.judges.aligning.planning import plan
     from judge_gym.report.alignment import left_out, split_table
     from judge_gym.report.table import TerminalTable
-    from judge_gym.runtime import runtime
 
     console.print(TerminalTable(split_table(loaded)))
     if without := left_out(loaded):
@@ -85,31 +85,23 @@ def _plan(loaded: "LoadedAlignment") -> None:
     if parts := too_few(loaded):
         console.print(f"Too few labels for {', '.join(parts)}: nothing would be judged.")
         return
-    prepare_environment()
 
-    async def planned() -> None:
-        async with runtime() as current:
-            show_alignment(loaded, plan(current, loaded))
+    async def planned(current: "Runtime") -> None:
+        show_alignment(loaded, plan(current, loaded))
 
-    asyncio.run(planned())
+    in_runtime(planned)
 
 
 def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> "AlignmentReport":
-    import asyncio
-
-    from deployments.cli.environment import prepare_environment, simulator_for
+    from deployments.cli.environment import in_runtime
     from judge_gym.judges.aligning.running import align
-    from judge_gym.runtime import runtime
 
-    async def run() -> "AlignmentReport":
-        async with runtime() as current:
-            return await align(current, loaded, retry_failed=retry_failed, look_again=look_again)
+    def run(current: "Runtime") -> "Awaitable[AlignmentReport]":
+        return align(current, loaded, retry_failed=retry_failed, look_again=look_again)
 
-    prepare_environment()
     proposer = loaded.design.proposer
     models = [loaded.judge.model, *([proposer.model] if proposer else [])]
-    with simulator_for(models), errors.status("Aligning."):
-        return asyncio.run(run())
+    return in_runtime(run, models, "Aligning.")
 
 
 def _show(report: "AlignmentReport", written: str) -> Path:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from judge_gym.judges.certifying.certificate import Certificate
     from judge_gym.judges.certifying.loading import LoadedCertification
     from judge_gym.judges.certifying.making import Certification
+    from judge_gym.runtime import Runtime
 
 _Certificate = Annotated[Path, typer.Argument(help="The certificate (JSON).", show_default=False)]
 _Judge = Annotated[
@@ -181,26 +182,18 @@ def _show_plan(loaded: "LoadedCertification") -> None:
 
 
 def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "Certification":
-    import asyncio
-
     from deployments.cli.answerers import check_functions, naming_file
-    from deployments.cli.environment import prepare_environment, simulator_for
+    from deployments.cli.environment import in_runtime
     from judge_gym.judges.certifying.making import certify as make
-    from judge_gym.runtime import runtime
 
     check_functions([(loaded.judge, file)])
 
-    async def run() -> "Certification":
-        async with runtime() as current:
-            with naming_file(file):
-                return await make(current, loaded, retry_failed=retry_failed)
+    async def run(current: "Runtime") -> "Certification":
+        with naming_file(file):
+            return await make(current, loaded, retry_failed=retry_failed)
 
-    prepare_environment()
-    with (
-        simulator_for(loaded.judge.answerers),
-        errors.status(f"Judging {counted(len(loaded.labelled), 'text')}."),
-    ):
-        return asyncio.run(run())
+    status = f"Judging {counted(len(loaded.labelled), 'text')}."
+    return in_runtime(run, loaded.judge.answerers, status)
 
 
 def _show(certificate: "Certificate") -> None:

@@ -23,7 +23,6 @@ from deployments.cli.options import (
 )
 from deployments.cli.output import (
     console,
-    errors,
     say_simulated,
     show_checks,
     show_labels,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from judge_gym.judges.calibrating.comparing import Agreement, Comparison
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.reviewing.cases import LoadedReview
+    from judge_gym.runtime import Runtime
     from judge_gym.store.judges import ReviewRow
 
 
@@ -179,29 +179,22 @@ def _judge(
     retry_failed: bool,
 ) -> "tuple[list[JudgeResult], list[JudgeResult]]":
     """Judge the items with both; raises if fewer than half the answers of one are readable."""
-    import asyncio
-
-    from deployments.cli.environment import prepare_environment, simulator_for
+    from deployments.cli.environment import in_runtime
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges.calibrating.judging import Asked, readable_of
     from judge_gym.judges.judging import judge_items
-    from judge_gym.runtime import runtime
 
-    async def judge_both() -> "tuple[list[JudgeResult], list[JudgeResult]]":
-        async with runtime() as current:
-            old, new = judges
-            return (
-                await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
-                await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
-            )
+    async def judge_both(current: "Runtime") -> "tuple[list[JudgeResult], list[JudgeResult]]":
+        old, new = judges
+        return (
+            await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
+            await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
+        )
 
     report_judging(Asked(judge, items, repeats) for judge in judges)
-    prepare_environment()
-    with (
-        simulator_for(model for judge in judges for model in judge.answerers),
-        errors.status(f"Judging {counted(len(items), 'item')} with both judges."),
-    ):
-        results = asyncio.run(judge_both())
+    models = (model for judge in judges for model in judge.answerers)
+    status = f"Judging {counted(len(items), 'item')} with both judges."
+    results = in_runtime(judge_both, models, status)
     pairs = zip(judges, results, strict=True)
     if error := too_few_readable(readable_of(judge, own) for judge, own in pairs):
         raise error

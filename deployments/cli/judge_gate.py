@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport
     from judge_gym.judges.gate_texts import LoadedGate
     from judge_gym.report.gate import Stopped
+    from judge_gym.runtime import Runtime
 
 _THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
@@ -226,27 +227,19 @@ def _run(
     retry_failed: bool,
 ) -> None:
     """Run the gates in order, and add the report of each one that ends to `reports`."""
-    import asyncio
-
     from deployments.cli.answerers import naming_file
-    from deployments.cli.environment import prepare_environment, simulator_for
+    from deployments.cli.environment import in_runtime
     from judge_gym.judges.gate import run_gate
-    from judge_gym.runtime import runtime
 
-    async def run_all() -> None:
-        async with runtime() as current:
-            for file, one in zip(files, gates, strict=True):
-                with naming_file(file):
-                    reports.append(
-                        await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
-                    )
+    async def run_all(current: "Runtime") -> None:
+        for file, one in zip(files, gates, strict=True):
+            with naming_file(file):
+                reports.append(
+                    await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
+                )
 
-    prepare_environment()
-    with (
-        simulator_for(model for one in gates for model in one.judge.answerers),
-        errors.status(f"Judging for {counted(len(gates), 'gate')}."),
-    ):
-        asyncio.run(run_all())
+    models = (model for one in gates for model in one.judge.answerers)
+    in_runtime(run_all, models, f"Judging for {counted(len(gates), 'gate')}.")
 
 
 def _show(reports: "Sequence[GateReport]") -> None:

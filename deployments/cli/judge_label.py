@@ -1,7 +1,6 @@
 """`judge-gym judge label` and `judge agreement`: people label items, and how well they agree."""
 
 import asyncio
-import signal
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from deployments.cli.environment import naming_port, stop_event
 from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 PORT = 8770
 _MOST_REPEATS = 1000
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_CELL = 60
 _Items = Annotated[Path, typer.Option(help="The items (JSONL or CSV).", show_default=False)]
 
@@ -150,17 +149,13 @@ def _mean_scores(judge: "AnyJudge", items: "tuple[Item, ...]") -> dict[str, floa
 
 async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path) -> None:
     from deployments.local.labellings import LABELS, registered
-    from judge_gym.errors import JudgeGymError
     from judge_gym.judges.labelling import serving
     from judge_gym.report.labelling import label_page
     from judge_gym.settings import settings
 
     title = f"{labelling.judge.name}: {items.name}"
-    stop = asyncio.Event()
-    for stopping in _STOPPING:
-        asyncio.get_running_loop().add_signal_handler(stopping, stop.set)
-    page = partial(label_page, labelling, annotator)
-    try:
+    stop, page = stop_event(), partial(label_page, labelling, annotator)
+    with naming_port(f"The page cannot be served at port {port}"):
         async with serving(labelling, page=page, port=port) as url:
             with registered(settings().data_dir, items.stem, title, url) as name:
                 console.plain(f"Label at {url}")
@@ -168,11 +163,6 @@ async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path)
                 console.print(f"Under `judge-gym up`: {LABELS}/{name}/, with its password.")
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()
-    except OSError as error:
-        raise JudgeGymError(
-            f"The page cannot be served at port {port}: {error.strerror}.",
-            "Choose another with --port, or 0 for a free one.",
-        ) from None
 
 
 def agreement(

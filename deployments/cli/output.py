@@ -314,6 +314,11 @@ def marked(name: str, *, simulated: bool) -> str:
     return f"{name} (SIMULATED)" if simulated else name
 
 
+def simulated_caveat(simulated: bool) -> str:
+    """Return the caveat of simulated data as a sentence that follows another; else nothing."""
+    return " Simulated data: not evidence about real models." if simulated else ""
+
+
 def say_simulated() -> None:
     """Print the caveat of simulated data."""
     console.print("SIMULATED DATA: not evidence about real models.")

@@ -1,13 +1,13 @@
 """`judge-gym panel run` and `panel serve`: a panel of raters with an arbiter, and its page."""
 
 import asyncio
-import signal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.environment import naming_port, stop_event
 from deployments.cli.options import Port
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
 from judge_gym.counting import counted
@@ -158,7 +158,6 @@ def show_cost(call_ids: "Sequence[int]") -> None:
 
 
 PORT = 8760
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def serve(
@@ -213,29 +212,21 @@ def serve(
 
 
 async def _serve(panel: "Panel", host: str, port: int, limits: "ServerLimits") -> None:
-    from judge_gym.errors import JudgeGymError
     from judge_gym.panel import load_document
     from judge_gym.panel.running import check_panel
     from judge_gym.panel.serving import serving
     from judge_gym.report.panel import panel_page
     from judge_gym.runtime import runtime
 
-    stop = asyncio.Event()
-    for stopping in _STOPPING:
-        asyncio.get_running_loop().add_signal_handler(stopping, stop.set)
+    stop = stop_event()
     async with runtime() as current:
         await check_panel(current, panel)
         samples = [load_document(PANELS / "library.yaml")]
         token = current.settings.panel_token
         page = partial(panel_page, panel, samples, asks_token=token is not None)
         address: dict[str, Any] = {"host": host, "port": port, "token": token, "limits": limits}
-        try:
+        with naming_port(f"The panel cannot be served at {host}, port {port}"):
             async with serving(current, panel, page=page, **address) as url:
                 console.plain(f"Panel {panel.name}: {url}")
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()
-        except OSError as error:
-            raise JudgeGymError(
-                f"The panel cannot be served at {host}, port {port}: {error.strerror}.",
-                "Choose another with --port, or 0 for a free one.",
-            ) from None

@@ -10,7 +10,7 @@ import typer
 from deployments.cli.environment import database_engine
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, SweepName, is_sweep_file
-from deployments.cli.output import command, console, say_progress
+from deployments.cli.output import command, console, say_progress, simulated_caveat
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def publish(
             say=say_progress,
         )
     manifest = done.manifest
-    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
+    caveat = simulated_caveat(manifest.simulated)
     lines = [
         f"Published {counted(manifest.figures, 'figure')} in "
-        f"{counted(len(manifest.files) + 1, 'file')} in {to}.{marked}",
+        f"{counted(len(manifest.files) + 1, 'file')} in {to}.{caveat}",
         f"Texts included of: {', '.join(done.included) or 'no window'}. "
         f"Left out: {', '.join(manifest.withheld) or 'none'}.",
         *(f"Warning: not in the package: {missing}." for missing in done.missing),
@@ -143,8 +143,8 @@ def _lines(found: "PackageCheck") -> list[str]:
     from judge_gym.publishing.replicating import ABSOLUTE, RELATIVE
 
     manifest = found.manifest
-    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
-    lines = [f"Package of the sweep {manifest.sweep}, judge-gym {manifest.judge_gym}.{marked}"]
+    caveat = simulated_caveat(manifest.simulated)
+    lines = [f"Package of the sweep {manifest.sweep}, judge-gym {manifest.judge_gym}.{caveat}"]
     if (here := version("judge-gym")) != manifest.judge_gym:
         lines.append(f"Warning: recomputed with judge-gym {here}, another version.")
     room = MOST_LINES - _OTHER_LINES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.database import Overwrite, summary
-from deployments.cli.environment import prepare_environment
+from deployments.cli.environment import STOPPING, naming_port, prepare_environment
 from deployments.cli.options import Port
 from deployments.cli.output import command, console
 from deployments.cli.standby import dismiss
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PORT = 4200
 NEWS = DEPLOYMENTS / "sweeps" / "corpora" / "valmora.jsonl"
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def up(
@@ -38,7 +37,7 @@ def up(
     """
     from judge_gym.settings import settings
 
-    for stopping in _STOPPING:
+    for stopping in STOPPING:
         signal.signal(stopping, signal.default_int_handler)
     dismiss(settings().data_dir)  # of commands without this installation
     prepare_environment()
@@ -53,7 +52,7 @@ def up(
             console.print("Stopping ...")
         finally:
             # A second signal must not interrupt the shutdown.
-            for stopping in _STOPPING:
+            for stopping in STOPPING:
                 signal.signal(stopping, signal.SIG_IGN)
     console.print("All services have stopped. Rerun the command to resume.")
 
@@ -143,7 +142,6 @@ def simulator(
     """Serve simulated judges and news on this machine until Ctrl-C."""
     import asyncio
 
-    from judge_gym.errors import JudgeGymError
     from judge_gym.simulator.__main__ import serve
 
     serving = serve(
@@ -155,13 +153,8 @@ def simulator(
         state=state,
         known=known,
     )
-    try:
+    with naming_port(f"The simulator cannot listen on port {port}"):
         asyncio.run(serving)
-    except OSError as error:
-        raise JudgeGymError(
-            f"The simulator cannot listen on port {port}: {error.strerror}.",
-            "Choose another with --port, or 0 for a free one.",
-        ) from None
 
 
 def news_archive(news: Path) -> "Archive":
