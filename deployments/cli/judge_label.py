@@ -80,6 +80,7 @@ def label(
     from judge_gym.judges.item_files import label_path
     from judge_gym.judges.labelling import Draw, Labelling
     from judge_gym.judges.systems import draw_to_compare
+    from judge_gym.records.judgements import mean_scores
     from judge_gym.report.correction import draw_note
 
     judge = load_judge(file)
@@ -92,7 +93,7 @@ def label(
         judge=judge,
         items=_texts_to_rank(read) if Draw(draw) is Draw.RANKING else read.texts,
         file=labels or label_path(items),
-        judged=_mean_scores(judge, read.texts),
+        judged=mean_scores(_stored(judge, read.texts)),
         draw=Draw(draw),
         until=until,
         criteria=criteria,
@@ -136,15 +137,6 @@ def _criteria(judge: "AnyJudge", *, by_criterion: bool) -> tuple[str, ...]:
     if not isinstance(judge, RubricJudge):
         raise ConfigError(f"Judge {judge.name!r} has no criteria.", "Leave --by-criterion out.")
     return tuple(judge.parts)
-
-
-def _mean_scores(judge: "AnyJudge", items: "tuple[Item, ...]") -> dict[str, float]:
-    """Return the mean of the judge's stored scores by item key."""
-    return {
-        key: sum(given) / len(given)
-        for key, results in _stored(judge, items).items()
-        if (given := [result.score for result in results if result.score is not None])
-    }
 
 
 async def _serve(labelling: "Labelling", annotator: str, port: int, items: Path) -> None:

@@ -48,7 +48,7 @@ from judge_gym.metrics.system_scores import (
     one_correction,
 )
 from judge_gym.records.items import Item
-from judge_gym.records.judgements import JudgeResult
+from judge_gym.records.judgements import JudgeResult, mean_scores
 from judge_gym.seeds import derive_seed
 
 MOST_SYSTEMS = 6
@@ -336,11 +336,7 @@ class _Figures:
         cls, judge: Judge, items: ItemFile, results: Mapping[str, Sequence[JudgeResult]]
     ) -> "_Figures":
         """Return those of a file; raises `ConfigError` where nothing can be corrected."""
-        means = {
-            key: float(np.mean(scores))
-            for key, some in results.items()
-            if (scores := [one.score for one in some if one.score is not None])
-        }
+        means = mean_scores(results)
         keys, labels = [item.key for item in items.items], map(judge.label, items.items)
         given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
         has = ~np.isnan(given)

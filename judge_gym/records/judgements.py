@@ -1,7 +1,8 @@
 """Judges, one answer as read (`Reading`), and an item judged once (`JudgeResult`)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, Literal
 
 from judge_gym.design.fields import Frozen
@@ -93,3 +94,12 @@ class JudgeResult(Frozen):
     def is_empty(self) -> bool:
         """Whether the answer had no text."""
         return (self.failure or "").startswith("empty: ")
+
+
+def mean_scores(results: Mapping[str, Sequence[JudgeResult]]) -> dict[str, float]:
+    """Return the mean score of each text over its judgements; texts without one are left out."""
+    return {
+        key: fmean(scores)
+        for key, some in results.items()
+        if (scores := [one.score for one in some if one.score is not None])
+    }

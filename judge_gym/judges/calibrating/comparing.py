@@ -29,6 +29,7 @@ from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import answers_agreement
 from judge_gym.metrics.system_scores import figures_of_system
 from judge_gym.records.items import distinct
+from judge_gym.records.judgements import mean_scores
 from judge_gym.seeds import derive_seed
 
 _HALF_WAY = 49.999
@@ -238,11 +239,7 @@ def by_part(judge: Judge, file: ItemFile, results: Sequence[JudgeResult]) -> lis
     found = []
     for name, given in sorted(parts.items()):
         own = {item.key: by_text[item.key] for item in given if item.key in by_text}
-        means = {
-            key: float(np.mean(scores))
-            for key, some in own.items()
-            if (scores := [one.score for one in some if one.score is not None])
-        }
+        means = mean_scores(own)
         # A text that a system gives often is as much of what it says.
         of_rows = [
             sum(judge.score_range) - means[item.key]

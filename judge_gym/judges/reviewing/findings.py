@@ -5,7 +5,7 @@ and how many items would tell. Nothing here changes a judge: a person decides.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -190,6 +190,32 @@ def _since(case: ReviewCase, answers: Said, day: date, margins: Margins) -> Sinc
     return since_review(case.judge, case.texts.originals, results, day, _scale(case), margins)
 
 
+def _grounds(
+    answers: Said,
+    drifts: Mapping[date, Check],
+    became: Mapping[date, Since],
+    checks: Sequence[Check],
+    moved: Check | None,
+) -> Iterator[str]:
+    """Yield why a judge in use is to be reconsidered; `checks` are those of the day."""
+    by_name = {check.name: check for check in checks}
+    for day, drift in drifts.items():
+        if drift.result is Result.FAILS:
+            yield f"It no longer judges as on {day}: {drift.reason}."
+        for why in became[day].grounds:
+            yield f"It no longer judges as on {day}: {why}."
+    for check, failure in (
+        (moved, "It moved"),
+        (by_name.get(READABLE), "Too few of its answers can be read"),
+        (by_name.get(AGREEMENT), "It does not agree with people's labels"),
+    ):
+        if check and check.result is Result.FAILS:
+            yield f"{failure}: {check.reason}."
+    failing = [check.name for check in checks if check.result is Result.FAILS]
+    if lost := [name for name in failing if name in answers.passed]:
+        yield f"It passed on {answers.since} and fails now: {', '.join(lost)}."
+
+
 def _of_judge(
     case: ReviewCase,
     answers: Said,
@@ -199,31 +225,11 @@ def _of_judge(
     checks: tuple[Check, ...],
     moved: Movement | None,
 ) -> ReviewFinding:
-    grounds = [
-        f"It no longer judges as on {day}: {why}."
-        for day, drift in drifts.items()
-        for why in (
-            *([drift.reason] if drift.result is Result.FAILS else []),
-            *became[day].grounds,
-        )
-    ]
     by_name = {check.name: check for check in checks}
     readable, agreement = by_name.get(READABLE), by_name.get(AGREEMENT)
     of_looks = {check.name: check for check in moved.checks} if moved else {}
-    judge_moved, people_moved = of_looks.get(ANCHORS), of_looks.get(PEOPLE_ANCHORS)
-    if judge_moved and judge_moved.result is Result.FAILS:
-        grounds.append(f"It moved: {judge_moved.reason}.")
-    if readable and readable.result is Result.FAILS:
-        grounds.append(f"Too few of its answers can be read: {readable.reason}.")
-    if agreement and agreement.result is Result.FAILS:
-        grounds.append(f"It does not agree with people's labels: {agreement.reason}.")
-    failing = [
-        check.name
-        for check in checks
-        if check.result is Result.FAILS and check.name in answers.passed
-    ]
-    if failing:
-        grounds.append(f"It passed on {answers.since} and fails now: {', '.join(failing)}.")
+    people_moved = of_looks.get(PEOPLE_ANCHORS)
+    grounds = list(_grounds(answers, drifts, became, checks, of_looks.get(ANCHORS)))
     reason = "It has no earlier review on these texts: drift shows from the next one on."
     if answers.since is not None:
         last = drifts[answers.since]
