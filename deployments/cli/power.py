@@ -299,14 +299,14 @@ def _sentence(row: "Row", about: str) -> str:
 def _decision(row: "Row") -> str:
     """Return the advice of the decision study; empty without variance components."""
     from judge_gym.lab.power.comparisons import CALLS_A_JUDGEMENT
-    from judge_gym.lab.power.study import Costs, decision_study
+    from judge_gym.lab.power.study import Costs, design_advice
 
     comparison, _, setting, answer = row
     if answer.components is None:
         return ""
     costs = Costs(comparison.item_calls, CALLS_A_JUDGEMENT)
-    now = [setting.design.items], [setting.design.replicates]
-    advice = decision_study(answer.components, costs, comparison.judgements, *now).advice
+    now = setting.design.items, setting.design.replicates
+    advice = design_advice(answer.components, costs, comparison.judgements, *now)
     return f"For the difference of two judges' mean scores: {advice}."
 
 

@@ -54,8 +54,8 @@ SEARCHES: Mapping[str, Callable[[Session, Sequence[str], Sequence[str]], list[Ra
 }
 
 
-def fused(rankings: Sequence[Ranking], k: int = RRF_K) -> Ranking:
-    """Return the fusion of rankings of the same texts: by Σ 1 / (k + rank), the largest first.
+def fused(rankings: Sequence[Ranking]) -> Ranking:
+    """Return the fusion of rankings of the same texts: by Σ 1 / (RRF_K + rank), the largest first.
 
     Ranks count from 1; a ranking that leaves a text out adds nothing; ties go to the lower place.
     Source: Cormack, Clarke and Büttcher 2009, SIGIR.
@@ -63,7 +63,7 @@ def fused(rankings: Sequence[Ranking], k: int = RRF_K) -> Ranking:
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, place in enumerate(ranking, 1):
-            scores[place] = scores.get(place, 0.0) + 1 / (k + rank)
+            scores[place] = scores.get(place, 0.0) + 1 / (RRF_K + rank)
     return sorted(scores, key=lambda place: (-scores[place], place))
 
 

@@ -92,7 +92,6 @@ async def product_lifts(
     judge: Judge,
     clean: Sequence[Item],
     attacked: Sequence[Item],
-    repeats: int = 1,
     *,
     retry_failed: bool = False,
 ) -> list[Lift]:
@@ -102,7 +101,7 @@ async def product_lifts(
     Holm over the kinds. Raises as `judge_items`.
     """
     sides = [
-        await judge_items(runtime, judge, items, repeats=repeats, retry_failed=retry_failed)
+        await judge_items(runtime, judge, items, retry_failed=retry_failed)
         for items in (clean, attacked)
     ]
     means = []

@@ -53,7 +53,6 @@ def entrenchment(
     probes: Probes,
     rng: np.random.Generator,
     *,
-    divergence: Divergence = Divergence.JENSEN_SHANNON,
     family: IntArray | None = None,
     permutations: int = PERMUTATIONS,
 ) -> Entrenchment:
@@ -65,15 +64,13 @@ def entrenchment(
     never wholly below the permutation null. E is high when confidence alone is high: read it
     beside `overconfidence`. Needs what P needs, and a probe per judge.
     """
-    unit = divergence.unit
+    unit = Divergence.JENSEN_SHANNON.unit
     common = verdicts.common_items() & probes.common_items()
     kept = verdicts.rows(common[verdicts.item])
     if not common.any():
         because = "no item was scored by, and probed for, every judge"
         return Entrenchment(*(not_estimable(name, because, unit=unit) for name in _NAMES))
-    polarization = measure_polarization(
-        kept, rng, divergence=divergence, family=family, permutations=permutations
-    )
+    polarization = measure_polarization(kept, rng, family=family, permutations=permutations)
     if polarization.estimate.estimate is None:
         return Entrenchment(*(replace(polarization.estimate, metric=name) for name in _NAMES))
     confidence = probes.confidence().value[:, common].mean(axis=0)

@@ -316,10 +316,9 @@ def detectable_difference(
     spread: Callable[[float], float],
     n_items: int,
     most: float = 1.0,
-    power: float = POWER,
     tests: int = 1,
 ) -> float | None:
-    """Return the least mean difference above 0 that `paired_power` finds with this power.
+    """Return the least mean difference above 0 that `paired_power` finds with the power `POWER`.
 
     `spread` maps a mean difference to the standard deviation of the item differences, above 0. To
     a thousandth of `most`, the largest difference there can be; None where even that is missed.
@@ -328,16 +327,14 @@ def detectable_difference(
 
     def found(step: int) -> bool:
         difference = most * step / _STEPS
-        return paired_power(difference / spread(difference), n_items, tests) >= power
+        return paired_power(difference / spread(difference), n_items, tests) >= POWER
 
     step = steps.start + bisect_left(steps, True, key=found)
     return most * step / _STEPS if step < steps.stop else None
 
 
-def equivalence_margin(
-    spread: float, n_items: int, power: float = POWER, tests: int = 1
-) -> float | None:
-    """Return the least margin that two one-sided tests show, with this power, if nothing moved.
+def equivalence_margin(spread: float, n_items: int, tests: int = 1) -> float | None:
+    """Return the least margin that two one-sided tests show, with `POWER`, if nothing moved.
 
     The inverse of `equivalence_items`; None for fewer than two items.
     """
@@ -345,11 +342,11 @@ def equivalence_margin(
 
     if n_items < 2:
         return None
-    quantiles = t_quantile(n_items - 1, _level(tests)) + float(ndtri((1 + power) / 2))
+    quantiles = t_quantile(n_items - 1, _level(tests)) + float(ndtri((1 + POWER) / 2))
     return spread * quantiles / float(n_items**0.5)
 
 
-def equivalence_items(spread: float, margin: float, power: float = POWER, tests: int = 1) -> int:
+def equivalence_items(spread: float, margin: float, tests: int = 1) -> int:
     """Return the fewest items with which two one-sided tests at 2.5% show that nothing moved.
 
     `spread` is the standard deviation of the item differences in the unit of `margin`; the power
@@ -359,7 +356,7 @@ def equivalence_items(spread: float, margin: float, power: float = POWER, tests:
     from scipy.special import ndtri
 
     sizes = range(2, MOST_ITEMS)
-    reach = float(ndtri((1 + power) / 2)) * spread
+    reach = float(ndtri((1 + POWER) / 2)) * spread
 
     def spare(n: int) -> float:
         return float(margin * n**0.5 - t_quantile(n - 1, _level(tests)) * spread)

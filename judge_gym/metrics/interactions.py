@@ -127,7 +127,10 @@ class SignChange:
     highest: Estimate
 
 
-def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[SignChange]:
+_EFFECT_UNIT = "0-1 scale"
+
+
+def sign_changes(table: FloatArray, n: int) -> list[SignChange]:
     """Return every change of the first axis, with the test of whether its effect changes sign.
 
     Effects are means over items of end - start, t intervals. Those of the lowest and the highest
@@ -147,10 +150,10 @@ def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[Sig
         lowest, highest = int(np.argmin(mean)), int(np.argmax(mean))
         over_levels = effects.mean(axis=1)
         average = mean_over_items(
-            "effect_over_levels", over_levels, n=n, unit=unit, bounds=SIGNED_UNIT
+            "effect_over_levels", over_levels, n=n, unit=_EFFECT_UNIT, bounds=SIGNED_UNIT
         )
         low, high = (
-            _chosen(metric, effects[:, level], n, unit, levels)
+            _chosen(metric, effects[:, level], n, levels)
             for metric, level in (("effect_lowest", lowest), ("effect_highest", highest))
         )
         if spread is not None and (spread > EPSILON).all():
@@ -162,9 +165,9 @@ def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[Sig
     return found
 
 
-def _chosen(metric: str, effects: FloatArray, n: int, unit: str, levels: int) -> Estimate:
+def _chosen(metric: str, effects: FloatArray, n: int, levels: int) -> Estimate:
     """Return the mean of effects chosen among so many levels for being an extreme."""
-    estimate = mean_over_items(metric, effects, n=n, unit=unit, bounds=SIGNED_UNIT)
+    estimate = mean_over_items(metric, effects, n=n, unit=_EFFECT_UNIT, bounds=SIGNED_UNIT)
     interval = t_interval(effects, 1 - 2 * (1 - LEVEL) / levels)
     return with_interval(estimate, interval, SIGNED_UNIT, absent=estimate.because)
 

@@ -65,7 +65,6 @@ def difference_curve(
     rng: np.random.Generator,
     *,
     unit: str,
-    bounds: tuple[float, float] = SIGNED_UNIT,
 ) -> Curve:
     """Return the curve of the mean differences of two judges.
 
@@ -78,7 +77,9 @@ def difference_curve(
     interval and one item in common with another cell.
     """
     cells = tuple(
-        mean_over_items("specification", column[np.isfinite(column)], n=n, unit=unit, bounds=bounds)
+        mean_over_items(
+            "specification", column[np.isfinite(column)], n=n, unit=unit, bounds=SIGNED_UNIT
+        )
         for column, n in zip(differences.T, samples, strict=True)
     )
     usable = np.array([cell.lower is not None for cell in cells], dtype=np.bool_)
@@ -88,7 +89,7 @@ def difference_curve(
     signs = random_signs((FLIPS, len(kept)), rng)
     observed = _flipped(kept, np.ones((1, len(kept))))
     null = _flipped(kept, signs)
-    median = _median_over_items(kept, cells, rng, unit, bounds)
+    median = _median_over_items(kept, cells, rng, unit, SIGNED_UNIT)
     return _curve(cells, median, observed, null, two_sided=True)
 
 

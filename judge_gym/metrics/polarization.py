@@ -257,7 +257,6 @@ def polarization_by_pair(
     verdicts: Verdicts,
     rng: np.random.Generator,
     *,
-    divergence: Divergence = Divergence.JENSEN_SHANNON,
     family: IntArray | None = None,
     permutations: int = PERMUTATIONS,
 ) -> dict[tuple[int, int], Polarization]:
@@ -274,20 +273,14 @@ def polarization_by_pair(
         pairs[first, second] = measure_polarization(
             kept.of_judges(judges.tolist()),
             rng,
-            divergence=divergence,
             family=family[judges],
             permutations=permutations,
         )
     return pairs
 
 
-def pair_matrix(
-    verdicts: Verdicts,
-    *,
-    divergence: Divergence = Divergence.JENSEN_SHANNON,
-    family: IntArray | None = None,
-) -> FloatArray:
-    """Return P between judges (families, ascending), symmetric with zeros on the diagonal.
+def pair_matrix(verdicts: Verdicts) -> FloatArray:
+    """Return P between judges, symmetric with zeros on the diagonal.
 
     Means over the items that all judges scored, without floor or interval: for plots. Raises
     ValueError when there is no such item.
@@ -295,12 +288,10 @@ def pair_matrix(
     common = verdicts.common_items()
     if not common.any():
         raise ValueError("no item was scored by every judge")
-    p, _ = pignistic(verdicts)
-    _check_family(verdicts, family)
-    groups = _by_family(p[:, common].swapaxes(0, 1), family)
-    matrix = np.zeros((groups.shape[1], groups.shape[1]))
+    p = pignistic(verdicts)[0][:, common].swapaxes(0, 1)
+    matrix = np.zeros((verdicts.n_judges, verdicts.n_judges))
     for first, second in combinations(range(len(matrix)), 2):
-        value = float(divergence.between(groups[:, [first, second]]).mean())
+        value = float(Divergence.JENSEN_SHANNON.between(p[:, [first, second]]).mean())
         matrix[first, second] = matrix[second, first] = value
     return matrix
 

@@ -103,9 +103,7 @@ def pool_pairs(pairs: Sequence[AxisDifference]) -> list[PooledContrast]:
     return [_pool(key, members) for key, members in grouped.items()]
 
 
-def rank_levels(
-    pairs: Sequence[AxisDifference], *, higher_is_better: bool = True
-) -> list[LevelRank]:
+def rank_levels(pairs: Sequence[AxisDifference]) -> list[LevelRank]:
     """Return the share of its pairs that each level wins, best level first within its axis.
 
     A pair is won by the sign of its mean difference, however small; equal means are half a win
@@ -118,8 +116,7 @@ def rank_levels(
         value = pair.contrast.estimate
         if value is None:
             continue
-        gain = value if higher_is_better else -value
-        won = 0.5 if abs(gain) <= EPSILON else float(gain > 0)
+        won = 0.5 if abs(value) <= EPSILON else float(value > 0)
         for level, share in ((pair.end, won), (pair.start, 1 - won)):
             scores[pair.axis, level].append(share)
             items[pair.axis, level].update(pair.item.tolist())

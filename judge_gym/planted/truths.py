@@ -160,7 +160,7 @@ def draw(truth: Truth, design: StudyDesign, seed: int, repeat: int = 0) -> Drawn
 
 
 def set_probabilities(
-    truth: Truth, reading: FloatArray, judge: int, n_stages: int, shift: float = 0.0
+    truth: Truth, reading: FloatArray, judge: int, n_stages: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the sets of neighbouring stages, and p (readings x sets) of each as a verdict.
 
@@ -174,7 +174,7 @@ def set_probabilities(
         edges = np.r_[-np.inf, thresholds(n_stages), np.inf]
         start = np.maximum(edges[low] + truth.doubt, edges[high] - truth.doubt)
         end = np.minimum(edges[low + 1] + truth.doubt, edges[high + 1] - truth.doubt)
-        seen = (reading + truth.leaning[judge] - shift)[:, None]
+        seen = (reading + truth.leaning[judge])[:, None]
         below_end, below_start = (logistic((edge - seen) / truth.noise) for edge in (end, start))
         p = np.maximum(below_end - below_start, 0.0)
     first = (low == high) / n_stages

@@ -85,9 +85,7 @@ def judged_times(
     return dict(counts.tuples().all())
 
 
-def judged_on(
-    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, review_day: str = ""
-) -> str:
+def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int) -> str:
     """Return the days in UTC on which these judgements were stored: one, or the first to the last.
 
     Empty without any.
@@ -98,7 +96,7 @@ def judged_on(
         .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
         .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
-        .where(t.JudgeResult.review_day == review_day)
+        .where(t.JudgeResult.review_day == "")
         .where(among(t.JudgeItem.key, (item.key for item in items)))
     ).one()
     if first is None:

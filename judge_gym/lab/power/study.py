@@ -417,25 +417,6 @@ class Costs:
             raise ValueError(f"{self}: an item costs 0 or more, a judgement more than 0")
 
 
-@dataclass(frozen=True)
-class PricedDesign:
-    """One choice of items and replicates, with its standard error and its price."""
-
-    items: int
-    replicates: int
-    standard_error: float
-    cost: float
-
-
-@dataclass(frozen=True)
-class DesignAdvice:
-    """The plans compared, the best number of replicates at any budget, and the advice."""
-
-    plans: tuple[PricedDesign, ...]
-    best_replicates: float | None
-    advice: str
-
-
 def standard_error(components: Components, items: int, replicates: int) -> float:
     """Return the expected error of the difference of two judges' mean scores on common items.
 
@@ -445,49 +426,25 @@ def standard_error(components: Components, items: int, replicates: int) -> float
     return float((2 * (judge_item + noise / replicates) / items) ** 0.5)
 
 
-def decision_study(
-    components: Components,
-    costs: Costs,
-    judges: int,
-    items: Sequence[int],
-    replicates: Sequence[int],
-) -> DesignAdvice:
-    """Return every combination of items and replicates, and what to buy next from the smallest.
+def design_advice(
+    components: Components, costs: Costs, judges: int, items: int, replicates: int
+) -> str:
+    """Return whether to buy more items or more replicates, and what each cuts the error by.
 
+    Compares one more replicate of every item with the items that the same money buys.
     Generalizability theory (Brennan 2001): the error of a mean falls with items in every part,
-    with replicates only in the part that is their noise. The best number of replicates is
-    √(c_item / c_judgements · σ²_replicate / σ²_judge×item), with c_judgements the price of one
-    replicate by all judges; it does not depend on the budget. None when judges read items alike:
-    then the noise of replicates is the only error.
+    with replicates only in the part that is their noise.
     """
-    per_replicate = judges * costs.judgement
-
-    def plan(n: int, r: int) -> PricedDesign:
-        cost = n * (costs.item + r * per_replicate)
-        return PricedDesign(n, r, standard_error(components, n, r), cost)
-
-    noise, judge_item = max(0.0, components.replicate), max(0.0, components.judge_item)
-    best = None
-    if judge_item > EPSILON:
-        best = (costs.item / per_replicate * noise / judge_item) ** 0.5
-    plans = tuple(plan(n, r) for n in items for r in replicates)
-    return DesignAdvice(
-        plans, best, _advice(components, costs, judges, plan(min(items), min(replicates)))
-    )
-
-
-def _advice(components: Components, costs: Costs, judges: int, now: PricedDesign) -> str:
-    """Compare one more replicate of every item with the items that the same money buys."""
-    extra = now.items * judges * costs.judgement
-    added = extra / (costs.item + now.replicates * judges * costs.judgement)
-    variance = now.standard_error**2
-    if variance <= EPSILON:
+    extra = items * judges * costs.judgement
+    added = extra / (costs.item + replicates * judges * costs.judgement)
+    now = standard_error(components, items, replicates)
+    if now**2 <= EPSILON:
         return "neither: nothing varies"
-    by_replicate = standard_error(components, now.items, now.replicates + 1) / now.standard_error
-    by_items = (now.items / (now.items + added)) ** 0.5
+    by_replicate = standard_error(components, items, replicates + 1) / now
+    by_items = (items / (items + added)) ** 0.5
     comparison = (
-        f"one more replicate of each of {now.items} items cuts the error by "
-        f"{1 - by_replicate:.1%}, and more items of {now.replicates} for the same money by "
+        f"one more replicate of each of {items} items cuts the error by "
+        f"{1 - by_replicate:.1%}, and more items of {replicates} for the same money by "
         f"{1 - by_items:.1%}"
     )
     return f"more {'replicates' if by_replicate < by_items else 'items'}: {comparison}"

@@ -247,7 +247,6 @@ def test_pairs_of_families_carry_their_numbers(build_verdicts, rng):
     family = np.array([7, 7, 9])
     pairs = polarization_by_pair(verdicts, rng, family=family, permutations=10)
     assert list(pairs) == [(7, 9)]
-    assert pair_matrix(verdicts, family=family)[0, 1] == pairs[7, 9].estimate.estimate
 
 
 def test_the_matrix_needs_a_common_item(build_verdicts):

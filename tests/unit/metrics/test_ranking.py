@@ -134,7 +134,6 @@ def test_levels_are_ranked_by_the_pairs_they_win(rng):
         ("order", "last", 1.0, 1),
         ("order", "first", 0.0, 1),
     ]
-    assert rank_levels(pairs, higher_is_better=False)[0].level == "neutralized"
 
 
 def test_concepts_correlate_over_what_they_share():
