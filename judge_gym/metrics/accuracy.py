@@ -15,6 +15,7 @@ from judge_gym.metrics.cells import (
     FloatArray,
     IntArray,
     Verdicts,
+    distinct_rows,
     item_means,
     mean_scores,
     scores,
@@ -245,7 +246,7 @@ def kappa_of_tables(
         because = "the truth is the same stage throughout"
         return not_estimable(metric, because, n=n, n_items=len(tables))
     # Few tables differ: counting how often each was drawn is quicker than weighing items.
-    different, kind = np.unique(tables.reshape(len(tables), -1), axis=0, return_inverse=True)
+    different, kind = distinct_rows(tables.reshape(len(tables), -1))
 
     def kappa(weights: FloatArray) -> FloatArray:
         joint = (weights @ different).reshape(-1, *tables.shape[1:])

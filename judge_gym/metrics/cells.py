@@ -16,6 +16,8 @@ BoolArray = NDArray[np.bool_]
 
 MAX_STAGES = 62
 TABLE_STAGES = 16
+_BITS = 62
+"""Of a whole number that holds several columns of a row."""
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,27 @@ def item_means(values: FloatArray, present: BoolArray) -> tuple[FloatArray, Bool
     kept = judges > 0
     sums = np.where(present, values, 0.0).sum(axis=0)
     return np.asarray(sums[kept] / judges[kept]), kept
+
+
+def distinct_rows(rows: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows of a matrix in ascending order, and which of them each row is.
+
+    As `np.unique(rows, axis=0)`, by sorting one whole number for as many columns as it can hold.
+    """
+    codes = rows.astype(np.int64)
+    if rows.size and (codes.min() < 0 or not np.array_equal(codes, rows)):
+        codes = np.unique(rows, return_inverse=True)[1].reshape(rows.shape)
+    base = int(codes.max(initial=0)) + 1
+    width = max(1, int(_BITS / np.log2(max(base, 2))))
+    kind = np.zeros(len(rows), dtype=np.int64)
+    for start in range(0, rows.shape[1], width):
+        part = codes[:, start : start + width]
+        place = base ** np.arange(part.shape[1] - 1, -1, -1, dtype=np.int64)
+        number = np.unique(part @ place, return_inverse=True)[1]
+        kind = np.unique(kind * (number.max(initial=0) + 1) + number, return_inverse=True)[1]
+    first = np.zeros(int(kind.max(initial=-1)) + 1, dtype=np.int64)
+    first[kind[::-1]] = np.arange(len(rows))[::-1]
+    return rows[first], kind
 
 
 def _check_range(name: str, values: IntArray, low: int, high: int) -> None:

@@ -10,11 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, distinct_rows
 from judge_gym.metrics.class_rates import class_rates, renamed
 from judge_gym.metrics.estimate import (
     EPSILON,
     LEVEL,
+    MANY_ITEMS,
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
@@ -260,8 +261,8 @@ def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrect
     from scipy.special import chdtri, chndtr
 
     clusters = int(judged.cluster.max(initial=0)) + 1
-    signs = np.where(rng.random((_SIGNS, clusters)) < 0.5, -1.0, 1.0)
-    observed, drawn, freedom = 0.0, np.zeros(len(signs)), 0
+    parts: list[tuple[FloatArray, IntArray, float]] = []
+    freedom = 0
     apart: list[float] = []
     for chosen, values in _classes(judged):
         n = np.bincount(judged.system[chosen], minlength=judged.n_systems)
@@ -277,14 +278,31 @@ def one_correction(judged: SystemScores, rng: np.random.Generator) -> OneCorrect
         sums = np.zeros((clusters, judged.n_systems))
         place = (judged.cluster[chosen], judged.system[chosen])
         np.add.at(sums, place, values[chosen] - common)
-        sums, n = sums[:, kept], n[kept]
-        observed += float(_between(sums.sum(axis=0)[None], n)[0]) / variance
-        drawn += _between(signs @ sums, n) / variance
+        parts.append((sums[:, kept], n[kept], variance))
     if not freedom:
         return None
+    observed, drawn = 0.0, np.zeros(_SIGNS)
+    if parts:
+        turned = _turned(np.hstack([sums for sums, _, _ in parts]), rng)
+        ends = np.cumsum([len(n) for _, n, _ in parts])[:-1]
+        for by_draw, (sums, n, variance) in zip(np.hsplit(turned, ends), parts, strict=True):
+            observed += float(_between(sums.sum(axis=0)[None], n)[0]) / variance
+            drawn += _between(by_draw, n) / variance
     scale = max(float(drawn.mean()) / freedom, EPSILON) if drawn.any() else 1.0
     power = 1 - float(chndtr(chdtri(freedom, 1 - LEVEL), freedom, min(apart) / scale))
     return OneCorrection(permutation_p(observed, drawn), power)
+
+
+def _turned(sums: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the totals of rows of which each has a random sign (draws x columns).
+
+    Of many rows, those that are the same are drawn together: by how many more have one sign.
+    """
+    if len(sums) <= MANY_ITEMS:
+        return np.asarray(np.where(rng.random((_SIGNS, len(sums))) < 0.5, -1.0, 1.0) @ sums)
+    different, kind = distinct_rows(sums)
+    n = np.bincount(kind)
+    return np.asarray((2.0 * rng.binomial(n, 0.5, (_SIGNS, len(n))) - n) @ different)
 
 
 def _noncentrality(n: IntArray, values: FloatArray, *, binary: bool) -> float:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from judge_gym.metrics.cells import (
     Probes,
     Verdicts,
+    distinct_rows,
     item_means,
     mean_scores,
     pignistic,
@@ -103,3 +105,18 @@ def test_a_probability_outside_the_unit_interval_is_refused(probability):
             judge=zero, item=zero, stages=one, probability=np.array([probability]),
             n_judges=1, n_items=1,
         )  # fmt: skip
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 30), st.integers(1, 70)),
+        elements=st.one_of(st.integers(0, 3).map(float), st.sampled_from([-0.25, 0.5, 1e-9])),
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_distinct_rows_are_those_of_numpy_in_its_order(rows):
+    different, kind = distinct_rows(rows)
+    expected, place = np.unique(rows, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(different, expected)
+    np.testing.assert_array_equal(kind, place.ravel())

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from judge_gym.metrics.system_ranking import (
     decided_at_random,
@@ -208,6 +209,26 @@ def test_equal_rates_are_refused_as_often_as_the_level_and_different_ones_nearly
     apart = [one_correction(simulated(rng, [0.95, 0.9, 0.75, 0.7]), rng) for _ in range(20)]
     assert sum(one.p < 0.05 for one in apart) >= 18
     assert not any(one.serves for one in apart if one.p < 0.05)
+
+
+def test_of_many_questions_the_test_is_that_of_chi_squared():
+    """Pearson's statistic of each class, of rates that differ a little, with one degree each."""
+    rng = np.random.default_rng(11)
+    n = 10_001
+    people = rng.integers(0, 2, (2, n))
+    right = rng.random((2, n)) < np.array([[0.8], [0.806]])
+    said = np.where(right, people, 1 - people)
+    rows = [(s, q, int(said[s, q]), int(people[s, q])) for s in range(2) for q in range(n)]
+    statistic = 0.0
+    for truth in (0, 1):
+        of = [said[s][people[s] == truth] for s in range(2)]
+        common = np.concatenate(of)
+        statistic += sum(len(x) * (x.mean() - common.mean()) ** 2 for x in of) / common.var()
+    expected = chi2.sf(statistic, 2)
+    assert 0.02 < expected < 0.98
+    found = one_correction(judged(rows, 2), rng)
+    # 2,000 draws: four standard errors.
+    assert found.p == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 2000) ** 0.5)
 
 
 def test_a_few_labels_leave_it_open_whether_one_correction_serves():
