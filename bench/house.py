@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import grimp
@@ -56,9 +56,11 @@ def main() -> None:
     print(f"files in {LIBRARY}     {len(library)}")
     print(f"lines in {LIBRARY}     {sum(map(_lines, library.values())):,}")
     print(f"lines in all           {sum(map(_lines, files.values())):,}")
-    names = Counter(name for text in files.values() for name in _classes(ast.parse(text)))
-    several = sorted(name for name, count in names.items() if count > 1)
+    several = _of_several(files.values())
+    # A value and the table that holds it are one thing.
+    apart = _of_several(text for path, text in files.items() if path.parent.name != "tables")
     print(f"class names of several {len(several)}", ", ".join(several))
+    print(f"  without tables       {len(apart)}", ", ".join(apart))
     single = _single_importers(graph)
     print(f"single-importer modules {len(single)}")
     print("\nlines and files by package")
@@ -110,8 +112,12 @@ def _circles(graph: grimp.ImportGraph) -> list[list[str]]:
     ]
 
 
-def _classes(tree: ast.AST) -> Iterator[str]:
-    return (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+def _of_several(files: Iterable[str]) -> list[str]:
+    """Return the names that several classes of these files bear."""
+    trees = map(ast.parse, files)
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    names = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    return sorted(name for name, count in names.items() if count > 1)
 
 
 def _rings(graph: grimp.ImportGraph) -> list[list[str]]:

@@ -21,7 +21,7 @@ from typing import Any
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import Chosen, OnlyRows
 from judge_gym.evidence.columns import as_text, root_of
-from judge_gym.evidence.row import DataRow
+from judge_gym.evidence.row import DataRow, are_objects
 from judge_gym.evidence.rows import read_rows, whole
 
 Values = Mapping[str, Any]
@@ -211,11 +211,7 @@ _FLAT = ".responses"
 
 
 def _are_responses(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(one, dict) and {"user_id", "value"} <= set(one) for one in value)
-    )
+    return are_objects(value) and all({"user_id", "value"} <= set(one) for one in value)
 
 
 def _langfuse(row: DataRow) -> Iterator[DataRow]:

@@ -150,3 +150,8 @@ def not_utf_8(text: str) -> str:
     byte = ord(found[0]) - 0xDC00
     letter = bytes([byte]).decode("cp1252", errors="replace")
     return f"not UTF-8: the byte 0x{byte:02X}, which is {letter!r} in Windows-1252 (Latin-1)"
+
+
+def are_objects(value: Any) -> bool:
+    """Whether a value is a list of objects, one or more."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from judge_gym.evidence.normal_text import normal_line
+from judge_gym.evidence.row import are_objects
 from judge_gym.prompts import nonce
 from judge_gym.seeds import digest
 
@@ -204,20 +205,12 @@ def conversation_in(text: str) -> list[tuple[str, str]]:
 
 def are_messages(given: Any) -> bool:
     """Whether a value is a list of messages."""
-    return (
-        isinstance(given, list)
-        and bool(given)
-        and all(isinstance(one, dict) and {"role", "from"} & set(one) for one in given)
-    )
+    return are_objects(given) and all({"role", "from"} & set(one) for one in given)
 
 
 def are_parts(given: Any) -> bool:
     """Whether a value is a list of parts of text, as Anthropic's `system` has them."""
-    return (
-        isinstance(given, list)
-        and bool(given)
-        and all(isinstance(one, dict) and one.get("type") in _TEXTS for one in given)
-    )
+    return are_objects(given) and all(one.get("type") in _TEXTS for one in given)
 
 
 def as_text(given: Any) -> Any:

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.annotations import Annotation, Annotations, AnnotationScheme
 from judge_gym.errors import DataFileError, StoreError, listing
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import count_of
 from judge_gym.store.units import in_sweep
 
 _ROWS = 5_000
@@ -86,22 +87,21 @@ def delete_labels(session: Session, name: str, items: Collection[int]) -> int:
 
     A set without labels is deleted, too. Returns how many labels were deleted.
     """
-    of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
-    deleted = session.scalars(
-        sa.delete(t.Annotation)
-        .where(t.Annotation.set_id.in_(of_set), _attached_to(items))
-        .returning(t.Annotation.id)
-    ).all()
+    chosen = sa.delete(t.Annotation).where(_in_set(name), _attached_to(items))
+    deleted = session.scalars(chosen.returning(t.Annotation.id)).all()
     kept = sa.exists().where(t.Annotation.set_id == t.AnnotationSet.id)
     session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name, ~kept))
     return len(deleted)
 
 
+def _in_set(name: str) -> sa.ColumnElement[bool]:
+    of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
+    return t.Annotation.set_id.in_(of_set)
+
+
 def count_labels(session: Session, name: str, items: Collection[int]) -> int:
     """Return how many labels a set has of these items, or without a sweep if none is given."""
-    of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
-    counted = sa.select(sa.func.count()).where(t.Annotation.set_id.in_(of_set), _attached_to(items))
-    return session.scalars(counted).one()
+    return count_of(session, t.Annotation, _in_set(name) & _attached_to(items))
 
 
 @dataclass(frozen=True)

@@ -20,45 +20,31 @@ def reliability(rows: Rows) -> ChartType:
     Rows: `judge`, `stated` and `realised` (means of a bin, 0 to 1), `lower` and `upper` of the
     realised (None without an interval), `probes` in the bin and the `nearest` quarter.
     """
-    names = style.short_names((row["judge"] for row in rows), longest=22)
-    seen: set[str] = set()
-    drawn = []
-    for row in rows:
-        drawn.append({**row, "judge": names[row["judge"]], "first": row["judge"] not in seen})
-        seen.add(row["judge"])
+    drawn = _named(rows)
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("stated:Q", axis=axis, scale=scale, title="stated")
     y = alt.Y("realised:Q", axis=axis, scale=scale, title="realised")
     bins = alt.Chart().encode(x=x, y=y)
     once = alt.Chart().transform_filter("datum.first")
-    squares: ChartType = (
-        alt.layer(
-            once.mark_rule(color=style.SOFT, strokeDash=[4, 3]).encode(
-                x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1)
-            ),
-            once.mark_text(align="right", color=style.SOFT, text="too sure").encode(
-                x=alt.datum(0.98), y=alt.datum(0.06)
-            ),
-            bins.mark_rule(color=style.BLUE, strokeWidth=1.5)
-            .encode(y=alt.Y("lower:Q"), y2="upper:Q")
-            .transform_filter("isValid(datum.lower)"),
-            bins.mark_line(color=style.BLUE),
-            bins.mark_point(filled=True, size=60, color=style.BLUE, opacity=1).encode(
-                href="link:N"
-            ),
-            bins.mark_text(dy=-8, color=style.SOFT).encode(
-                x="nearest:Q", y=alt.value(0), text="probes:Q"
-            ),
-            data=style.data(drawn),
-        )
-        .properties(width=_SIDE, height=_SIDE)
-        .facet(
-            alt.Facet("judge:N", sort=list(names.values()), header=_SQUARE_HEADER), columns=COLUMNS
-        )
-        .resolve_axis(x="independent", y="independent")
+    layers = alt.layer(
+        once.mark_rule(color=style.SOFT, strokeDash=[4, 3]).encode(
+            x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1)
+        ),
+        once.mark_text(align="right", color=style.SOFT, text="too sure").encode(
+            x=alt.datum(0.98), y=alt.datum(0.06)
+        ),
+        bins.mark_rule(color=style.BLUE, strokeWidth=1.5)
+        .encode(y=alt.Y("lower:Q"), y2="upper:Q")
+        .transform_filter("isValid(datum.lower)"),
+        bins.mark_line(color=style.BLUE),
+        bins.mark_point(filled=True, size=60, color=style.BLUE, opacity=1).encode(href="link:N"),
+        bins.mark_text(dy=-8, color=style.SOFT).encode(
+            x="nearest:Q", y=alt.value(0), text="probes:Q"
+        ),
+        data=style.data(drawn),
     )
-    return squares
+    return _a_square_each(layers, drawn, _SQUARE_HEADER)
 
 
 ARMS = ("sham", "own", "rival's")
@@ -106,12 +92,7 @@ def response(rows: Rows) -> ChartType:
     either `mean` with `lower` and `upper` (None without an interval), or `fitted` and `line`, a
     straight line; `regime` and `steepest` in words, the same for all rows of a judge.
     """
-    names = style.short_names((row["judge"] for row in rows), longest=22)
-    seen: set[str] = set()
-    drawn: list[dict[str, Any]] = []
-    for row in rows:
-        drawn.append({**row, "judge": names[row["judge"]], "first": row["judge"] not in seen})
-        seen.add(row["judge"])
+    drawn = _named(rows)
     stages = alt.Scale(domain=[1, rows[0]["stages"]], nice=False, clamp=True)
     shown = alt.Axis(values=list(range(1, rows[0]["stages"] + 1)), format="d")
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
@@ -127,23 +108,39 @@ def response(rows: Rows) -> ChartType:
         once.mark_text(align="left").encode(x=alt.value(0), y=alt.value(above), text=f"{field}:N")
         for above, field in zip(_ABOVE, ("regime", "steepest"), strict=True)
     ]
+    layers = alt.layer(
+        curve.mark_line(color=style.SOFT, strokeDash=[4, 3]).encode(y=y("line")),
+        curve.mark_line(color=style.BLUE, strokeWidth=2).encode(y=y("fitted")),
+        points.mark_rule(color=style.INK, strokeWidth=1.5)
+        .encode(y=alt.Y("lower:Q"), y2="upper:Q")
+        .transform_filter("isValid(datum.lower)"),
+        points.mark_point(filled=True, size=60, color=style.INK, opacity=1).encode(
+            y=y("mean"), href="link:N"
+        ),
+        *said,
+        data=style.data(drawn),
+    )
+    return _a_square_each(layers, drawn, _TALL_HEADER)
+
+
+def _named(rows: Rows) -> list[dict[str, Any]]:
+    """Return the rows with short names of judges, and which of them is a judge's first."""
+    names = style.short_names((row["judge"] for row in rows), longest=22)
+    seen: set[str] = set()
+    drawn: list[dict[str, Any]] = []
+    for row in rows:
+        drawn.append({**row, "judge": names[row["judge"]], "first": row["judge"] not in seen})
+        seen.add(row["judge"])
+    return drawn
+
+
+def _a_square_each(layers: Any, drawn: Rows, header: alt.Header) -> ChartType:
+    """Return the layers of each judge as a square, in the order of the rows."""
+    order = list(dict.fromkeys(row["judge"] for row in drawn))
+    facet = alt.Facet("judge:N", sort=order, header=header)
     squares: ChartType = (
-        alt.layer(
-            curve.mark_line(color=style.SOFT, strokeDash=[4, 3]).encode(y=y("line")),
-            curve.mark_line(color=style.BLUE, strokeWidth=2).encode(y=y("fitted")),
-            points.mark_rule(color=style.INK, strokeWidth=1.5)
-            .encode(y=alt.Y("lower:Q"), y2="upper:Q")
-            .transform_filter("isValid(datum.lower)"),
-            points.mark_point(filled=True, size=60, color=style.INK, opacity=1).encode(
-                y=y("mean"), href="link:N"
-            ),
-            *said,
-            data=style.data(drawn),
-        )
-        .properties(width=_SIDE, height=_SIDE)
-        .facet(
-            alt.Facet("judge:N", sort=list(names.values()), header=_TALL_HEADER), columns=COLUMNS
-        )
+        layers.properties(width=_SIDE, height=_SIDE)
+        .facet(facet, columns=COLUMNS)
         .resolve_axis(x="independent", y="independent")
     )
     return squares
