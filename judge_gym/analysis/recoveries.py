@@ -23,7 +23,7 @@ from judge_gym.design.axes import facets_of
 from judge_gym.design.axis_pairs import REGROUPED
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.view import ShownView
+from judge_gym.design.strategies.view import Viewing
 from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
@@ -171,7 +171,7 @@ class _Texts:
         self._read: dict[tuple[int, tuple[tuple[str, str], str]], tuple[str, ...]] = {}
 
     def of(self, items: Iterable[int], experiment: Experiment) -> dict[int, tuple[str, ...]]:
-        shows_title = resolve(experiment).of(ShownView).shows_title
+        shows_title = resolve(experiment).of(Viewing).shows_title
         view = experiment.view, experiment.actors.model_dump_json()
         missing = [item for item in items if (item, view) not in self._read]
         found = shown_documents(self._session, missing, *view[0]) if missing else {}

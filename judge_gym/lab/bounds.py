@@ -14,7 +14,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.design.strategies.sampling import Sampling
-from judge_gym.design.strategies.view import VIEWS, ShownView
+from judge_gym.design.strategies.view import VIEWS, Viewing
 from judge_gym.evidence.pairs import Pair
 from judge_gym.lab.embedding import embedding_prompt
 from judge_gym.lab.evidence import longest_answer
@@ -170,7 +170,7 @@ class PromptBounds:
     def _texts(self, experiment: Experiment) -> TokenBound:
         """Return the tokens of an item's texts as the experiment shows them."""
         strategies = resolve(experiment)
-        size, titled = strategies.of(Bundling).size, strategies.of(ShownView).shows_title
+        size, titled = strategies.of(Bundling).size, strategies.of(Viewing).shows_title
         pairs = experiment.task_type == "pairs"
         key = (experiment.window.key, experiment.evidence_view, experiment.actors, size, pairs)
         if key not in self._items:

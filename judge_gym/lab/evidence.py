@@ -11,7 +11,7 @@ from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.counting import counted
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.view import VIEWS, ShownView
+from judge_gym.design.strategies.view import VIEWS, Viewing
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
@@ -163,7 +163,7 @@ def _check_truths(collected: Collected) -> None:
 def views_needed(experiments: Iterable[Experiment]) -> list[EvidenceView]:
     """Return the views these experiments read or that theirs are made from, in making order."""
     wanted = {
-        view for experiment in experiments for view in resolve(experiment).of(ShownView).to_make
+        view for experiment in experiments for view in resolve(experiment).of(Viewing).to_make
     }
     return [view for view in VIEWS if view in wanted]
 

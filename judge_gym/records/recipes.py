@@ -11,7 +11,7 @@ from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.design.strategies.rubrics import Rubrics
-from judge_gym.design.strategies.view import VIEWS, ShownView
+from judge_gym.design.strategies.view import VIEWS, Viewing
 from judge_gym.design.strategies.wording import Wording
 from judge_gym.prompts import NOTHING_BOUND, template_hash
 from judge_gym.seeds import digest
@@ -67,7 +67,7 @@ def recipe_of(experiment: Experiment, utility: Utility) -> Recipe:
     bound = experiment.expertise.bound
     score = strategies.of(Wording).template
     recipe = _hashes((score, probe), bound) | recipe_of_views(
-        strategies.of(ShownView).to_make, utility
+        strategies.of(Viewing).to_make, utility
     )
     if strategies.of(Rubrics).owner:
         recipe |= {**_hashes(RUBRIC_TEMPLATES, bound), UTILITY_MODEL: utility.model}

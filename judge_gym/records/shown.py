@@ -9,7 +9,7 @@ from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.display import Display
 from judge_gym.design.strategies.labels import LabelDisplay
-from judge_gym.design.strategies.view import ShownView
+from judge_gym.design.strategies.view import Viewing
 from judge_gym.prompts import nonce
 from judge_gym.seeds import derive_seed
 
@@ -38,7 +38,7 @@ def shown_to(
 def swapped_names(experiment: Experiment, documents: Sequence[ShownDocument]) -> int:
     """Return how many names the experiment exchanges in what it shows of these documents."""
     strategies = resolve(experiment)
-    actors, titled = strategies.of(Actors), strategies.of(ShownView).shows_title
+    actors, titled = strategies.of(Actors), strategies.of(Viewing).shows_title
     shown = (part for one in documents for part in (one.text, one.title if titled else ""))
     return sum(actors.shown(part)[1] for part in shown)
 

@@ -9,7 +9,7 @@ VIEWS: tuple[EvidenceView, ...] = ("raw", "cleaned", "neutralized", "abstracted"
 
 
 @dataclass(frozen=True)
-class ShownView:
+class Viewing:
     name: EvidenceView
     to_make: tuple[EvidenceView, ...]
     """The views to make, each from the one before, for the judge or its bundles; raw always
@@ -18,10 +18,10 @@ class ShownView:
     """Whether the title is shown. It has tone and names, so only raw and cleaned views show it."""
 
 
-def resolve(experiment: Experiment) -> ShownView:
+def resolve(experiment: Experiment) -> Viewing:
     depth = VIEWS.index(experiment.evidence_view)
     deepest = max(depth, VIEWS.index(experiment.bundles.view))
-    return ShownView(
+    return Viewing(
         name=experiment.evidence_view,
         to_make=VIEWS[1 : deepest + 1],
         shows_title=depth <= VIEWS.index("cleaned"),

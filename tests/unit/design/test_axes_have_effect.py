@@ -16,7 +16,7 @@ from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.replication import Replication
 from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.design.strategies.sampling import Sampling
-from judge_gym.design.strategies.view import ShownView
+from judge_gym.design.strategies.view import Viewing
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.scorer import scoring_prompt
@@ -92,7 +92,7 @@ def plan(experiment: Experiment) -> dict[str, Any]:
         "replicates": strategies.of(Replication).replicates,
         "items": strategies.of(Bundling).group(["a", "b", "c", "d", "e", "f"], lambda: ALIKE),
         "rubric": (rubrics.owner, rubrics.provided, rubrics.draw),
-        "views": strategies.of(ShownView).to_make,
+        "views": strategies.of(Viewing).to_make,
         "sent": asdict(strategies.of(Sampling)),
     }
 

@@ -13,7 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from judge_gym.design.grouping import Bundles, grouped, unknown, within_similarity
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.view import ShownView
+from judge_gym.design.strategies.view import Viewing
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.similarity import text_similarity, vector_similarity
@@ -164,8 +164,8 @@ def test_a_view_is_part_of_a_plan_that_compares_texts_and_of_no_other(write_bloc
     assert str(by_view.bundles) == "similar, 5, neutralized texts"
     assert by_view.key != raw.key
     # The view is made though the judge reads another.
-    assert resolve(by_view).of(ShownView).to_make == ("cleaned", "neutralized")
-    assert resolve(raw).of(ShownView).to_make == ()
+    assert resolve(by_view).of(Viewing).to_make == ("cleaned", "neutralized")
+    assert resolve(raw).of(Viewing).to_make == ()
     # An experiment of before this key keeps its identity.
     assert "view" not in raw.bundles.model_dump(mode="json")
     for by in ("random", "window"):
