@@ -76,16 +76,27 @@ def file_cautions(
     yield from _left(unread)
     for one in unread.apart:
         yield _apart(one)
+    yield from _systems_together(unread)
+    yield from _criteria_together(unread)
+    yield from _people_among_judges(unread)
+    if unread.others:
+        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
+    yield from _statuses_not_read(unread)
+    yield from _columns_not_read(unread, mapped=mapped)
+
+
+def _systems_together(unread: Unread) -> Iterator[str]:
+    """Yield which columns may name systems that figures are over."""
     for column, systems in unread.pooled.items():
         if len(systems) > 1:
             yield (
                 f"Figures are over all {len(systems)} values of {column} together. If it names "
                 f"what was judged, give item.system: {column} for the figures of each."
             )
-    yield from _criteria_together(unread)
-    yield from _people_among_judges(unread)
-    if unread.others:
-        yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
+
+
+def _statuses_not_read(unread: Unread) -> Iterator[str]:
+    """Yield which columns may say that a judgement or a label does not count."""
     for column, values in unread.failed.items():
         rows = first_of([f"{value!r} in {counted(n, 'row')}" for value, n in values.items()])
         yield (
@@ -99,6 +110,10 @@ def file_cautions(
             f"{column} of the labels is not read, and has {rows}: these labels count as any other. "
             f"`labels: {{only: {{{column}: ...}}}}` says which count."
         )
+
+
+def _columns_not_read(unread: Unread, *, mapped: bool) -> Iterator[str]:
+    """Yield which columns a mapping leaves, and which of them may hold labels of a person."""
     if unread.columns:
         named = [name or "one without a name" for name in unread.columns]
         names = first_of(named, _MOST_COLUMNS)
