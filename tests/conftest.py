@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # --import-mode=importlib leaves this folder off the path.
 sys.path.insert(0, str(Path(__file__).parent))
+
+# The shell of a person who uses judge-gym has settings, keys and a server of theirs.
+import_module("support.inherited").forget()
 
 pytest_plugins = [
     "support.servers",

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.in_process import run_here
+from support.inherited import OF_A_USER
 
 COMMAND = Path(sys.executable).parent / "judge-gym"
 REPOSITORY = Path(__file__).parents[2]
 SWEEPS = REPOSITORY / "deployments" / "sweeps"
 LONGEST_S = 600.0
 """Past it a command is stuck: the demo took 4 minutes on a machine with three others at work."""
-_OTHERS = ("JUDGE_GYM_", "PREFECT_", "OPENAI_", "ANTHROPIC_", "LOCAL_", "FIRECRAWL_", "PYTEST_")
+_OTHERS = (*OF_A_USER, "PYTEST_")
 
 
 @dataclass(frozen=True)
