@@ -25,6 +25,8 @@ from tasks.policy import LAUNCHED
 from tasks.slots import DEPLOYED
 
 pytestmark = pytest.mark.usefixtures("_prefect")
+IN_AN_HOUR: State[None] = Scheduled(scheduled_time=datetime.now(UTC) + timedelta(hours=1))
+"""What is due becomes Late after 15 s, at which a busy machine has not looked yet."""
 
 
 @flow(name="may-crash")
@@ -176,7 +178,7 @@ def test_a_run_that_was_taken_and_never_began_has_crashed(
     [
         pytest.param(True, Running(), True, id="at work, or lost and not yet found"),
         pytest.param(True, Crashed(), True, id="crashed"),
-        pytest.param(True, Scheduled(), True, id="to be resumed"),
+        pytest.param(True, IN_AN_HOUR, True, id="to be resumed"),
         pytest.param(True, Crashed(name=ABANDONED), False, id="given up"),
         pytest.param(True, Failed(), False, id="failed"),
         pytest.param(False, Crashed(), False, id="crashed in a terminal"),
@@ -240,8 +242,7 @@ def test_the_schedule_that_resumes_a_lost_run_is_named_while_it_is_active(
 @pytest.mark.parametrize(
     ("state", "waits"),
     [
-        # In an hour: what is due becomes Late.
-        (Scheduled(scheduled_time=datetime.now(UTC) + timedelta(hours=1)), True),
+        (IN_AN_HOUR, True),
         (Pending(), True),
         (Running(), False),
         (Failed(), None),

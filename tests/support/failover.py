@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 
 import sqlalchemy as sa
 
+from support.prefect_server import free_port
+
 
 class Failover:
     """Passes connections on to the server of a URL, unless it is away."""
@@ -17,7 +19,7 @@ class Failover:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._open: set[asyncio.StreamWriter] = set()
-        self._port = 0
+        self._port = free_port()
         self._server: asyncio.Server | None = None
         self.come_back()
 
@@ -51,7 +53,6 @@ class Failover:
 
     async def _listen(self) -> None:
         self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
         assert self._server is not None

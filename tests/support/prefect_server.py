@@ -1,12 +1,14 @@
 """`prefect_server`: a real Prefect server on a free loopback port, one for a whole test run."""
 
 import os
+import secrets
 import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -19,6 +21,8 @@ from support.servers import SERVERS
 from support.waiting import until
 
 START_S = 240.0
+PORTS = range(15_000, 32_000)
+"""Below those of connections: 32768 and more on Linux, 49152 and more elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +122,16 @@ def prefect_server(pytestconfig: pytest.Config) -> PrefectServer:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A loopback port that nobody listens on right now.
+
+    It is none that the system gives to connections: one of them could take the port of a part
+    that was killed, before that is started again.
+    """
+    while True:
+        port = PORTS[secrets.randbelow(len(PORTS))]
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _start(port: int, environment: dict[str, str], output: IO[bytes]) -> "subprocess.Popen[bytes]":
