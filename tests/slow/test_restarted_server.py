@@ -14,6 +14,7 @@ from judge_gym.simulator.launch import running
 from support.command_line import CommandLine, small_sweep
 from support.prefect_api import Server
 from support.prefect_server import ServerProcess
+from support.prefect_settings import leave_prefect
 from support.simulation import Simulator
 from support.waiting import until
 
@@ -39,6 +40,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServerPro
         )
         process.start()
         yield process
+    leave_prefect()
     process.stop()
 
 
@@ -58,6 +60,7 @@ def test_a_sweep_survives_a_restart_and_leaves_no_slot_behind(
                 "JUDGE_GYM_PROVIDERS_FILE": str(tmp_path / "providers.toml"),
                 "JUDGE_GYM_CHUNK_SIZE": "30",
             },
+            in_process=True,
         )
         parts = ("--only", "w1-evidence", "--only", "w2-rubric", "--only", "w3-scoring")
         run = command.start("sweep", "run", file, *parts)
