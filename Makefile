@@ -18,7 +18,8 @@ NOTEBOOKS ?= notebooks/*.ipynb
 # of the installed modules, and compiling all of them would be half of the set-up.
 export PYTHONDONTWRITEBYTECODE =
 # One process more than cores, since tests wait for servers. Longest first: the order of testpaths.
-PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+MORE := 1
+PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + $(MORE))') \
 	--dist loadfile --no-loadscope-reorder
 
 # The files with such tests, tier by tier: collecting all 9,000 tests takes each process most of a minute.
@@ -63,7 +64,10 @@ slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo,
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
 	@$(PYTEST) -m stress $(LONG)
 
-# Most of the stress tests wait, so others use the cores meanwhile.
+# Most of the stress tests wait, so others use the cores meanwhile. Tests of workers, kills and servers use a third of
+# a core each.
+slow stress long: MORE := 2
+
 long: $(READY) ## Run slow and stress tests together, in less time than one after the other
 	@$(PYTEST) -m "slow or stress" $(LONG)
 
