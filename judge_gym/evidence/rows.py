@@ -179,25 +179,40 @@ def _object_of(file: Path, handle: BinaryIO, under: str) -> Any:
         ) from error
 
 
-def lists_of_objects(value: Any, above: str = "") -> list[str]:
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def lists_of_objects(
+    value: Any, above: str = "", of: Callable[[Any], bool] = _is_object
+) -> list[str]:
     """Return where a JSON object has lists of objects, such as `data.items`."""
     if not isinstance(value, dict) or above.count(".") > _DEEPEST:
         return []
     found: list[str] = []
     for name, inner in value.items():
-        if isinstance(inner, list) and inner and all(isinstance(one, dict) for one in inner):
+        if isinstance(inner, list) and inner and all(map(of, inner)):
             found.append(f"{above}{name}")
-        found += lists_of_objects(inner, f"{above}{name}.")
+        found += lists_of_objects(inner, f"{above}{name}.", of)
     return found
 
 
-def rows_inside(value: Any, how: str) -> str:
-    """Return where the rows may stand in a row that is a whole file; "" where nowhere.
+def rows_inside(value: Any, how: str, how_messages: str = "") -> str:
+    """Return where the rows, or messages, may stand in a row that is a whole file; "" if nowhere.
 
     `how` is what names them, up to their place.
     """
-    lists = lists_of_objects(value)
-    return f"If the rows are at {' or '.join(lists)}: {how}{lists[0]}. " if lists else ""
+    said = ""
+    messages = set(lists_of_objects(value, of=_is_message))
+    lists = [one for one in lists_of_objects(value) if one not in messages]
+    for what, there, named in (("rows", lists, how), ("messages", sorted(messages), how_messages)):
+        if there and named:
+            said += f"If the {what} are at {' or '.join(there)}: {named}{there[0]}. "
+    return said
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and "role" in value
 
 
 def unopened(file: Path, error: OSError) -> EvidenceError:

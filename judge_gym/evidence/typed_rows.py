@@ -71,10 +71,12 @@ def read_typed_rows(
     """
     chosen, fields = beside_fields(fields or {}, form.model_fields)
     reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, answers, more)
+    number = 0
     for file in corpus_files(path):
         for row in chosen.rows(file):
+            number += 1  # of the file, whatever is left of it
             for one in (row,) if unfold is None else unfold(file, row):
-                reading.add(file, one)
+                reading.add(file, one, number)
     return reading.result(path)
 
 
@@ -98,8 +100,8 @@ class _Reading(Generic[R]):
         self._used: dict[str, str] = {}
         self._missing: dict[str, EvidenceError | None] = {}
 
-    def add(self, file: Path, row: DataRow) -> None:
-        """Add a row of the file."""
+    def add(self, file: Path, row: DataRow, number: int) -> None:
+        """Add a row of the file, whose number names it where it has no id."""
         if row.fault:
             remedy = _MEND
             if row.fault == CUT:
@@ -111,7 +113,7 @@ class _Reading(Generic[R]):
             raise _fault(file, row, row.fault, remedy)
         self._columns.update(dict.fromkeys(row.values))
         values, unanswered = self._values(file, row)
-        given = values.pop("id", len(self._rows) + 1)
+        given = values.pop("id", number)
         name = str(given) if isinstance(given, int) else given
         one = self._typed(file, row, {**values, "id": name, **self._more})
         if name in self._rows:
@@ -219,7 +221,9 @@ class _Reading(Generic[R]):
                     f"judged as {NO_ANSWER}. To remove the row would favour that system."
                 )
             raise _fault(file, row, f"{column} is empty", remedy)
-        inside = rows_inside(row.values, "--fields rows=") if row.line == 1 else ""
+        inside = ""
+        if row.line == 1:
+            inside = rows_inside(row.values, "--fields rows=", "--fields messages=")
         raise _fault(
             file, row, f"there is no {column!r}",
             f"{inside}{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "

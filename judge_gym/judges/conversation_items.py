@@ -1,7 +1,9 @@
 """Conversations in files of items: a session is an item, or each message of its assistant."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +26,9 @@ from judge_gym.records.conversations import (
     KEYS,
     MESSAGES,
     PROMPT,
+    RESPONSE,
     Conversation,
+    answered,
     are_parts,
     conversation_of,
     listed,
@@ -52,6 +56,8 @@ class ConversationItems:
     """The column or path with the messages; without it, `messages` of rows without a text."""
     prompt: str = ""
     """The column or path with the system prompt of messages that lack it."""
+    response: str = ""
+    """The column or path with the answer to messages that lack it."""
     unit: Unit = "session"
     window: int | None = None
     longest: int | None = None
@@ -73,12 +79,19 @@ class ConversationItems:
     """Messages that only call tools and are part of the turn that they lead to."""
     unled: list[str] = field(default_factory=list)
     """Messages that only call tools and lead to no answer."""
+    left_of: Counter[str] = field(default_factory=Counter)
+    """System → its sessions without anything to judge."""
+    open: list[str] = field(default_factory=list)
+    """Sessions that do not end with the assistant."""
     orphans: int = 0
     """Results of tools whose id is that of no call before them."""
     _refused: list[tuple[Path, str, str, str]] = field(default_factory=list)
     """The sessions that cannot be judged: file, where in it, what is wrong and its remedy."""
     _named: Mapping[str, str] = field(default_factory=dict)
+    _found: set[str] = field(default_factory=set)
+    """The columns beside messages that a row has."""
     _count: int = 0
+    """Rows so far: of one without an id it is the name."""
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> "tuple[ConversationItems, dict[str, str]]":
@@ -98,8 +111,8 @@ class ConversationItems:
             redaction = Redaction(split(given.get("redact", "")))
         except ValueError as error:
             raise ConfigError(f"{error}.") from None
-        prompt = given.get(PROMPT, "")
-        found = cls(given.get(MESSAGES, ""), prompt, unit, window, longest, _named=others)
+        columns = given.get(MESSAGES, ""), given.get(PROMPT, ""), given.get(RESPONSE, "")
+        found = cls(*columns, unit, window, longest, _named=others)
         found.redaction = redaction
         found.ids = {name: given[name] for name in IDS if name in given}
         return found, others
@@ -109,6 +122,10 @@ class ConversationItems:
 
         Of an export of traces, each span with messages is a session, named after trace and span.
         """
+        self._count += 1
+        yield from self._items(file, row)
+
+    def _items(self, file: Path, row: DataRow) -> Iterator[DataRow]:
         row = whole(row, are_traces)
         if not row.fault and are_traces(row.values):
             try:
@@ -120,7 +137,7 @@ class ConversationItems:
                 self.spans[item] = span.trace, span.span
                 values = {"id": item, MESSAGES: list(span.messages), "name": span.name}
                 place = f"{row.where}, span {span.span}"
-                yield from self.rows(file, replace(row, values=values, place=place))
+                yield from self._items(file, replace(row, values=values, place=place))
             return
         if self.redaction.what and not row.fault:
             row = replace(row, values=self.redaction.values(row.values, without=self._kept(row)))
@@ -129,11 +146,17 @@ class ConversationItems:
             yield row
             return
         column, messages = given
+        read_from = column
         try:
             messages = listed(messages)
             conversation = conversation_of(messages)
+            if self.response:
+                read_from = self.response
+                messages = [*messages, *answered(self._beside(row, read_from))]
+                conversation = conversation_of(messages)
+                row = replace(row, values=_without(row.values, read_from))
         except ValueError as error:
-            said = f"{column}{error}" if str(error).startswith("[") else f"{column} {error}"
+            said = f"{read_from}{error}" if str(error).startswith("[") else f"{read_from} {error}"
             self._refused.append((file, row.where, said, _HOW))
             return
         with_prompt = self._with_prompt(file, row, messages)
@@ -142,11 +165,13 @@ class ConversationItems:
         row, prompted = with_prompt
         if prompted is not messages:
             messages, conversation = prompted, conversation_of(prompted)
-        self._count += 1
         self.orphans += conversation.orphans
+        why = conversation.unanswered
+        if conversation.parts[-1].role != "assistant" and not why:
+            self.open.append(self._session(row))
         if self.unit == "session":
-            if why := conversation.unanswered:
-                self.left.setdefault(("session", why), []).append(self._session(row))
+            if why:
+                self._leave("session", why, self._session(row), row)
                 return
             text = conversation.written(self.longest)
             self._note_cut(conversation, self._session(row))
@@ -162,7 +187,7 @@ class ConversationItems:
         None, and noted for `check`, where a column `system` may be a prompt or a name.
         """
         name = self.prompt or next((o for o in row.values if o.strip().lower() == _SYSTEM), "")
-        given = row.value(file, name) if self.prompt else row.values.get(name)
+        given = self._beside(row, name) if name else None
         if not self.prompt and not are_parts(given):
             named = _SYSTEM in self._named or any(_SYSTEM in one.values() for one in messages)
             if named or not _is_sentence(given):
@@ -177,8 +202,30 @@ class ConversationItems:
             what = f"{name} is {str(given)[:80]!r}, which is neither text nor parts of text"
             self._refused.append((file, row.where, what, _HOW))
             return None
-        beside = replace(row, values=_without(row.values, root_of(name)))
+        beside = replace(row, values=_without(row.values, name))
         return beside, [{"role": _SYSTEM, "content": given}, *messages]
+
+    def _leave(self, what: str, why: str, name: str, row: DataRow) -> None:
+        """Note what is no item, with the system that gave nothing to judge."""
+        self.left.setdefault((what, why), []).append(name)
+        column = self._named.get(_SYSTEM) or next(
+            (one for one in row.values if one.strip().lower() == _SYSTEM), ""
+        )
+        with suppress(ColumnError):
+            if system := column and value_at(column, ColumnSource(row.values, {"": ""})):
+                self.left_of[str(system)] += 1
+
+    def _beside(self, row: DataRow, column: str) -> Any:
+        """Return what stands beside messages; None where a row lacks it, and JSON as its value."""
+        try:
+            value = value_at(column, ColumnSource(row.values, {"": ""}))
+        except ColumnError:
+            return None
+        self._found.add(column)
+        if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)
+        return value
 
     def _turns(
         self,
@@ -199,10 +246,10 @@ class ConversationItems:
         self.calls += [_turn(session, number) for number in turns.calls]
         self.unled += [_turn(session, number) for number in turns.unled]
         for number in turns.empty if turns.given else ():
-            self.left.setdefault(("empty answer", ""), []).append(_turn(session, number))
+            self._leave("empty answer", "", _turn(session, number), row)
         if not turns.given:
             why = conversation.unanswered or "without an answer of the assistant"
-            self.left.setdefault(("session", why), []).append(session)
+            self._leave("session", why, session, row)
         own = {**_without(row.values, column)}
         for name in ("id", "text", "context", "truth"):
             own.pop(self._named.get(name, name), None)
@@ -225,8 +272,17 @@ class ConversationItems:
                 values["truth"] = messages[turn.number - 1]["truth"]
             yield replace(row, values=values, place=f"{row.where}, message {turn.number}")
 
-    def check(self) -> None:
-        """Raise `DataFileError` that counts the sessions which cannot be judged."""
+    def check(self, path: Path) -> None:
+        """Raise `DataFileError` that counts the sessions which cannot be judged.
+
+        Also for a column beside messages that no row has.
+        """
+        for name, column in ((PROMPT, self.prompt), (RESPONSE, self.response)):
+            if column and self._count and column not in self._found:
+                raise DataFileError(
+                    f"{path}: fields: {name} is {column!r}, and no row with messages has it.",
+                    f"Name the column or path: {name}=COLUMN.",
+                )
         if not self._refused:
             return
         shown = [f"{file} {where}: {what[:500]}." for file, where, what, _ in self._refused]
@@ -347,6 +403,13 @@ class ConversationItems:
             )
         if said := self.left_said():
             parts.append(f" {said}")
+        if self.open:
+            parts.append(
+                f" Judged as they are: {counted(len(self.open), 'session')} that "
+                f"{'does' if len(self.open) == 1 else 'do'} not end with the assistant "
+                f"({first_of(self.open)})."
+                + ("" if self.response else " An answer in another column: response=COLUMN.")
+            )
         if self.orphans:
             parts.append(
                 " Results of tools that name no call before them, shown without the name of a "
@@ -367,7 +430,14 @@ class ConversationItems:
             f"{counted(len(names), what)}{f' {why}' if why else ''} ({first_of(names)})"
             for (what, why), names in self.left.items()
         ]
-        return f"Left out, not judged: {'; '.join(parts)}." if parts else ""
+        if not parts:
+            return ""
+        of = ", ".join(f"{count:,} of {system}" for system, count in sorted(self.left_of.items()))
+        as_empty = (
+            f" By system: {of}. To judge these, too, so that silence helps no system: "
+            "text=messages."
+        )
+        return f"Left out, not judged: {'; '.join(parts)}.{as_empty if of else ''}"
 
 
 def _turn(session: str, number: int) -> str:

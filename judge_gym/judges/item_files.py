@@ -406,7 +406,7 @@ def _typed_rows(
             corpus=corpus_digest(path),
         )
     except NoRowError as error:
-        conversations.check()  # where no session is left, the reason comes first
+        conversations.check(path)  # where no session is left, the reason comes first
         if not conversations.left:
             raise
         raise DataFileError(
@@ -414,7 +414,7 @@ def _typed_rows(
             "To judge messages as they are, name their column as text: text=messages.",
         ) from error
     finally:
-        conversations.check()
+        conversations.check(path)
 
 
 def _check_truth(path: Path, rows: TypedRows[Item]) -> None:

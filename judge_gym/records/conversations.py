@@ -20,11 +20,12 @@ from judge_gym.seeds import digest
 MESSAGES = "messages"
 IDS = ("trace_id", "span_id")
 PROMPT = "system_prompt"
-KEYS = (MESSAGES, PROMPT, "unit", "window", "longest", "redact", *IDS)
-"""What may stand beside the fields of a file of items: the column with the messages, and with a
-system prompt that is none of them, what is judged (`session` or `turn`), how many messages before a
-turn are shown with it, the most characters of a session, or of what is before a turn, what is
-replaced in texts, and the columns with the trace and the span that an item is."""
+RESPONSE = "response"
+KEYS = (MESSAGES, PROMPT, RESPONSE, "unit", "window", "longest", "redact", *IDS)
+"""What may stand beside the fields of a file of items: the columns with the messages, and with a
+system prompt and an answer that are none of them, what is judged (`session` or `turn`), how many
+messages before a turn are shown with it, the most characters of a session, or of what is before a
+turn, what is replaced in texts, and the columns with the trace and the span that an item is."""
 ROLES = ("system", "developer", "user", "assistant", "tool")
 _SAME = {"function": "tool", "human": "user", "gpt": "assistant", "model": "assistant"}
 _TIMES = ("created_at", "timestamp", "time")
@@ -211,6 +212,34 @@ def are_messages(given: Any) -> bool:
 def are_parts(given: Any) -> bool:
     """Whether a value is a list of parts of text, as Anthropic's `system` has them."""
     return are_objects(given) and all(one.get("type") in _TEXTS for one in given)
+
+
+def answered(given: Any) -> list[Any]:
+    """Return an answer as messages: text, parts, a message, or what an API responds with it.
+
+    Of several choices the first. Raises `ValueError` for anything else.
+    """
+    if isinstance(given, str):
+        return [{"role": "assistant", "content": given}] if given.strip() else []
+    if isinstance(given, dict):
+        if isinstance(choices := given.get("choices"), list) and choices:
+            given = choices[0]
+        inner = given.get("message", given) if isinstance(given, dict) else given
+        if isinstance(inner, dict) and "content" in inner:
+            return [{"role": "assistant", **inner}]
+        if isinstance(inner, dict) and isinstance(output := inner.get("output"), list):
+            given = [one for one in output if _is_message(one)]
+    if are_messages(given):
+        return list(given)
+    if isinstance(given, list) and all(isinstance(one, dict) and "type" in one for one in given):
+        return [{"role": "assistant", "content": given}] if given else []
+    if given is None:
+        return []
+    raise ValueError("is neither text, a message, nor what an API responds")
+
+
+def _is_message(given: Any) -> bool:
+    return isinstance(given, dict) and "role" in given
 
 
 def as_text(given: Any) -> Any:

@@ -1,5 +1,6 @@
 """Conversations as items: roles that no text forges, turns, windows, limits and mistakes."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -411,3 +412,92 @@ def test_a_system_beside_messages_with_a_prompt_is_a_name(tmp_path):
     file = chats(tmp_path, {"id": "a", "system": "The one of May.", "messages": messages})
     [item] = read_item_file(file, {}).items
     assert item.system == "The one of May."
+
+
+def test_a_session_without_an_id_has_the_number_of_its_row(tmp_path):
+    silent = [said("user", "Hi"), said("assistant", "")]
+    rows = ({"messages": silent}, {"text": "Plain."}, {"messages": ASKED}, {"messages": silent})
+    found = read_item_file(chats(tmp_path, *rows), {"unit": "session"})
+    assert [item.id for item in found.items] == ["2", "3"]
+    assert list(found.conversations.left.values()) == [["1", "4"]]
+    turns = read_item_file(chats(tmp_path, *(rows[::2])), {"unit": "turn"})
+    assert [item.id for item in turns.items] == ["2#2"]
+
+
+ANSWER = "Sunny."
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        ANSWER,
+        [{"type": "text", "text": ANSWER}],
+        said("assistant", ANSWER),
+        [said("assistant", ANSWER)],
+        {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude",
+         "content": [{"type": "text", "text": ANSWER}], "stop_reason": "end_turn"},
+        {"choices": [{"index": 0, "message": said("assistant", ANSWER)}]},
+        {"model": "llama", "message": said("assistant", ANSWER), "done": True},
+        {"output": [{"type": "reasoning", "summary": []},
+                    {"type": "message", "role": "assistant",
+                     "content": [{"type": "output_text", "text": ANSWER}]}]},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["chats.jsonl", "chats.csv"])
+def test_an_answer_beside_its_messages_is_their_last(tmp_path, response, name):
+    file = tmp_path / name
+    row = {"id": "a", "messages": ASKED[:1], "response": response}
+    if file.suffix == ".csv":
+        with file.open("w", newline="") as out:
+            written = csv.DictWriter(out, row)
+            written.writeheader()
+            written.writerow(
+                {k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()}
+            )
+    else:
+        file.write_text(json.dumps(row))
+    [item] = read_item_file(file, {"response": "response", "unit": "turn"}).items
+    assert conversation_in(item.text) == [("2 of 2, assistant", ANSWER)]
+
+
+def test_an_answer_that_is_none_and_a_column_that_no_row_has_are_errors(tmp_path):
+    file = chats(tmp_path, {"id": "a", "messages": ASKED, "response": {"code": 500}})
+    with pytest.raises(JudgeGymError, match="response is neither text"):
+        read_item_file(file, {"response": "response"})
+    with pytest.raises(JudgeGymError, match="'answer', and no row with messages has it"):
+        read_item_file(file, {"response": "answer"})
+
+
+def test_a_prompt_that_some_rows_lack_and_parts_in_a_table_are_read(tmp_path):
+    rows = ({"id": "a", "messages": ASKED, "system": "Be brief."}, {"id": "b", "messages": ASKED})
+    first, second = read_item_file(chats(tmp_path, *rows), {"system_prompt": "system"}).items
+    assert "1 of 3, system" in first.text
+    assert "1 of 2, user" in second.text
+    file = tmp_path / "chats.csv"
+    with file.open("w", newline="") as out:
+        written = csv.writer(out)
+        written.writerows([["messages", "system"], [json.dumps(ASKED), json.dumps(BLOCKS)]])
+    [item] = read_item_file(file).items
+    assert "Be brief.\nWrite to a@b.com." in item.text
+
+
+def test_what_is_left_out_is_said_by_system_and_open_sessions_are_counted(tmp_path):
+    silent = [said("user", "Hi"), said("assistant", "")]
+    rows = [
+        {"id": "a", "messages": silent, "bot": "old"},
+        {"id": "b", "messages": silent, "bot": "old"},
+        {"id": "c", "messages": silent, "bot": "new"},
+        {"id": "d", "messages": [*ASKED, said("user", "Thanks.")], "bot": "new"},
+    ]
+    found = read_item_file(chats(tmp_path, *rows), {"system": "bot"}).conversations
+    assert found.left_of == {"old": 2, "new": 1}
+    assert found.open == ["d"]
+    assert "1 of new, 2 of old" in found.said()
+
+
+def test_messages_in_a_log_are_named_and_not_taken_for_rows(tmp_path):
+    file = chats(tmp_path, {"id": "a", "request": {"messages": ASKED}, "response": {}})
+    with pytest.raises(JudgeGymError, match="there is no 'text'") as caught:
+        read_item_file(file)
+    assert "--fields messages=request.messages" in caught.value.remedy
+    assert "rows=" not in caught.value.remedy
