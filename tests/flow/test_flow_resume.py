@@ -117,11 +117,14 @@ def test_runs_that_no_automation_has_resumed_are_found_once(
 ) -> None:
     """As after a restart of the server, which passes events to its automations late or never."""
     monkeypatch.setattr(resuming, "BY_THE_AUTOMATION", timedelta(0))
+    # Not the one that the automation starts, where another test has deployed all.
+    name = uuid4().hex
+    monkeypatch.setattr(resuming, "RESUME", f"resume/{name}")
 
     async def go() -> tuple[set[UUID], Counter[str]]:
         async with get_client() as client:
             flow_id = await client.create_flow(resume)
-            taker = await client.create_deployment(flow_id, "default")
+            taker = await client.create_deployment(flow_id, name)
             lost = await deployed_run(client, DEPLOYED)
             others = [
                 await deployed_run(client, *tags)
@@ -200,6 +203,7 @@ def test_who_watches_a_sweep_waits_for_a_run_that_is_resumed(
 
     asyncio.run(go())
     monkeypatch.setattr(flow_runs, "prepare_environment", lambda *_, **__: None)
+    monkeypatch.setattr(flow_runs, "LOOKS_FOR_CRASHED", f"resume-crashed/{uuid4().hex}")
     assert flow_runs.resumes(sweep) == goes_on
     lost = flow_runs.lost_run(sweep)
     assert (lost is not None) == deployed
