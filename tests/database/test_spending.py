@@ -16,6 +16,7 @@ from judge_gym.asking.budgeting import (
 )
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.llm import gateway as gateways
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.records.calls import Answer, Failure, Request
@@ -182,6 +183,7 @@ def test_a_discarded_answer_is_paid_for_when_the_second_request_is_cancelled(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(KEY_NAME, KEY)
+    monkeypatch.setattr(gateways, "LONGEST_STOP_S", 0.01)
     prices = {"m": Price(prompt=1e5, completion=1e5)}
 
     async def work(study: Study, one: Any, _: Any) -> None:
