@@ -128,15 +128,24 @@ def did_you_mean(typed: object, names: Collection[str]) -> str:
 def did_you_mean_id(typed: object, ids: Collection[str]) -> str:
     """Return "Did you mean …? " if an id is written as `typed`, else "".
 
-    Case, spaces and punctuation do not count, nor O for 0 and l or I for 1. Similar ids are other
-    items: B-077 is no misspelling of A-077.
+    As `written_alike`. Similar ids are other items: B-077 is no misspelling of A-077.
     """
-    wanted = _written(typed)
-    alike = next((name for name in ids if wanted and _written(name) == wanted), None)
-    return f"Did you mean {alike}? " if alike is not None else ""
+    alike = written_alike([str(typed)], ids)
+    return "".join(f"Did you mean {name}? " for name in alike.values())
+
+
+def written_alike(typed: Iterable[str], ids: Iterable[str]) -> dict[str, str]:
+    """Return those that are written as an id is → the id.
+
+    Case, spaces and punctuation do not count, nor O for 0 and l or I for 1; 001 and 1.0 are 1.
+    """
+    known = {_written(name): name for name in reversed([*ids]) if _written(name)}
+    return {name: known[_written(name)] for name in typed if _written(name) in known}
 
 
 def _written(name: object) -> str:
+    if number := re.fullmatch(r"\s*0*(\d+)(?:\.0+)?\s*", str(name)):
+        return number[1]
     plain = "".join(one for one in str(name).casefold() if one.isalnum())
     return plain.translate(str.maketrans("oil", "011"))
 

@@ -19,7 +19,13 @@ import numpy as np
 from judge_gym.annotations import Annotation
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import shown
-from judge_gym.errors import ConfigError, DataFileError, did_you_mean, did_you_mean_id
+from judge_gym.errors import (
+    ConfigError,
+    DataFileError,
+    did_you_mean,
+    did_you_mean_id,
+    written_alike,
+)
 from judge_gym.formats import figure
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
@@ -380,6 +386,13 @@ class People:
                 f" {counted(len(self.others), 'label')} of {counted(len(names), 'other item')} "
                 f"({shown_names}{more}): left out."
             )
+            if alike := written_alike(names, [item.id for item in self.items]):
+                name, of = next(iter(alike.items()))
+                sentence += (
+                    f" {len(alike):,} of these {'is' if len(alike) == 1 else 'are'} an item's id "
+                    f"but for case, zeros or punctuation, such as {name!r} for {of!r}: write them "
+                    "alike in both files."
+                )
         return sentence
 
     def _said_apart(self) -> str:

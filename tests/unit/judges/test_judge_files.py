@@ -333,7 +333,18 @@ def test_numbers_of_rows_as_ids_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("B-202", ""), ("A-077", ""), ("b-077 ", "B-077"), ("B-O77", "B-077"), ("7", "7"), ("", "")],
+    [
+        ("B-202", ""),
+        ("A-077", ""),
+        ("b-077 ", "B-077"),
+        ("B-O77", "B-077"),
+        ("7", "7"),
+        ("", ""),
+        ("007", "7"),
+        ("7.0", "7"),
+        ("70", ""),
+        ("7.5", ""),
+    ],
 )
 def test_only_the_same_id_is_meant(typed: str, meant: str) -> None:
     found = did_you_mean_id(typed, ["202", "B-077", "7"])

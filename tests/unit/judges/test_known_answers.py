@@ -223,8 +223,20 @@ def test_labels_of_more_items_than_there_are_are_left_out_and_counted(tmp_path: 
     assert "27 labels of 27 other items ('t10', 't11', 't12' and others): left out" in (
         items.people.said()
     )
+    assert "item's id" not in items.people.said()
     with pytest.raises(EvidenceError, match="no label is of one of the items"):
         texts(tmp_path, count=3).with_labels(collect_labels(rows[5:]), [judge])
+
+
+def test_labels_whose_ids_are_written_otherwise_are_named(tmp_path: Path) -> None:
+    judge = JUDGES["function"]
+    rows = [new_label(name, "a", "Yes") for name in ("t0", "T1", "t-2", "t9")]
+    items = texts(tmp_path, count=3).with_labels(collect_labels(rows), [judge])
+    assert items.people is not None
+    assert (
+        "2 of these are an item's id but for case, zeros or punctuation, such as 'T1' for 't1'"
+        in (items.people.said())
+    )
 
 
 def test_a_label_that_is_none_names_abstain(tmp_path: Path) -> None:
