@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.numbers import plain_number
 from judge_gym.judges.scale import Scale
 from judge_gym.records.items import Label
 
@@ -18,9 +19,11 @@ def label_on_scale(judge: str, scale: Scale, given: Label) -> float:
     between = f"from {scale.lowest} to {scale.highest}"
     steps_named = ", ".join(scale.anchors)
     names = f" or one of {steps_named}" if steps_named else ""
+    comma = isinstance(given, str) and plain_number(given, comma=True) != plain_number(given)
     raise ConfigError(
         f"Judge {judge!r} has scores {between}{f', named {steps_named}' if steps_named else ''}.",
-        f"Use a number {between}{names}, or leave it empty.",
+        f"{'Write a point in place of a decimal comma. ' if comma else ''}Use a number {between}"
+        f"{names}, or leave it empty.",
     )
 
 

@@ -60,17 +60,17 @@ def load_certification(judge: Judge, rule: CertifyRule | None = None) -> LoadedC
     Raises `ConfigError` or `DataFileError` for a judge that has no two verdicts or no `certify`,
     for a file or column that does not exist, and for labels that are no verdicts.
     """
-    rule = rule or judge.certify
-    if rule is None:
-        raise ConfigError(
-            f"{judge.called} has no certify.",
-            "Add `certify: {sensitivity: 0.8, specificity: 0.8}` to its file.",
-        )
     if not judge.has_two_verdicts:
         raise ConfigError(
             f"{judge.called} has no two verdicts, and a certificate is of sensitivity and "
             "specificity.",
             "Certify a judge of kind binary, or with a scale of two named steps.",
+        )
+    rule = rule or judge.certify
+    if rule is None:
+        raise ConfigError(
+            f"{judge.called} has no certify.",
+            "Add `certify: {sensitivity: 0.8, specificity: 0.8}` to its file.",
         )
     rule = _with_items_of_gate(judge, rule)
     file = read_labelled(judge, rule, "certify")

@@ -744,6 +744,8 @@ def test_a_judge_of_scores_and_one_without_requirements_cannot_be_certified(fold
     rule = CertifyRule(sensitivity=0.8, specificity=0.8)
     with pytest.raises(ConfigError, match="has no two verdicts"):
         load_certification(grades, rule)
+    with pytest.raises(ConfigError, match="has no two verdicts"):  # before what to add
+        load_certification(grades)
     with pytest.raises(ConfigError, match="has no certify"):
         load_certification(JUDGE)
 

@@ -424,3 +424,15 @@ def test_pairs_without_labels_have_win_rates_over_questions(tmp_path: Path) -> N
     assert table.columns[3] == "win rate"
     assert "Mean score" not in said_of_pairs
     assert "The first text wins 0.6667 of 21 of 22 pairs" in said_of_pairs
+
+
+@pytest.mark.parametrize(("label", "told"), [("0,5", True), ("good", False), ("n/a", False)])
+def test_a_label_with_a_decimal_comma_says_to_write_a_point(
+    tmp_path: Path, label: str, told: bool
+) -> None:
+    labels = collect_labels([new_label("t0", "a", label)])
+    with pytest.raises(EvidenceError) as refused:
+        texts(tmp_path).with_labels(
+            labels, [CallableJudge(name="f", function="m:f", scale=Scale(lowest=0, highest=1))]
+        )
+    assert ("in place of a decimal comma" in refused.value.remedy) is told
