@@ -10,6 +10,7 @@ from judge_gym.design.config import shown
 from judge_gym.errors import ConfigError, did_you_mean
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
+_UNFOLDS = re.compile(r"\[[*:]?\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _FILE = re.compile(r"file(?:\.(\w+))?")
 _SUFFIX = re.compile(r"\.(?:jsonl|ndjson|json|csv|tsv|xlsx|txt)(?:\.gz)?$", re.IGNORECASE)
@@ -118,6 +119,8 @@ def _at(column: str, values: Mapping[str, Any]) -> Any:
                 end = step.start(1) + len(name)
             value = _member(value, name, walked, column[end:])
         at = end
+    if at < len(column):
+        raise ColumnError(f"there is no {column!r}", _there(values, "the row"))
     return value
 
 
@@ -201,14 +204,18 @@ def entries_at(name: str, values: Mapping[str, Any]) -> int:
 
 
 def fault_of(column: str) -> str:
-    """Return what is wrong with a column as written in a mapping, or ""."""
+    """Return what is wrong with a column as written in a mapping, or "".
+
+    Whether a name that is no path, such as `Anna K.` and `Score [1-5]`, is a column is seen in the
+    rows.
+    """
     names = [column] if "{" not in column else _BRACES.findall(column)
     if "{" in column and (not names or re.search(r"[{}]", _BRACES.sub("", column))):
         return "has braces that do not close"
     for name in names:
         if "{" in column and not name.strip():
             return "has empty braces"
-        if "".join(step[0] for step in _STEP.finditer(name)) != name:
+        if _UNFOLDS.search(name):
             return (
                 f"has the path {name!r}, which is not like judgments[0].decision; a list is not "
                 "unfolded: name its entries one by one, or write a row for each"

@@ -254,6 +254,8 @@ class Noting:
             if written.casefold() in _FAILED:
                 unread.failed.setdefault(name, Counter())[written] += 1
         for path, used in self._lists.items():
+            if any(name.startswith(f"{path}[") for name in values):
+                continue  # a column of that name, and no list
             longest = max(entries_at(path, values), self._longest.get(path, 0))
             self._longest[path] = longest
             if longest > used:

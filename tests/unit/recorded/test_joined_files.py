@@ -1,6 +1,7 @@
 """Several files of one table: joined by a key, of JSON rows and of TREC's qrels."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,9 @@ def test_names_with_dots_are_parts_of_a_path() -> None:
     ):
         assert text_at(path, ColumnSource(row, {})) == value
     assert text_at("scores.gpt-4.1", ColumnSource({"scores": {"gpt-4": {"1": "x"}}}, {})) == "x"
+    for path in ("scores.gpt-4.1 mini.", "Clarity [1-5]", "Clarity [1"):  # names of no column here
+        with pytest.raises(ColumnError, match=re.escape(f"there is no {path!r}")):
+            text_at(path, ColumnSource({"Clarity ": 1, **row}, {}))
     with pytest.raises(ColumnError) as error:
         text_at("scores.gpt-4.2", ColumnSource({"scores": {"gpt-4.1": 1}}, {}))
     assert "there is no 'gpt-4'" in str(error.value)

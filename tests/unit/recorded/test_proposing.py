@@ -319,6 +319,24 @@ def test_a_column_that_is_said_is_there_and_said_once(
         )
 
 
+@pytest.mark.parametrize("name", ["Anna K.", "B.O.", "R. Ahn", "Ann..", "Clarity [1-5]", "Bo [2]"])
+def test_a_column_is_found_by_its_name_also_where_that_is_no_path(
+    tmp_path: Path, name: str
+) -> None:
+    lines = graded(VERDICTS, VERDICTS[1:], VERDICTS)
+    found = proposal(tmp_path, f"id,gpt,claude,{name}", *lines, options=Options(people=(name,)))
+    assert taken(found)[name] == "person"
+    recorded = mapped(found)
+    of = audited(found.files, recorded, stages_rubric(recorded))
+    right = {row.scope.get("judge"): row.estimate for row in of.rows if row.metric == "accuracy"}
+    assert right["recorded/gpt"] == 1  # its verdicts are this person's in every row
+    unnamed = proposal(tmp_path, f"id,gpt,claude,{name}", *lines)
+    assert "nothing tells who gave them: --judges" in why(unnamed, name)
+    two = graded(VERDICTS, VERDICTS)
+    judged = proposal(tmp_path, f"id,gpt,{name}", *two, options=options_of("rest", None, "", None))
+    assert [one.column for one in mapped(judged).verdicts] == ["gpt", name]
+
+
 MARKS, TENS = ("1", "2", "3", "4", "5"), ("2", "4", "5", "7", "10")
 
 
