@@ -12,9 +12,17 @@ from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
 from judge_gym.formats import short
 from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY
-from judge_gym.metrics.estimate import EPSILON, Estimate, normal_quantile
+from judge_gym.metrics.estimate import (
+    ALL_ALIKE,
+    EPSILON,
+    Estimate,
+    items_for_share_unseen,
+    largest_share_unseen,
+    normal_quantile,
+)
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.margins import Conclusion, MarginClaim, conclude
+from judge_gym.metrics.score_agreement import BEYOND_LIMITS, LIMITS_ALIKE
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.perturbations import perturbations
 
@@ -204,6 +212,8 @@ _COUNTED = {
     SPECIFICITY: "items that people failed",
 }
 """Metric → what its n counts, where that is a class of the items."""
+_FROM_SPREAD = ("coefficient", "agreement beyond chance")
+"""Units of figures that compare how items differ, and need items that do."""
 
 
 def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
@@ -213,7 +223,8 @@ def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
     """
     noun = noun or _COUNTED.get(estimate.metric, "items")
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
-        return f"Use more {noun}, of different quality."
+        varied = ", of different quality" if estimate.unit in _FROM_SPREAD else ""
+        return f"Use more {noun}{varied}."
     needed = items_needed(estimate, claim)
     if needed is None:
         return f"Use many more {noun}: the value lies at the margin."
@@ -233,9 +244,12 @@ def items_needed(estimate: Estimate, claim: MarginClaim) -> int | None:
     edges = [edge for edge in claim.region if math.isfinite(edge)]
     edge = min(edges, key=lambda edge_value: abs(value - edge_value))
     half = value - estimate.lower if edge < value else estimate.upper - value
-    if abs(value - edge) * _FAR < half:
+    share = _share_to_exclude(estimate, half, abs(value - edge))
+    if share is None and abs(value - edge) * _FAR < half:
         return None
-    if value in (estimate.lower, estimate.upper):
+    if share is not None:
+        needed = items_for_share_unseen(share)
+    elif value in (estimate.lower, estimate.upper):
         # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
         z2 = normal_quantile() ** 2
         needed = math.ceil((items + z2) * half / abs(value - edge) - z2)
@@ -244,6 +258,18 @@ def items_needed(estimate: Estimate, claim: MarginClaim) -> int | None:
     needed = max(items + 1, needed)
     step = 10 ** max(0, len(str(needed)) - 2)
     return int(math.ceil(needed / step) * step)
+
+
+def _share_to_exclude(estimate: Estimate, half: float, distance: float) -> float | None:
+    """Return the share of items that may not move otherwise; None where some do.
+
+    `half` is half of the interval on the side of the margin, `distance` how far that is.
+    """
+    if estimate.method == LIMITS_ALIKE:
+        return BEYOND_LIMITS
+    if estimate.method != ALL_ALIKE or distance <= EPSILON:
+        return None
+    return distance * largest_share_unseen(estimate.n_items) / half
 
 
 def adjusted(checks: Sequence[Check]) -> list[float | None]:

@@ -22,7 +22,12 @@ from judge_gym.formats import p_value, percent, plain, short
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
-from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.estimate import (
+    Estimate,
+    mean_difference,
+    mean_over_items,
+    not_estimable,
+)
 from judge_gym.metrics.inference import sign_flip_p
 from judge_gym.metrics.margins import ALPHA, Direction, MarginClaim, p_at_margin
 from judge_gym.metrics.points import BINS, bin_of
@@ -193,8 +198,7 @@ def compare_verdicts(
     Points are above 50 for the one verdict and below 50 for the other; `truth` likewise, NaN
     without a label. The new judge may replace the old one where fewer than
     `margins.changed_verdicts` of the verdicts differ, by Wilson. With labels, the share that each
-    judges as labelled is compared on the same items: t interval over items, p by McNemar's exact
-    test.
+    judges as labelled is compared on the same items: `mean_difference`, p by McNemar's exact test.
     """
     first, second = old > HALF_WAY, new > HALF_WAY
     differ = (first != second).astype(np.float64)
@@ -212,9 +216,7 @@ def compare_verdicts(
     if known.any():
         right = [(side == (truth > HALF_WAY))[known] for side in (first, second)]
         apart = right[1].astype(np.float64) - right[0].astype(np.float64)
-        difference = mean_over_items(
-            "right_difference", apart, n=len(apart), unit="share", bounds=(-1.0, 1.0)
-        )
+        difference = mean_difference("right_difference", apart, unit="share", widest=1.0)
         figures.append(replace(difference, p=sign_flip_p(apart, rng)))
     return Replacement(
         check.result,

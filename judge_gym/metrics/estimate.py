@@ -53,6 +53,19 @@ def wilson(successes: float, trials: float, level: float = LEVEL) -> Interval:
     return lower, min(1.0, middle + half) if successes < trials else 1.0
 
 
+def largest_share_unseen(n: int, level: float = LEVEL) -> float:
+    """Return the upper end of the share of items of a kind that is not among n: 1 - α^(1/n).
+
+    Exact binomial, α = (1 - level)/2. Source: Clopper and Pearson 1934, Biometrika 26.
+    """
+    return 1.0 - float(((1 - level) / 2) ** (1 / n))
+
+
+def items_for_share_unseen(share: float, level: float = LEVEL) -> int:
+    """Return the fewest items whose `largest_share_unseen` lies below a share in (0, 1)."""
+    return math.floor(math.log((1 - level) / 2) / math.log1p(-share)) + 1
+
+
 def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:
     """Return the Wilson interval of a share whose trials come in items (arrays per item).
 
@@ -434,6 +447,27 @@ def mean_over_items(
     )  # fmt: skip
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
     return with_interval(estimate, t_interval(per_item), bounds, absent=absent)
+
+
+ALL_ALIKE = "mean over items; interval by exact binomial, where every item moved alike"
+"""The method of a `mean_difference` without spread."""
+
+
+def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: float) -> Estimate:
+    """Return the mean paired difference of items, each within ± `widest`, with its interval.
+
+    By t. Where all of n items have one difference c, t has no interval: then the share of items
+    with another one is below 1 - α^(1/n), and the mean lies within c ± this share of the way from
+    c to ± `widest`, α = 2.5% a side. Needs two items for the interval.
+    """
+    bounds = (-widest, widest)
+    n = len(differences)
+    found = mean_over_items(metric, differences, n=n, unit=unit, bounds=bounds)
+    if found.estimate is None or found.because != NO_SPREAD:
+        return found
+    value, share = found.estimate, largest_share_unseen(n)
+    ends = value - share * (value + widest), value + share * (widest - value)
+    return with_interval(replace(found, method=ALL_ALIKE, because=""), ends, bounds)
 
 
 def caution_below(estimate: Estimate, items: int) -> Estimate:

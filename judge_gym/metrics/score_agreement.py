@@ -25,7 +25,8 @@ from judge_gym.metrics.estimate import (
     effective_counts,
     jackknife_interval,
     jackknife_weights,
-    mean_over_items,
+    largest_share_unseen,
+    mean_difference,
     normal_quantile,
     not_estimable,
     resampled_interval,
@@ -36,7 +37,12 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.inference import kendall_tau_b
 
 MIN_ITEMS = 4
-_POINTS_APART = (-100.0, 100.0)
+_FURTHEST_APART = 100.0
+_POINTS_APART = (-_FURTHEST_APART, _FURTHEST_APART)
+BEYOND_LIMITS = 0.05
+"""The share of differences outside the limits of agreement."""
+LIMITS_ALIKE = "limit of agreement; interval by exact binomial, where every item moved alike"
+"""The method of a limit of agreement without spread."""
 _OWED = 5
 _LEAST_OWED = 6
 _ROUNDED = 1e-9
@@ -47,13 +53,15 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
 
     The limits, bias ± 1.96·s, hold 95% of normal differences of items; they and all intervals are
     cut to ±100, beyond which no difference lies. t intervals; the variance of a limit is
-    s²·(1/n + 1.96²/(2(n - 1))). Needs two items, and for the limits differences that are not all
-    equal. Source: Bland and Altman 1999, Statistical Methods in Medical Research 8.
+    s²·(1/n + 1.96²/(2(n - 1))). Where all differences are equal, the bias is `mean_difference`,
+    and so are the limits if at most 5% of items may have another difference by the exact binomial,
+    from 72 items on; with fewer, they may lie anywhere outside it. Needs two items. Source: Bland
+    and Altman 1999, Statistical Methods in Medical Research 8.
     """
     differences = second - first
     n = len(differences)
     names, unit = ("agreement_lower", "agreement_upper"), "points"
-    bias = mean_over_items("agreement_bias", differences, n=n, unit=unit, bounds=_POINTS_APART)
+    bias = mean_difference("agreement_bias", differences, unit=unit, widest=_FURTHEST_APART)
     if n < 2:
         because = f"it needs 2 items, and there is {n}"
         return [bias, *(not_estimable(name, because, n=n, n_items=n, unit=unit) for name in names)]
@@ -63,9 +71,14 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
     limits = []
     for name, sign in zip(names, (-1, 1), strict=True):
         limit = float(np.clip(mean + sign * z * spread, *_POINTS_APART))
-        estimates = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
-        interval = (limit - half, limit + half) if spread > EPSILON else None
-        limits.append(with_interval(estimates, interval, _POINTS_APART))
+        estimate = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
+        ends = limit - half, limit + half
+        if np.ptp(differences) <= EPSILON:
+            estimate = replace(estimate, method=LIMITS_ALIKE)
+            shown = largest_share_unseen(n) < BEYOND_LIMITS
+            other = limit if shown else sign * _FURTHEST_APART
+            ends = min(limit, other), max(limit, other)
+        limits.append(with_interval(estimate, ends, _POINTS_APART))
     return [bias, *limits]
 
 

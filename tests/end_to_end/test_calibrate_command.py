@@ -83,6 +83,28 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     assert threshold["upper"] <= 0.95
 
 
+@pytest.mark.parametrize(("items", "code"), [(72, 0), (71, 3)])
+def test_a_judge_that_scores_the_same_may_replace_the_old_one_by_enough_items(
+    command: CommandLine, tmp_path: Path, items: int, code: int
+) -> None:
+    rows = [{"id": str(n), "text": f"{1 + n % 5} {n}"} for n in range(items)]
+    (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "first.py").write_text("def grade(item):\n    return int(item['text'][0])\n")
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.yaml").write_text(
+            f"kind: callable\nname: {name}\nversion: {name}\nfunction: first:grade\n"
+            "scale: {lowest: 1, highest: 5, anchors: [poor, weak, fair, good, fine]}\n"
+        )
+    files = (tmp_path / "old.yaml", tmp_path / "new.yaml", "--items", tmp_path / "items.jsonl")
+    ended = command("judge", "compare", *files, "--exit-code")
+    assert ended.code == code, ended.output + ended.errors
+    assert ("Use more items" in " ".join(ended.output.split())) == (code == 3)
+    told = json.loads(command("judge", "compare", *files, "--json").fine().output)
+    bias = told["checks"][0]
+    assert (bias["estimate"], bias["upper"]) == pytest.approx((0, 100 * (1 - 0.025 ** (1 / items))))
+    assert "binomial" in bias["method"]
+
+
 @pytest.mark.slow
 def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Path) -> None:
     deployed = EXAMPLES.parent

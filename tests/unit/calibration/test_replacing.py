@@ -36,6 +36,44 @@ def test_a_few_items_do_not_tell(rng):
     assert "do not tell" in few.sentence
 
 
+@pytest.mark.parametrize(
+    ("items", "margin", "result"),
+    [
+        (72, 5.0, Result.PASSES),
+        (71, 5.0, Result.INCONCLUSIVE),
+        # 1 - 0.025^(1/200) = 1.8%
+        (200, 2.0, Result.PASSES),
+        (200, 1.8, Result.INCONCLUSIVE),
+        (10, 30.9, Result.INCONCLUSIVE),
+    ],
+)
+def test_equal_scores_bound_what_other_texts_may_differ_by(rng, items, margin, result):
+    """0.95^n < 0.025 from n = ln 0.025 / ln 0.95 = 71.9 on."""
+    old = rng.choice([0.0, 25, 50, 75, 100], items)
+    found = compare_judges(old, old, Margins(replacement_bias=margin), rng)
+    assert found.result is result
+    bias, limits = (check.estimate for check in found.checks)
+    assert (1 - bias.upper / 100) ** items == pytest.approx(0.025)
+    assert bias.lower == -bias.upper
+    assert (limits.lower, limits.upper) == ((0, 0) if items >= 72 else (0, 100))
+    if items < 72:
+        assert found.checks[1].needed == 72
+        assert "72" in found.checks[1].action
+    for check in found.checks:
+        assert "quality" not in check.action
+
+
+def test_items_needed_where_none_moves_would_do(rng):
+    old = rng.uniform(0, 100, 8)
+    bias, _ = compare_judges(old, old, Margins(replacement_bias=10), rng).checks
+    # ln 0.025 / ln 0.9 = 35.01
+    assert bias.needed == 36
+    many = rng.uniform(0, 100, 36)
+    assert compare_judges(many, many, Margins(replacement_bias=10), rng).checks[0].result is (
+        Result.PASSES
+    )
+
+
 def test_an_old_judge_that_never_varies_is_not_called_the_truth(rng):
     found = compare_judges(np.full(40, 75.0), rng.uniform(0, 100, 40), Margins(), rng)
     (kappa,) = (one for one in found.figures if one.metric == "cohens_kappa_quadratic")

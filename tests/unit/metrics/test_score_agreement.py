@@ -43,7 +43,10 @@ def test_limits_of_agreement_by_hand():
     )
     same = bland_altman(old, old + 3)
     assert [one.estimate for one in same] == [3, 3, 3]
-    assert all(one.lower is None for one in same)
+    # of items, up to 1 - 0.025^(1/4) = 0.602 may differ otherwise, by -100 or 100 at most
+    share = 1 - 0.025**0.25
+    assert (same[0].lower, same[0].upper) == pytest.approx((3 - share * 103, 3 + share * 97))
+    assert [(one.lower, one.upper) for one in same[1:]] == [(-100, 3), (3, 100)]
     assert "it needs 2 items" in bland_altman(old[:1], old[:1])[1].reason
     # verdicts that differ both ways: 1.96 standard deviations would lie beyond the scale
     wide = bland_altman(np.array([0.0, 100, 0, 100]), np.array([100.0, 0, 100, 0]))
