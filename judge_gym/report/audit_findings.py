@@ -115,7 +115,7 @@ def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str
     """Yield what an audit says of judgements of any kind, below its table."""
     judges = len({judge.model for judge in data.judges})
     found = (
-        *(_rankings(rows), _longer(rows), _itself(rows), _among(data, rows), _people(rows)),
+        *(_rankings(rows), _longer(rows), _itself(rows), _among(data, rows), _people(data, rows)),
         _votes(rows, shared, judges),
     )
     yield from filter(None, found)
@@ -269,8 +269,9 @@ def from_people(rows: Sequence[ResultRow]) -> Means:
     return by_metric.get(FAR_ORDINAL) or by_metric.get(FAR) or {}
 
 
-def _people(rows: Sequence[ResultRow]) -> str:
-    """Return what the distance to people's labels is, and that of one person to the others."""
+def _people(data: SweepData, rows: Sequence[ResultRow]) -> str:
+    """Return what the distance to people's labels is, that of one person to the others, and how
+    many items are left out."""
     found = [row for of in from_people(rows).values() for row in of]
     if not found:
         return ""
@@ -279,7 +280,24 @@ def _people(rows: Sequence[ResultRow]) -> str:
     floors = [row.floor for row in found if row.floor is not None]
     return (
         f"From people: {unit} of a judgement from people's labels. One person from the others: "
-        f"{span(floors)}."
+        f"{span(floors)}.{_labelled_once(data)}"
+    )
+
+
+def _labelled_once(data: SweepData) -> str:
+    """Return how many items have labels of one person alone, where others have those of several."""
+    people: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for given in data.people:
+        for item, name in zip(given.item.tolist(), given.annotator, strict=True):
+            people[given.name, item].add(name)
+    once = sum(len(names) == 1 for names in people.values())
+    if not once:
+        return ""
+    have = "has a label" if once == 1 else "have labels"
+    return (
+        f" {once:,} of {counted(len(people), 'labelled item')} {have} of one person alone: the "
+        "distance from people, their majority and their agreement leave "
+        f"{'it' if once == 1 else 'them'} out."
     )
 
 

@@ -165,6 +165,26 @@ def test_a_majority_of_two_people_states_the_items_on_which_they_agree(
     assert "three people" not in ended.output
 
 
+def test_items_with_a_label_of_one_person_alone_are_counted(command: CommandLine) -> None:
+    # Of 40 answers ann has 30 and ben 30: 24 have both, 12 one, and 4 none.
+    lines = ["answer,gpt,claude,ann_human,ben_human"]
+    for n in range(40):
+        ann, ben = ("" if n < 10 else 1 + n % 5), ("" if n < 4 or n >= 34 else 1 + n % 5)
+        lines.append(f"a{n},{1 + n % 5},{1 + n % 3},{ann},{ben}")
+    (command.folder / "grades.csv").write_text("\n".join(lines))
+    shown = " ".join(command("audit", "grades.csv", "--yes", "--all").fine().output.split())
+    said = "12 of 36 labelled items have labels of one person alone"
+    assert said in shown
+    assert said in " ".join(page_of(command, "grades").read_text().split())
+    (command.folder / "all.csv").write_text("\n".join(lines[:1] + lines[11:35] + lines[40:]))
+    assert "1 of 25 labelled items has a label of one person alone" in " ".join(
+        command("audit", "all.csv", "--yes", "--all").fine().output.split()
+    )
+    (command.folder / "both.csv").write_text("\n".join(lines[:1] + lines[11:35]))
+    both = command("audit", "both.csv", "--yes", "--all").fine().output
+    assert "of one person alone" not in " ".join(both.split())
+
+
 def test_an_order_that_is_not_declared_is_suspected_and_its_column_named(
     command: CommandLine,
 ) -> None:
