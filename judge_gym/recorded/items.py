@@ -151,7 +151,7 @@ def left_label(record: Record, recorded: Recorded, column: str) -> LeftLabel | N
     value = record.verdict(column)
     if not value or recorded.label(value) is not None:
         return None
-    return LeftLabel(f"value is {value[:40]!r}", unlisted=True)
+    return LeftLabel(f"value is {value[:40]!r}", value[:40])
 
 
 def _longest(record: Record, texts: Mapping[str, int]) -> int | None:

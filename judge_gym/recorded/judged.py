@@ -144,8 +144,8 @@ class LeftLabel(NamedTuple):
 
     why: str
     """Such as "status is discarded"."""
-    unlisted: bool = False
-    """Whether it is since no stage has it."""
+    value: str = ""
+    """The label, where it does not count since no stage has it."""
 
 
 @dataclass

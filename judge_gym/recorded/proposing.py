@@ -24,7 +24,7 @@ from judge_gym.recorded.column_roles import (
     unproposed,
 )
 from judge_gym.recorded.derived import NoMappingError, Options, named_by
-from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, scale_of, stages_from
+from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, no_scores, scale_of, stages_from
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
@@ -110,7 +110,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     taken = [
         *_roles(table, found, options, order),
         *described,
-        *_strays(table, strays, found.people),
+        *_strays(table, strays, found.values, found.people),
     ]
     if halves:
         why = (
@@ -220,16 +220,23 @@ def _left_out(
 
 
 def _strays(
-    table: ProposedTable, strays: Mapping[str, Sequence[str]], people: Collection[str]
+    table: ProposedTable,
+    strays: Mapping[str, Sequence[str]],
+    known: Collection[str],
+    people: Collection[str],
 ) -> Iterator[ColumnRole]:
     """Yield the values that stand beside the verdicts, with how often and where."""
     for column, values in strays.items():
         if values:
-            counts = table.distinct(column)
+            counts, codes = table.distinct(column), no_scores([*known, *values])
             shown = ", ".join(f"{value!r} ({counts[value]:,})" for value in values[:_FEW])
             more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
             key = "truths" if column in people else "decisions"
-            why = f"{shown}{more}: none of these verdicts; {key} in the mapping can name it"
+            why = (
+                f"{shown}{more}: none of these verdicts; may say that there is no score"
+                if set(values) <= set(codes)
+                else f"{shown}{more}: none of these verdicts; {key} in the mapping can name it"
+            )
             yield ColumnRole(column, "unreadable in part", why)
 
 

@@ -14,6 +14,7 @@ from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
 from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
+from judge_gym.recorded.derived_stages import no_scores
 from judge_gym.recorded.judged import Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
@@ -161,16 +162,29 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
             f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
             "are not read. Name them all, or write a row for each if several judges gave them."
         )
+    codes = _no_scores(unread)
     for why, labels in unread.not_counted.items():
+        if why.value in codes:
+            said, remedy = f" ({_NO_SCORE})", _LEAVE_EMPTY
+        elif why.value:
+            said, remedy = "", "`truths` of the mapping may give it a stage."
+        else:
+            said, remedy = "", "`item: {only: ...}` of the mapping says which count."
         yield (
-            f"{counted(len(labels), 'label')} of people left out, whose {why.why}: "
-            f"{first_of(list(labels), _FEW_PLACES)}. "
-            + (
-                "`truths` of the mapping may give it a stage."
-                if why.unlisted
-                else "`item: {only: ...}` of the mapping says which count."
-            )
+            f"{counted(len(labels), 'label')} of people left out, whose {why.why}{said}: "
+            f"{first_of(list(labels), _FEW_PLACES)}. {remedy}"
         )
+
+
+_NO_SCORE = "it may say that there is no score"
+_LEAVE_EMPTY = "Leave such cells empty."
+
+
+def _no_scores(unread: Unread) -> set[str]:
+    """Return the values off the scale that may say that there is no score."""
+    labels = {why.value for why in unread.not_counted if why.value}
+    ends = {end for of in unread.ranges.values() for end in of} | {*(unread.scale or ())}
+    return {*no_scores([*unread.unlisted, *labels, *(f"{end:g}" for end in ends)])}
 
 
 def _labels_that_differ(unread: Unread) -> Iterator[str]:
@@ -380,7 +394,18 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
     """Yield the numbers that are no verdict; many of one judge are of another scale."""
     low, high = unread.scale or (0.0, 0.0)
     off = f"outside {low:g} to {high:g}" if unread.scale else "none of the verdicts"
-    for judge, values in unread.outside.items():
+    codes = _no_scores(unread)
+    for judge, written in unread.outside.items():
+        missing = [one for one in written if one.partition(" in ")[0] in codes]
+        values = [one for one in written if one not in missing]
+        if missing:
+            yield (
+                f"{counted(len(missing), 'score')} of {judge} "
+                f"{'is' if len(missing) == 1 else 'are'} {off}, and may say that there is no score: {"
+                f"{first_of(missing, _FEW_PLACES)}. Unreadable here. {_LEAVE_EMPTY}"
+            )
+        if not values:
+            continue
         if len(values) > 1 and _OFTEN * len(values) > unread.judges[judge]:
             yield (
                 f"Scales may be mixed: {len(values):,} of {unread.judges[judge]:,} scores of "

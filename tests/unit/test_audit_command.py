@@ -1225,3 +1225,28 @@ def test_a_number_off_the_scale_is_named_with_its_row_and_is_no_other_scale(
     # Half of a judge's scores off the scale are no slip.
     other = shown(lambda n: 20 * (1 + n % 5) if n % 2 else 1 + n % 5)
     assert "Scales may be mixed: 10 of 20 scores of two are outside 1 to 5" in other
+
+
+def test_numbers_that_say_that_there_is_no_score_are_no_other_scale(command: CommandLine) -> None:
+    lines = ["id,gpt,claude,ann,bob"]
+    for n in range(40):
+        mark = 1 + n % 5
+        lines.append(
+            f"a{n},{-1 if n % 8 == 0 else mark},{99 if n == 3 else mark},"
+            f"{99 if n == 5 else mark},{7 if n == 6 else -1 if n % 20 == 1 else mark}"
+        )
+    (command.folder / "wide.csv").write_text("\n".join(lines))
+    shown = " ".join(
+        command("audit", "wide.csv", "--people", "ann,bob", "--yes", "--all").fine().output.split()
+    )
+    assert (
+        "5 scores of gpt are outside 1 to 5, and may say that there is no score: -1 in a0 (line 2)"
+        in shown
+    )
+    assert "1 score of claude is outside 1 to 5, and may say that there is no score: 99" in shown
+    assert "Scales may be mixed" not in shown
+    of_people = "of people left out, whose value is"
+    assert f"2 labels {of_people} '-1' (it may say that there is no score)" in shown
+    assert f"1 label {of_people} '99' (it may say that there is no score)" in shown
+    # 7 is no such number: it may be a slip, or stand for a stage.
+    assert f"1 label {of_people} '7': a6 (bob). `truths` of the mapping may give it" in shown
