@@ -399,10 +399,10 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
         missing = [one for one in written if one.partition(" in ")[0] in codes]
         values = [one for one in written if one not in missing]
         if missing:
+            are = "is" if len(missing) == 1 else "are"
             yield (
-                f"{counted(len(missing), 'score')} of {judge} "
-                f"{'is' if len(missing) == 1 else 'are'} {off}, and may say that there is no score: {"
-                f"{first_of(missing, _FEW_PLACES)}. Unreadable here. {_LEAVE_EMPTY}"
+                f"{counted(len(missing), 'score')} of {judge} {are} {off}, and may say that there "
+                f"is no score: {first_of(missing, _FEW_PLACES)}. Unreadable here. {_LEAVE_EMPTY}"
             )
         if not values:
             continue
