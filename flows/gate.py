@@ -19,7 +19,7 @@ from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.gate import GateReport, day_again, gate_report, judgements_of
 from judge_gym.judges.gate_texts import LoadedGate, load_gates
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.gate import save_gates, stopped_by
+from judge_gym.report.gate import Stopped, not_begun, save_gates, stopped_by
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import write_report
@@ -116,9 +116,19 @@ async def gate(
     if labels:
         # Without columns of its own, the file has those of the gate.
         changes |= {"labels": labels, **({"label_fields": label_fields} if label_fields else {})}
-    gates = _Gates(
-        load_gates(files, changes, certificate or ()), recheck=recheck, retry_failed=retry_failed
-    )
+
+    async def save_stopped(stopped: list[Stopped]) -> None:
+        await write_report(
+            "gate",
+            lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir),
+        )
+
+    try:
+        loaded = load_gates(files, changes, certificate or ())
+    except JudgeGymError as error:
+        await save_stopped(not_begun(str(error), files))
+        raise
+    gates = _Gates(loaded, recheck=recheck, retry_failed=retry_failed)
 
     def written(runtime: Runtime) -> WrittenReport:
         return save_gates(files, gates.read(runtime), (), runtime.settings.reports_dir)
@@ -137,9 +147,5 @@ async def gate(
     except OutageError:
         raise  # the run begins again
     except JudgeGymError as error:
-        stopped = [stopped_by(error, one.judge) for one in gates.loaded]
-        await write_report(
-            "gate",
-            lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir),
-        )
+        await save_stopped([stopped_by(error, one.judge) for one in gates.loaded])
         raise

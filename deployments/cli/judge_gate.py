@@ -1,7 +1,8 @@
 """`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -84,16 +85,18 @@ def gate(
 
     written = _Written(files, junit, markdown, as_json)
     written.check()
-    given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
-    columns = label_fields_of(labels, label_fields)
-    if labels:
-        # Without columns of its own, the file has those of the gate.
-        given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
-    loaded = _loaded(files, given, certificate)
+    with written.where_none_begins(plan=plan):
+        given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
+        columns = label_fields_of(labels, label_fields)
+        if labels:
+            # Without columns of its own, the file has those of the gate.
+            given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
+        loaded = _loaded(files, given, certificate)
+        if not plan:
+            check_functions((one.judge, file) for one, file in zip(loaded, files, strict=True))
     if plan:
         _show_plan(loaded, recheck=recheck)
         return
-    check_functions((one.judge, file) for one, file in zip(loaded, files, strict=True))
     reports = _reported(files, loaded, written, recheck=recheck, retry_failed=retry_failed)
     exit_by(report.result for report in reports)
 
@@ -128,9 +131,9 @@ def _reported(
     reports: list[GateReport] = []
     try:
         _run(files, loaded, reports, recheck=recheck, retry_failed=retry_failed)
-    except (JudgeGymError, KeyboardInterrupt, SystemExit) as stop:
-        why = str(stop) if isinstance(stop, JudgeGymError) else _SIGNALLED
-        left = [Stopped(one.judge, why) for one in loaded[len(reports) :]]
+    except (Exception, KeyboardInterrupt, SystemExit) as stop:
+        why = _why(stop)
+        left = [Stopped(one.judge.name, why, judge=one.judge) for one in loaded[len(reports) :]]
         if isinstance(stop, UnreadableError | CertificateError):
             left[0] = replace(left[0], fails=True)
         written.report(reports, left)
@@ -140,6 +143,13 @@ def _reported(
 
 
 _SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command to resume."
+
+
+def _why(stop: BaseException) -> str:
+    if isinstance(stop, JudgeGymError):
+        return str(stop)
+    # The text of a defect may hold anything, rows and prompts included.
+    return f"It ended with {type(stop).__name__}." if isinstance(stop, Exception) else _SIGNALLED
 
 
 @dataclass(frozen=True)
@@ -156,16 +166,41 @@ class _Written:
         for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
             _check_writable(option, file)
 
+    @contextmanager
+    def where_none_begins(self, *, plan: bool) -> Iterator[None]:
+        """Write why no gate begins, where the block fails: what an earlier run wrote is replaced.
+
+        Standard output has the error alone. A `plan` writes no reports.
+        """
+        try:
+            yield
+        except (Exception, KeyboardInterrupt, SystemExit) as stop:
+            from judge_gym.report.gate import not_begun, save_gates
+            from judge_gym.settings import settings
+
+            if not plan:
+                stopped = not_begun(_why(stop), self.judges)
+                self._files([], stopped)
+                if all(file.is_file() for file in self.judges):
+                    save_gates(self.judges, [], stopped, settings().reports_dir)
+            raise
+
     def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
         """Write and print the gates that ended, and why the others were stopped."""
-        from judge_gym.report.gate import (
-            gate_json,
-            gate_junit,
-            gate_markdown,
-            save_gates,
-            stopped_json,
-        )
+        from judge_gym.report.gate import gate_json, save_gates, stopped_json
         from judge_gym.settings import settings
+
+        self._files(reports, stopped)
+        if self.as_json:
+            json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
+        else:
+            _show(reports)
+        page = save_gates(self.judges, reports, stopped, settings().reports_dir).path
+        console.plain(f"Page: {page}")
+
+    def _files(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
+        """Write what --junit and --markdown name."""
+        from judge_gym.report.gate import gate_junit, gate_markdown
 
         if self.junit:
             self.junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
@@ -173,12 +208,6 @@ class _Written:
             # GITHUB_STEP_SUMMARY is shared by the steps of a job.
             with self.markdown.open("a", encoding="utf-8") as summary:
                 summary.write(gate_markdown(reports, stopped))
-        if self.as_json:
-            json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
-        else:
-            _show(reports)
-        page = save_gates(self.judges, reports, stopped, settings().reports_dir).path
-        console.plain(f"Page: {page}")
 
 
 def _check_writable(option: str, file: Path | None) -> None:

@@ -27,12 +27,14 @@ _SIMULATED = "SIMULATED DATA: not evidence about real models."
 class Stopped:
     """A gate that was stopped before its checks could be made, and why.
 
+    `name` is the judge's, or its file's where that could not be used; then there is no `judge`.
     `fails`: whether it was stopped because nothing of the judge can be read.
     """
 
-    judge: Judge
+    name: str
     reason: str
     fails: bool = False
+    judge: Judge | None = None
 
     @property
     def result(self) -> Result:
@@ -42,13 +44,18 @@ class Stopped:
     @property
     def sentence(self) -> str:
         """The result in words."""
-        return f"{self.judge.name}: {self.result.words}, stopped. {self.reason}"
+        return f"{self.name}: {self.result.words}, stopped. {self.reason}"
 
 
 def stopped_by(error: JudgeGymError, judge: Judge) -> Stopped:
     """Return a gate that an error has stopped: refused, unreadable, or not judged to its end."""
     fails = isinstance(error, UnreadableError | CertificateError)
-    return Stopped(judge, f"{error.message} {error.remedy}".strip(), fails=fails)
+    return Stopped(judge.name, str(error), fails=fails, judge=judge)
+
+
+def not_begun(why: str, files: Sequence[Path]) -> list[Stopped]:
+    """Return the gates of judge files, none of which began because of one that cannot be used."""
+    return [Stopped(file.stem, why) for file in files]
 
 
 def gate_json(report: GateReport) -> dict[str, Any]:
@@ -76,9 +83,9 @@ def gate_json(report: GateReport) -> dict[str, Any]:
 def stopped_json(stopped: Stopped) -> dict[str, Any]:
     """Return a gate that was stopped as JSON; `stopped` says why."""
     return {
-        "judge": stopped.judge.name,
-        "key": stopped.judge.key,
-        "model": stopped.judge.answered_by,
+        "judge": stopped.name,
+        "key": stopped.judge.key if stopped.judge else "",
+        "model": stopped.judge.answered_by if stopped.judge else "",
         "result": stopped.result.words,
         "stopped": stopped.reason,
         "checks": [],
@@ -100,7 +107,7 @@ def save_gates(
     stem = stem_of("gate", *(file.stem for file in files))
     when = _when(reports)
     results = [*(report.result for report in reports), *(one.result for one in stopped)]
-    names = [*(one.judge.name for one in reports), *(one.judge.name for one in stopped)]
+    names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]
     page = StudyPage(
         stem=stem,
         title=f"Gate of {', '.join(names)}: {_together(results)}",
@@ -174,8 +181,7 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
         if report.simulated:
             parts.append(_SIMULATED)
     parts += [
-        f"### Gate: {one.judge.name}: {one.result.words}, stopped.\n\n{one.reason}"
-        for one in stopped
+        f"### Gate: {one.name}: {one.result.words}, stopped.\n\n{one.reason}" for one in stopped
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -208,7 +214,7 @@ def gate_junit(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -
             else:
                 ElementTree.SubElement(case, "system-out").text = _text(check)
     for one in stopped:
-        name, kind = one.judge.name, _KINDS[one.result]
+        name, kind = one.name, _KINDS[one.result]
         suite = ElementTree.SubElement(
             root,
             "testsuite",
@@ -218,7 +224,7 @@ def gate_junit(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -
             errors=str(int(kind == "error")),
         )
         case = ElementTree.SubElement(suite, "testcase", classname=name, name="judged")
-        ElementTree.SubElement(case, kind, message="stopped").text = one.reason
+        ElementTree.SubElement(case, kind, message=f"stopped: {one.reason}").text = one.reason
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -158,6 +158,36 @@ def test_a_gate_that_is_stopped_reports_why(command: CommandLine, own: Path) -> 
         assert named in keyless.errors
 
 
+@pytest.mark.parametrize("broken", ["labels off the scale", "no items", "threshold"])
+def test_bad_input_replaces_what_a_gate_that_passed_wrote(
+    command: CommandLine, own: Path, broken: str
+) -> None:
+    junit, markdown = command.folder / "ci.xml", command.folder / "ci.md"
+    files = ("--junit", junit, "--markdown", markdown)
+    command("judge", "gate", own, *files).fine()
+    assert not [*ElementTree.parse(junit).getroot().iter("error")]
+    items, more = command.folder / "items.jsonl", ()
+    if broken == "labels off the scale":
+        items.write_text(items.read_text().replace('"truth": "5"', '"truth": "50"'))
+    elif broken == "no items":
+        items.unlink()
+    else:
+        more = ("--fail-under", "agrement=0.9")
+    before = junit.read_text()
+    assert command("judge", "gate", own, *files, *more, "--plan").code == 2
+    assert junit.read_text() == before
+    ended = command("judge", "gate", own, *files, *more, "--json")
+    assert ended.code == 2
+    told = json.loads(ended.output)["error"]
+    [case] = ElementTree.parse(junit).getroot().iter("testcase")
+    [error] = case.iter("error")
+    page = command.data / "reports" / "gate-own.html"
+    for text in (error.get("message"), error.text, markdown.read_text()):
+        assert told["message"] in str(text)
+    assert case.get("classname") == "own"
+    assert "Gate of own: cannot tell" in page.read_text()
+
+
 def test_the_version_is_printed(command: CommandLine) -> None:
     assert re.fullmatch(r"judge-gym \d+\.\d+\.\d+\S*\n", command("--version").fine().output)
 

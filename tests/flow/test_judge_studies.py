@@ -341,6 +341,15 @@ def test_a_gate_that_is_refused_replaces_the_page_on_which_it_passed(folder: Pat
     assert 'failures="1"' in page.with_suffix(".xml").read_text()
 
 
+def test_a_gate_whose_items_are_gone_replaces_the_page_on_which_it_passed(folder: Path) -> None:
+    page = asyncio.run(run_flow(gate, [folder / "one.yaml"]).aresult())
+    assert "Gate of one: passes" in page.read_text()
+    (folder / "items.jsonl").unlink()
+    assert "items.jsonl" in str(error_of(run_flow(gate, [folder / "one.yaml"])))
+    assert "Gate of one: cannot tell" in page.read_text()
+    assert 'errors="1"' in page.with_suffix(".xml").read_text()
+
+
 def test_judges_of_one_name_in_two_files_have_a_page_each(folder: Path) -> None:
     (folder / "two.yaml").write_text((folder / "other.yaml").read_text().replace("other", "one"))
     pages = {
