@@ -23,6 +23,7 @@ from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
+    EPSILON,
     Estimate,
     mean_difference,
     mean_over_items,
@@ -135,7 +136,7 @@ class Replacement:
     `figures` are for reading: of scores the limits of agreement, concordance correlation, quadratic
     κ over five bins and τ-b; of verdicts Cohen's κ and, with labels, how much more often the new
     judge is right. `furthest` are the places of the items on which they differ most, the furthest
-    first; of verdicts, those that differ.
+    first, and none on which they do not; of verdicts, those that differ.
     """
 
     result: Result
@@ -171,13 +172,15 @@ def compare_judges(
         ),
     )
     result = _worst(checks)
+    apart = np.abs(new - old)
+    furthest = [place for place in np.argsort(-apart, kind="stable") if apart[place] > EPSILON]
     return Replacement(
         result,
         _SENTENCES[result],
         checks,
         (lower, upper, concordance(old, new, rng), _kappa(old, new, rng),
          rank_agreement(old, new, rng)),
-        tuple(np.argsort(-np.abs(new - old), kind="stable")[:shown].tolist()),
+        tuple(map(int, furthest[:shown])),
     )  # fmt: skip
 
 

@@ -98,6 +98,7 @@ def test_a_judge_that_scores_the_same_may_replace_the_old_one_by_enough_items(
     files = (tmp_path / "old.yaml", tmp_path / "new.yaml", "--items", tmp_path / "items.jsonl")
     ended = command("judge", "compare", *files, "--exit-code")
     assert ended.code == code, ended.output + ended.errors
+    assert "Furthest apart" not in ended.output
     assert ("Use more items" in " ".join(ended.output.split())) == (code == 3)
     told = json.loads(command("judge", "compare", *files, "--json").fine().output)
     bias = told["checks"][0]

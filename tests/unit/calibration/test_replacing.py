@@ -93,6 +93,14 @@ def test_the_worse_limit_counts_and_the_furthest_come_first(rng):
     assert gaps[list(found.furthest)].tolist() == sorted(gaps, reverse=True)[:3]
 
 
+@pytest.mark.parametrize(
+    ("moved", "furthest"), [([0, 0, 0, 0], ()), ([0, 5, 0, -25], (3, 1)), ([3, 3, 3, 3], (0, 1, 2))]
+)
+def test_items_that_are_scored_alike_are_not_among_the_furthest(rng, moved, furthest):
+    old = np.array([50.0, 60, 70, 40])
+    assert compare_judges(old, old + np.array(moved), MARGINS, rng, shown=3).furthest == furthest
+
+
 def verdicts(differ, of, labels=None):
     """Points of two judges of verdicts on `of` items, of which these differ; labels as the old."""
     old = np.where(np.arange(of) % 2, 100.0, 0.0)
