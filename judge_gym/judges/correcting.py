@@ -445,7 +445,7 @@ class _Figures:
             if self._may_share_questions:
                 row = self._row(about, self._compared(of[0] | of[1]), [0, 1])
             else:
-                row = self.difference(about, *of)
+                row = self.difference((first, second), *of)
             yield replace(row, systems=(second, first))
 
     def _win_rates(self, names: Sequence[str]) -> Iterator[Corrected]:
@@ -529,8 +529,9 @@ class _Figures:
         own = mean_over_items("judge_mean", scores, n=len(scores), unit="score", bounds=self.bounds)
         return Corrected(about, int(chosen.sum()), len(part.expert), own, labels, corrected)
 
-    def difference(self, about: str, first: BoolArray, second: BoolArray) -> Corrected:
+    def difference(self, names: tuple[str, str], first: BoolArray, second: BoolArray) -> Corrected:
         """Return the mean of the second less that of the first, as of independent texts."""
+        about = f"{names[1]} less {names[0]}"
         low, high = self.bounds
         bounds = (low - high, high - low)
         parts = self.part(first), self.part(second)
@@ -545,10 +546,10 @@ class _Figures:
                 self.by_group(first), self.by_group(second), scale=self.bounds
             )
         else:
-            labels = prediction_powered_difference(*without, scale=self.bounds)
+            labels = prediction_powered_difference(*without, scale=self.bounds, names=names)
             if labels.estimate is not None:
                 labels = replace(labels, method="difference of means of labels; t interval, Welch")
-            corrected = prediction_powered_difference(*parts, scale=self.bounds)
+            corrected = prediction_powered_difference(*parts, scale=self.bounds, names=names)
         alone = self._own_difference(first, second, bounds)
         return Corrected(about, n, labelled, alone, labels, corrected)
 

@@ -138,7 +138,11 @@ class ComparedSystems:
         if min(counts) >= MIN_LABELLED:
             return judge, labels, both
         have = " and ".join(map(str, counts))
-        because = f"it needs {MIN_LABELLED} labelled items of each system, and there are {have}"
+        more = " and ".join(str(max(0, MIN_LABELLED - count)) for count in counts)
+        because = (
+            f"it needs {MIN_LABELLED} labelled items of each system, and there are {have}: "
+            f"{more} more"
+        )
         none = not_estimable(labels.metric, because, n_items=self.labelled(systems))
         return judge, none, none
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge_gym.counting import counted
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -115,15 +116,24 @@ def _corrected_means(
     """Return the mean, and the one that its interval is around; a reason where there is none."""
     few, many, least = len(part.expert), len(part.judge_alone), 2 if published else MIN_LABELLED
     if few < least or many < 2:
-        return f"it needs {least} labelled items and 2 others, and there are {few} and {many}"
+        short = {"labelled": least - few, "other": 2 - many}
+        more = " and ".join(f"{n} {kind}" for kind, n in short.items() if n > 0)
+        return (
+            f"it needs {least} labelled items and 2 others, and there are {few} and {many}: "
+            f"{more} more"
+        )
     found = _corrected_mean(part.expert, part.judge, part.judge_alone, tuned=tuned)
     if published:
         return found, found
     if are_shares(part.expert, scale):
         with_each = _with_each(part.expert, part.judge, part.judge_alone, scale)
         return found, _corrected_mean(*with_each, tuned=tuned)
-    if few <= _COCHRAN * found.skewness**2:
-        return f"{few} labels crowd at one end, where an interval misses the mean too often"
+    enough = int(_COCHRAN * found.skewness**2) + 1
+    if few < enough:
+        return (
+            f"{few} labels crowd at one end: an interval of so few is not dependable, and "
+            f"{enough - few} more like them would do, of {counted(many, 'other')}"
+        )
     return found, found
 
 
@@ -228,27 +238,35 @@ class Labelled:
 
 
 def prediction_powered_difference(
-    first: Labelled, second: Labelled, *, scale: tuple[float, float] = UNBOUNDED
+    first: Labelled,
+    second: Labelled,
+    *,
+    scale: tuple[float, float] = UNBOUNDED,
+    names: tuple[str, str] = ("the first", "the second"),
 ) -> Estimate:
     """Return the experts' mean of the second system less that of the first; their unit.
 
-    `scale` is that of the labels. One judge scored both systems, and experts labelled a random
-    part of each. Each mean is corrected by its own labels, so that the judge may favour a system.
-    Systems have items of their own; where both answer the same items, pass the differences to
-    `prediction_powered_mean`.
+    `scale` is that of the labels, and a reason uses `names` of the systems. One judge scored both
+    systems, and experts labelled a random part of each. Each mean is corrected by its own labels,
+    so that the judge may favour a system. Systems have items of their own; where both answer the
+    same items, pass the differences to `prediction_powered_mean`.
 
     Interval: t with Welch's degrees of freedom from n - 2 of each. Both systems need what
     `prediction_powered_mean` needs, and shares have its interval, of each system by itself. Source:
     as there, for the difference of two means.
     """
     metric, n = "prediction_powered_difference", first.n + second.n
-    of_parts = []
-    for part in (first, second):
+    of_parts, obstacles = [], []
+    for name, part in zip(names, (first, second), strict=True):
         means = _corrected_means(part, scale, tuned=True)
-        if isinstance(means, str) or means[1].half <= EPSILON:
-            because = means if isinstance(means, str) else "the labels do not vary"
-            return not_estimable(metric, because, n=n, n_items=n)
-        of_parts.append(means)
+        if isinstance(means, str):
+            obstacles.append(f"{name}: {means}")
+        elif means[1].half <= EPSILON:
+            obstacles.append(f"{name}: the labels do not vary")
+        else:
+            of_parts.append(means)
+    if obstacles:
+        return not_estimable(metric, "; ".join(obstacles), n=n, n_items=n)
     (one, around_one), (other, around_other) = of_parts
     variance = around_one.error**2 + around_other.error**2
     welch = variance**2 / sum(mean.error**4 / mean.df for mean in (around_one, around_other))

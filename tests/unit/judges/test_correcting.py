@@ -2,12 +2,15 @@
 
 import html
 import json
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from judge_gym.errors import ConfigError
 from judge_gym.judges import (
@@ -641,3 +644,22 @@ def test_labelled_texts_of_two_systems_are_told_where_counts_do_not_add_up() -> 
     assert (of_all, new + old) == (40, 42)
     told = "Of the 40 labelled texts 2 count twice or more below, as several systems gave them."
     assert told in list(sentences(found))
+
+
+def test_a_difference_without_an_interval_is_no_finding_and_says_how_many_labels_would_do() -> None:
+    # 22 labels of each: those of a are spread, of b all but two are near the upper end.
+    spread, crowd = [float(n % 9 + 1) for n in range(22)], [9.0] * 10 + [10.0] * 10 + [1.0, 2.0]
+    labels = [*spread, *[None] * 8, *crowd, *[None] * 8]
+    scores: list[float | None] = [5.0 + n % 3 for n in range(60)]
+    found = corrected(scores, labels, ["a"] * 30 + ["b"] * 30)
+    needed = math.floor(25 * stats.skew(crowd) ** 2) + 1
+    said = " ".join(conclusions(found))
+    assert "People: b less a is not estimable, because b: 22 labels crowd at one end" in said
+    assert f"{needed - 22} more like them would do, of 8 others" in said
+    assert "cannot tell" not in said
+    assert "`judge-gym audit` compares systems by another rule, from 5 labels of each." in said
+    few = [one if n % 30 < (15 if n < 30 else 14) else None for n, one in enumerate(labels)]
+    said = " ".join(conclusions(corrected(scores, few, ["a"] * 30 + ["b"] * 30)))
+    assert re.findall(r"([ab]): it needs 20 .*?: (\d+) labelled more", said) == [
+        ("a", "5"), ("b", "6")
+    ]  # fmt: skip

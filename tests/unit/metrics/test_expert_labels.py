@@ -1,5 +1,8 @@
 """Agreement with labels, errors that correlate, and scores corrected by labels."""
 
+import math
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -112,10 +115,16 @@ def test_a_mean_is_not_shown_of_few_labels_or_of_labels_that_crowd():
     rng = np.random.default_rng(RNG_SEED)
     labels, judged = five_steps(rng, 19)
     few = prediction_powered_mean(labels, judged, judged)
-    assert "needs 20 labelled items" in few.reason
+    assert "needs 20 labelled items and 2 others, and there are 19 and 19: 1 labelled more" in (
+        few.reason
+    )
     crowded = np.array([100.0] * 28 + [0, 25])
     found = prediction_powered_mean(crowded, crowded, np.full(50, 100.0))
     assert "30 labels crowd at one end" in found.reason
+    # Cochran's rule: more than 25 * skewness², here of 28 at 5.83, -94.17 and -69.17 from the mean
+    needed = math.floor(25 * stats.skew(crowded) ** 2) + 1
+    assert needed > 30
+    assert f"{needed - 30} more like them would do, of 50 others" in found.reason
 
 
 def test_a_share_by_hand_is_that_of_four_more_labels():
@@ -312,7 +321,11 @@ def test_two_systems_differ_as_their_labels_do():
     assert coverage(estimates, truth)[1] == pytest.approx(0.95, abs=0.025)
     crowded = Labelled(np.r_[0.0, np.ones(40)], np.ones(41), np.ones(50))
     missing = prediction_powered_difference(labelled(rng, 30), crowded)
-    assert "crowd at one end" in missing.reason
+    assert "the second: 41 labels crowd at one end" in missing.reason
+    few = [labelled(rng, n) for n in (15, 14)]
+    reason = prediction_powered_difference(*few, names=("v1", "v2")).reason
+    assert "v1: it needs 20 labelled items and 2 others, and there are 15 and " in reason
+    assert [*re.findall(r"(\d+) labelled more", reason)] == ["5", "6"]
     # Beside graded labels of another system, too, shares have an interval of their own.
     graded = labelled(rng, 60)
     beside = prediction_powered_difference(graded, crowded, scale=(0, 1))
