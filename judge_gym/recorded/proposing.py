@@ -137,7 +137,7 @@ def _key_of(table: ProposedTable, found: Columns) -> tuple[Sequence[str], str]:
     """Return the columns that tell items apart, and the one that numbers their repeats, or ""."""
     key = table.key(_KEYS, found.every)
     if not key:
-        raise _no_key(table)
+        raise _no_key(table, found.every)
     if summary := table.summary(key):
         raise unproposed(
             f"the row {summary!r} may sum up the others",
@@ -148,9 +148,9 @@ def _key_of(table: ProposedTable, found: Columns) -> tuple[Sequence[str], str]:
     return (repeated[:1], repeated[1]) if repeated else (key, "")
 
 
-def _no_key(table: ProposedTable) -> NoMappingError:
+def _no_key(table: ProposedTable, verdicts: Collection[str]) -> NoMappingError:
     """Return the error of a table whose rows no column tells apart, with what stands in the way."""
-    if why := table.doubled(_KEYS):
+    if why := table.doubled(_KEYS, verdicts):
         remedy = (
             "Take the repeated rows out of the file, or correct them; if they are judgements "
             "repeated on purpose, number them in a column `run`."

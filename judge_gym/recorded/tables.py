@@ -26,6 +26,8 @@ _REPEATED = 4
 """Times that each value of a column stands there at least, on average; else it is a name."""
 _RARE = 0.02
 """A value that fewer cells than this share have is none of the verdicts that columns share."""
+_NEARLY = 0.9
+"""Share of rows that a column without empty cells tells apart, where it may be the item's name."""
 _MOST_SCORES = 101
 RUNS = {"run", "runs", "repeat", "repeats", "repetition", "replicate", "trial", "epoch", "seed"}
 """Words in the name of a column that tells repeated judgements apart."""
@@ -182,16 +184,12 @@ class ProposedTable:
         named = (value for column in key for value in self.values[column][-LAST:])
         return next(filter(sums_up, named), "")
 
-    def doubled(self, usual: Collection[str]) -> str:
-        """Return what is there twice: a value of a `usual` key column, or whole rows; else ""."""
+    def doubled(self, usual: Collection[str], without: Collection[str] = ()) -> str:
+        """Return what is there twice: a value of a `usual` key column, whole rows, or a value of
+        the column that tells most rows apart; else "". `without` are columns of something else."""
         for column in self.values:
-            several = self._several(self.values[column]) if column_name(column) in usual else {}
-            if several:
-                said = [
-                    f"{value!r} in {len(places)} rows ({_said(places)})"
-                    for value, places in several.items()
-                ]
-                return f"{column} has {first_of(said)}"
+            if column_name(column) in usual and (said := self._doubled_in(column)):
+                return said
         if copies := self._several(zip(*self.values.values(), strict=True)):
             first, places = next(iter(copies.items()))
             beginning = next((value for value in first if value), "")
@@ -201,7 +199,23 @@ class ProposedTable:
                 f"{counted(count, 'row')} {verb} another, such as that of {beginning!r} "
                 f"({_said(places)})"
             )
-        return ""
+        if self.without(usual):
+            return ""
+        different = {
+            column: len(set(of))
+            for column, of in self.values.items()
+            if column not in without and all(of)
+        }
+        nearly = [one for one, n in different.items() if n >= _NEARLY * self.n]
+        return self._doubled_in(max(nearly, key=different.__getitem__)) if nearly else ""
+
+    def _doubled_in(self, column: str) -> str:
+        """Return which values of a column stand in several rows; "" without one."""
+        said = [
+            f"{value!r} in {len(places)} rows ({_said(places)})"
+            for value, places in self._several(self.values[column]).items()
+        ]
+        return f"{column} has {first_of(said)}" if said else ""
 
     def without(self, usual: Collection[str]) -> str:
         """Return where a `usual` key column is empty; "" where none is."""

@@ -640,3 +640,13 @@ def test_judges_are_ordered_by_inversions_and_then_by_agreement(tmp_path: Path) 
     assert [row.cells[0] for row in ranking.rows] == ["gpt-often", "gpt-right"]
     assert ranking.explanation.startswith("gpt-often ranks 3 systems")
     assert "0.06 expected inversions" in ranking.explanation
+
+
+def test_an_item_that_is_there_twice_is_named_whatever_its_column_is_called(
+    tmp_path: Path,
+) -> None:
+    lines = [f"t{n},{1 + n % 5},{1 + n % 3},{1 + n % 4}" for n in range(20)]
+    lines.insert(12, "t3,5,5,5")
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "ticket,gpt,claude,ann_human", *lines)
+    assert "ticket has 't3' in 2 rows (line 5 and line 14)" in str(error.value)
