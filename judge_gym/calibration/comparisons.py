@@ -303,7 +303,8 @@ def drift_checks(
     the share that changed lies below `margins.changed_verdicts`, by Wilson. The p is two-sided, of
     the value being at its margin (within it, that of two one-sided tests doubled), after Holm over
     the judges; a check passes or fails below 0.05, else it is inconclusive. Where every item moved
-    alike, the signs about the margin stand in for the t test, which takes six items.
+    alike, the signs about the margin stand in for the t test, which takes six items and assumes
+    differences symmetric about it; `mean_difference`, of two judges, does not.
     """
     raw = [_measured_drift(drift, margins, rng) for drift in drifts]
     return [
