@@ -132,7 +132,7 @@ def _corrected_means(
     if few < enough:
         return (
             f"{few} labels crowd at one end: an interval of so few is not dependable, and "
-            f"{enough - few} more like them would do, of {counted(many, 'other')}"
+            f"{enough - few} more like them would do; there are {counted(many, 'other')}"
         )
     return found, found
 

@@ -655,7 +655,7 @@ def test_a_difference_without_an_interval_is_no_finding_and_says_how_many_labels
     needed = math.floor(25 * stats.skew(crowd) ** 2) + 1
     said = " ".join(conclusions(found))
     assert "People: b less a is not estimable, because b: 22 labels crowd at one end" in said
-    assert f"{needed - 22} more like them would do, of 8 others" in said
+    assert f"{needed - 22} more like them would do; there are 8 others" in said
     assert "cannot tell" not in said
     assert "`judge-gym audit` compares systems by another rule, from 5 labels of each." in said
     few = [one if n % 30 < (15 if n < 30 else 14) else None for n, one in enumerate(labels)]

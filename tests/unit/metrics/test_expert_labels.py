@@ -124,7 +124,7 @@ def test_a_mean_is_not_shown_of_few_labels_or_of_labels_that_crowd():
     # Cochran's rule: more than 25 * skewness², here of 28 at 5.83, -94.17 and -69.17 from the mean
     needed = math.floor(25 * stats.skew(crowded) ** 2) + 1
     assert needed > 30
-    assert f"{needed - 30} more like them would do, of 50 others" in found.reason
+    assert f"{needed - 30} more like them would do; there are 50 others" in found.reason
 
 
 def test_a_share_by_hand_is_that_of_four_more_labels():
