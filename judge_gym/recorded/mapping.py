@@ -514,7 +514,7 @@ def as_number(written: str) -> float | None:
 
 @dataclass(frozen=True)
 class WrittenScore:
-    """A score as people and models write it: 4, 4/5, 4 out of 5, 80%, `Score: 4`, ★★★★☆."""
+    """A score as people and models write it: 4, 4/5, 4 out of 5, 4 stars, 80%, ★★★★☆."""
 
     number: float
     out_of: float | None
@@ -527,7 +527,8 @@ class WrittenScore:
 _SCORE = re.compile(
     r"\s*(?P<name>(?:(?:final|overall|total)\s+)?(?:score|rating|grade|mark)\s*[:=]\s*)?"
     r"(?P<number>[^:=/%\uff05\u066a]+?)\s*"
-    r"(?:(?P<percent>[%\uff05\u066a])|(?:/|\bout\s+of\b)\s*(?P<out_of>\S+?))?\s*\.?\s*",
+    r"(?:(?P<percent>[%\uff05\u066a])"
+    r"|(?:stars?\s*)?(?:(?:/|\bout\s+of\b)\s*(?P<out_of>\S+?)(?:\s+stars?)?)?)\s*\.?\s*",
     re.IGNORECASE,
 )
 _STARS = re.compile(r"\s*(?P<full>(?:[★⭐🌟]\ufe0f?\s?)+)(?P<empty>(?:☆\s?)*)")

@@ -50,6 +50,13 @@ from judge_gym.report.file_cautions import file_cautions
         (1, 5, "Score: 4", 4),
         (1, 5, "overall rating = 4.5/5", 5),
         (1, 5, "4 out of 5", 4),
+        (1, 5, "1 star", 1),
+        (1, 5, "Rating: 4 Stars", 4),
+        (1, 5, "4 out of 5 stars", 4),
+        (1, 5, "4 stars out of 5", 4),
+        (1, 5, "4 stars out of 10", None),
+        (1, 5, "4 starlings", None),
+        (1, 5, "five stars", None),
         (1, 5, "★★★☆☆", 3),
         (1, 5, "⭐️⭐️ ", 2),
         (1, 5, "★★☆", None),
@@ -266,8 +273,8 @@ def test_an_import_says_that_it_stores_half_points_as_stages(stored: bool) -> No
 
 def test_stars_are_numbers_also_where_only_some_show_the_empty_ones(tmp_path):
     """(3 + 5 + 2 + 1 + 4) / 5 = 3, the middle of 1 to 5."""
-    stars = ["★★★☆☆", "★★★★★", "⭐⭐", "★☆☆☆☆", "★★★★"]
-    file = rows(tmp_path, {"a": stars, "b": ["★"] * 5}, [""] * 5)
+    stars = ["★★★☆☆", "5 stars", "⭐⭐", "★☆☆☆☆", "★★★★"]
+    file = rows(tmp_path, {"a": stars, "b": ["1 star"] * 5}, [""] * 5)
     kind, files = load_files([file])
     (recorded,) = derived(files, kind, Options()).readings
     assert recorded.scale is not None
