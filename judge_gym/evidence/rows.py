@@ -28,6 +28,7 @@ from judge_gym.evidence.row import (
     TOO_DEEP,
     DataRow,
     Layout,
+    are_objects,
     encoded_row,
     json_fault,
     named_row,
@@ -179,21 +180,15 @@ def _object_of(file: Path, handle: BinaryIO, under: str) -> Any:
         ) from error
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def lists_of_objects(
-    value: Any, above: str = "", of: Callable[[Any], bool] = _is_object
-) -> list[str]:
-    """Return where a JSON object has lists of objects, such as `data.items`."""
+def lists_of_objects(value: Any, above: str = "") -> dict[str, list[dict[str, Any]]]:
+    """Return the lists of objects in a JSON object by where they are, such as `data.items`."""
     if not isinstance(value, dict) or above.count(".") > _DEEPEST:
-        return []
-    found: list[str] = []
+        return {}
+    found: dict[str, list[dict[str, Any]]] = {}
     for name, inner in value.items():
-        if isinstance(inner, list) and inner and all(map(of, inner)):
-            found.append(f"{above}{name}")
-        found += lists_of_objects(inner, f"{above}{name}.", of)
+        if are_objects(inner):
+            found[f"{above}{name}"] = inner
+        found |= lists_of_objects(inner, f"{above}{name}.")
     return found
 
 
@@ -202,17 +197,14 @@ def rows_inside(value: Any, how: str, how_messages: str = "") -> str:
 
     `how` is what names them, up to their place.
     """
-    said = ""
-    messages = set(lists_of_objects(value, of=_is_message))
-    lists = [one for one in lists_of_objects(value) if one not in messages]
-    for what, there, named in (("rows", lists, how), ("messages", sorted(messages), how_messages)):
-        if there and named:
-            said += f"If the {what} are at {' or '.join(there)}: {named}{there[0]}. "
-    return said
-
-
-def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and "role" in value
+    rows, messages = list[str](), list[str]()
+    for place, objects in lists_of_objects(value).items():
+        (messages if all("role" in one for one in objects) else rows).append(place)
+    return "".join(
+        f"If the {what} are at {' or '.join(places)}: {named}{places[0]}. "
+        for what, places, named in (("rows", rows, how), ("messages", messages, how_messages))
+        if places and named
+    )
 
 
 def unopened(file: Path, error: OSError) -> EvidenceError:
@@ -321,7 +313,7 @@ def whole(row: DataRow, is_row: Callable[[Mapping[str, Any]], bool]) -> DataRow:
 
 def _rows_hint(one: Mapping[str, Any]) -> str:
     """Return how a mapping names the rows of a JSON object."""
-    lists = lists_of_objects(one)
+    lists = list(lists_of_objects(one))
     return f"; the rows may be at {' or '.join(lists)}: `rows: {lists[0]}`" if lists else ""
 
 

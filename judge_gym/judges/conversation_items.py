@@ -186,7 +186,7 @@ class ConversationItems:
 
         None, and noted for `check`, where a column `system` may be a prompt or a name.
         """
-        name = self.prompt or next((o for o in row.values if o.strip().lower() == _SYSTEM), "")
+        name = self.prompt or _alike(row, _SYSTEM)
         given = self._beside(row, name) if name else None
         if not self.prompt and not are_parts(given):
             named = _SYSTEM in self._named or any(_SYSTEM in one.values() for one in messages)
@@ -208,9 +208,7 @@ class ConversationItems:
     def _leave(self, what: str, why: str, name: str, row: DataRow) -> None:
         """Note what is no item, with the system that gave nothing to judge."""
         self.left.setdefault((what, why), []).append(name)
-        column = self._named.get(_SYSTEM) or next(
-            (one for one in row.values if one.strip().lower() == _SYSTEM), ""
-        )
+        column = self._named.get(_SYSTEM) or _alike(row, _SYSTEM)
         with suppress(ColumnError):
             if system := column and value_at(column, ColumnSource(row.values, {"": ""})):
                 self.left_of[str(system)] += 1
@@ -321,9 +319,7 @@ class ConversationItems:
         return None
 
     def _session(self, row: DataRow) -> str:
-        column = self._named.get("id") or next(
-            (name for name in row.values if name.strip().lower() == "id"), ""
-        )
+        column = self._named.get("id") or _alike(row, "id")
         try:
             given = row.value(Path(), column) if column else None
         except EvidenceError:
@@ -442,6 +438,11 @@ class ConversationItems:
 
 def _turn(session: str, number: int) -> str:
     return f"{session}#{number}"
+
+
+def _alike(row: DataRow, name: str) -> str:
+    """Return the column of a row that has a name, whatever its case; "" without one."""
+    return next((one for one in row.values if one.strip().lower() == name), "")
 
 
 def _is_sentence(given: Any) -> bool:
