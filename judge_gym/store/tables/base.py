@@ -52,7 +52,7 @@ def reference(column: str, *, on_delete: str = "CASCADE", **options: Any) -> Any
     return mapped_column(BigInteger, ForeignKey(column, ondelete=on_delete), **options)
 
 
-def kind_of(failure: str = "failure") -> Mapped[str | None]:
+def kind_column(failure: str = "failure") -> Mapped[str | None]:
     """Return a column with the kind of a failure: its text up to the colon, or "other"."""
     # As PostgreSQL writes it, so that the schema compares as equal.
     kind = f"COALESCE(SUBSTRING({failure}, '^([a-z_]+): '::text), 'other'::text)"

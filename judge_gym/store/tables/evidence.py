@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from judge_gym.store.tables.base import (
     Base,
     created,
-    kind_of,
+    kind_column,
     new_id,
     one_of,
     reference,
@@ -120,7 +120,7 @@ class View(Base):
     """Who made it: a model, `library`, or `none`."""
     failure: Mapped[str | None]
     """Why there is no text, as `kind: detail`."""
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     __table_args__ = (

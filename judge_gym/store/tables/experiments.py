@@ -24,7 +24,7 @@ from judge_gym.records.judgements import (
 from judge_gym.store.tables.base import (
     Base,
     created,
-    kind_of,
+    kind_column,
     new_id,
     one_of,
     reference,
@@ -56,10 +56,10 @@ class Rubric(Base):
     discriminability: Mapped[float | None]
     critic_model: Mapped[str | None]
     critic_failure: Mapped[str | None]
-    critic_failure_kind: Mapped[str | None] = kind_of("critic_failure")
+    critic_failure_kind: Mapped[str | None] = kind_column("critic_failure")
     flagged: Mapped[bool] = mapped_column(server_default="false")
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()
@@ -198,7 +198,7 @@ class Sample(Base):
     span_end: Mapped[int | None] = mapped_column(Integer)
     """Where the verdict ends in the answer, in characters from 0."""
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     letter_probability: Mapped[float | None]
     """Of the verdict's letter, by the probabilities of the answer's tokens."""
     letter_probabilities: Mapped[dict[str, Any] | None]
@@ -247,7 +247,7 @@ class Probe(Base):
     status: Mapped[str]
     probability: Mapped[float | None]
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()
@@ -278,7 +278,7 @@ class ScoreMark(Base):
     consistent: Mapped[bool | None]
     uses_evidence: Mapped[bool | None]
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     simulated: Mapped[bool] = simulated_mark()
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from judge_gym.store.tables.base import (
     Base,
     created,
-    kind_of,
+    kind_column,
     new_id,
     one_of,
     reference,
@@ -97,7 +97,7 @@ class JudgeResult(Base):
     verdict: Mapped[str | None]
     reason: Mapped[str]
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     call_ids: Mapped[list[int]]
     """Its calls, as long as the ledger has them; none when no model was asked."""
     duration_s: Mapped[float | None]

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from judge_gym.store.tables.base import (
     Base,
     created,
-    kind_of,
+    kind_column,
     new_id,
     one_of,
     reference,
@@ -77,7 +77,7 @@ class PanelReview(Base):
     items: Mapped[list[Any] | None]
     """Objects with `id`, `score` and `comment`, one for each item shown."""
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     tier: Mapped[str | None]
     """How the question was sent: with a JSON schema, in JSON mode, or as plain text."""
     latency_ms: Mapped[float | None]
@@ -121,7 +121,7 @@ class PanelConsensus(Base):
     spread: Mapped[int | None] = mapped_column(Integer)
     level: Mapped[str | None]
     failure: Mapped[str | None]
-    failure_kind: Mapped[str | None] = kind_of()
+    failure_kind: Mapped[str | None] = kind_column()
     tier: Mapped[str | None]
     latency_ms: Mapped[float | None]
     """NULL when the arbiter was not called, or where it is unknown."""
