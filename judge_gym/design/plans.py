@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -290,20 +291,31 @@ class StoredPlan:
     stored_at: datetime
 
 
-NOT_HELD = "exploratory: the sweep was frozen on"
-"""How the reason begins where a frozen plan does not hold."""
-NOT_IN_TIME = "exploratory: the plan"
-"""How the reason begins where a plan was not stored in time."""
+class PlanState(StrEnum):
+    """What a plan makes of the primary outcomes of its sweep."""
+
+    NO_PLAN = "no_plan"
+    NOT_HELD = "not_held"
+    """The sweep was frozen, and the frozen plan does not hold."""
+    NOT_IN_TIME = "not_in_time"
+    """The plan was not stored before the first judgement."""
+    CONFIRMATORY = "confirmatory"
+    PLANNED = "planned"
+    """Confirmatory by a frozen plan that holds."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """Whether the primary outcomes of a plan are confirmatory, with the reason."""
 
-    confirmatory: bool
+    state: PlanState
     reason: str
     frozen: str = ""
     """Digest of the frozen plan that the sweep follows; empty without one that holds."""
+
+    @property
+    def confirmatory(self) -> bool:
+        return self.state in (PlanState.CONFIRMATORY, PlanState.PLANNED)
 
 
 def standing(
@@ -318,24 +330,30 @@ def standing(
     them exploratory. `first_judgement` is None if there are no judgements.
     """
     if frozen and (objection := frozen.objection(first_judgement)):
-        return Standing(False, f"{NOT_HELD} {frozen.when}, {objection}")
+        reason = f"exploratory: the sweep was frozen on {frozen.when}, {objection}"
+        return Standing(PlanState.NOT_HELD, reason)
     if plan is None:
-        return Standing(False, "exploratory: there is no analysis plan")
+        return Standing(PlanState.NO_PLAN, "exploratory: there is no analysis plan")
     if stored is None:
-        return Standing(False, f"{NOT_IN_TIME} {plan.name} was never stored")
+        return _late(f"{plan.name} was never stored")
     if stored.sha256 != plan.sha256:
-        return Standing(False, f"{NOT_IN_TIME} {plan.name} is not the one that was stored")
+        return _late(f"{plan.name} is not the one that was stored")
     at = f"{plan.name} was stored on {stored.stored_at.astimezone(UTC):{MOMENT}}"
     if first_judgement is not None and stored.stored_at >= first_judgement:
-        return Standing(False, f"{NOT_IN_TIME} {at}, when judging had begun")
+        return _late(f"{at}, when judging had begun")
     if frozen:
         return Standing(
-            True,
+            PlanState.PLANNED,
             f"planned: the sweep was frozen on {frozen.when} (SHA-256 {frozen.sha256}), before "
             "the first judgement, and has not changed since",
             frozen.sha256,
         )
-    return Standing(True, f"confirmatory: the plan {at}, before the first judgement")
+    reason = f"confirmatory: the plan {at}, before the first judgement"
+    return Standing(PlanState.CONFIRMATORY, reason)
+
+
+def _late(fault: str) -> Standing:
+    return Standing(PlanState.NOT_IN_TIME, f"exploratory: the plan {fault}")
 
 
 def load_plan(path: Path) -> AnalysisPlan:

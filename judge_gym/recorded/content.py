@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.row import MAX_ARRAY_BYTES, DataRow, json_fault
@@ -38,6 +38,18 @@ class Left(StrEnum):
     """A judgement of an unfinished run, of a sample that a finished or a later run has."""
 
 
+class LeftRecord(NamedTuple):
+    """A record that is no judgement."""
+
+    what: str
+    """Which it is: a sample, a line or a file."""
+    file: str = ""
+    """The name of its file, where `what` does not name it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.what}" if self.file else self.what
+
+
 @dataclass
 class Content:
     """The records of a file."""
@@ -45,8 +57,8 @@ class Content:
     task: str = ""
     """What a log of Inspect is of; "" for files of other tools."""
     rows: list[DataRow] = field(default_factory=list)
-    left: dict[Left, list[str]] = field(default_factory=dict)
-    """Why it is no judgement → what it is."""
+    left: dict[Left, list[LeftRecord]] = field(default_factory=dict)
+    """Why they are no judgements → the records."""
     reported: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """Scorer or metric → its mean as the file itself reports it, in each way that its tool may have
     averaged."""
@@ -58,9 +70,9 @@ class Content:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def leave(self, why: Left, what: str) -> None:
+    def leave(self, why: Left, what: str, file: str = "") -> None:
         """Note a record that is no judgement."""
-        self.left.setdefault(why, []).append(what)
+        self.left.setdefault(why, []).append(LeftRecord(what, file))
 
     def add(self, place: str, values: dict[str, Any]) -> None:
         """Add a judgement."""

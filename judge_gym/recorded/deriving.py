@@ -45,10 +45,10 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
     """Return the mappings of files; raises `ConfigError` where none can be derived."""
     rows = [row.values for content in files.contents.values() for row in content.rows]
     left = [
-        f"{name}{_WHY.get(why, '')}"
+        f"{one}{_WHY.get(why, '')}"
         for content in files.contents.values()
         for why, of in content.left.items()
-        for name in of
+        for one in of
     ]
     if not rows:
         headers = [of.left.get(Left.NO_SAMPLES, []) for of in files.contents.values()]
@@ -65,7 +65,7 @@ def derived(files: RecordedFiles, kind: Format, options: Options) -> Derived:
         *rows_by(rows, "task"),
     }:
         of_task = [one for one in files.contents.values() if one.task == task]
-        none = [name for content in of_task for of in content.left.values() for name in of]
+        none = [str(one) for content in of_task for of in content.left.values() for one in of]
         found.unread[task] = f"no judgement. {_first(none)}"
     make = {
         "inspect": _of_inspect, "promptfoo": _of_promptfoo, "alpaca_eval": _of_alpaca_eval,

@@ -14,7 +14,7 @@ from judge_gym.design.config import CORPUS_SUFFIXES, WORKBOOK, corpus_suffix
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError
 from judge_gym.evidence.row import PLAIN, DataRow, Layout
 from judge_gym.evidence.rows import opened, read_rows, unopened
-from judge_gym.recorded.content import Content, Left
+from judge_gym.recorded.content import Content, Left, LeftRecord
 from judge_gym.recorded.files import TABLES, RecordedFiles, table_files
 from judge_gym.recorded.inspect_logs import FINISHED, HEADER, STARTED, read_inspect
 from judge_gym.recorded.other_tools import read_alpaca_eval, read_promptfoo
@@ -188,7 +188,7 @@ def _files(
         _leave_copies(contents)
         _FINISH[kind]([row.values for content in contents.values() for row in content.rows])
     if others:
-        contents[folder] = Content(left={Left.OTHER_FILE: list(others)})
+        contents[folder] = Content(left={Left.OTHER_FILE: list(map(LeftRecord, others))})
     return RecordedFiles(tuple(files), folder, contents, layout)
 
 
@@ -215,7 +215,7 @@ def _leave_superseded(contents: Mapping[Path, Content]) -> None:
             return row.values["status"] == FINISHED or judged(row) in read
 
         for row in content.keep(is_read):
-            content.leave(Left.SUPERSEDED, f"{file.name}: {row.where}")
+            content.leave(Left.SUPERSEDED, row.where, file.name)
 
 
 def _leave_copies(contents: Mapping[Path, Content]) -> None:
@@ -231,7 +231,7 @@ def _leave_copies(contents: Mapping[Path, Content]) -> None:
         if copies and not content.rows:
             content.left.clear()  # what is no judgement is in the first file, too
         for row in copies:
-            content.leave(Left.COPY, f"{file.name}: {row.where}")
+            content.leave(Left.COPY, row.where, file.name)
 
 
 def _taken_out(content: Content, seen: Counter[str]) -> tuple[list[DataRow], Counter[str]]:

@@ -48,7 +48,7 @@ def joined(files: RecordedFiles, key: str) -> RecordedFiles:
             content.rows.append(replace(row, values=values))
     for file, rows in tables.items():
         for written in rows.keys() - shared:
-            content.leave(Left.NO_PARTNER, f"{file.name}: {written}")
+            content.leave(Left.NO_PARTNER, str(written), file.name)
     return replace(files, paths=(first,), joined=tuple(others), contents={first: content})
 
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple, TypeGuard
 
 from judge_gym.evidence.redacting import Redaction
-from judge_gym.recorded.content import Left
+from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.mapping import Choice, as_score
 from judge_gym.recorded.reported import Apart
 
@@ -174,8 +174,8 @@ class Unread:
     """How many items, judges and wordings the rows are of."""
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
-    outside: dict[str, list[str]] = field(default_factory=dict)
-    """Judge → its numbers that are no verdict, with item and line."""
+    outside: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Judge → its numbers that are no verdict, each with item and line."""
     scale: tuple[float, float] | None = None
     """The ends of the mapping's scale."""
     highest_known: dict[str, tuple[float, int]] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class Unread:
     """Why a label of a person does not count → its item and column."""
     differing: dict[str, None] = field(default_factory=dict)
     """Items with labels of one person that differ, and the person."""
-    left: dict[Left, list[str]] = field(default_factory=dict)
+    left: dict[Left, list[LeftRecord]] = field(default_factory=dict)
     """Why a file's records are no judgements → which they are."""
     apart: list[Apart] = field(default_factory=list)
     """Means that a file reports and that differ from those of its judgements."""

@@ -11,7 +11,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import DataFileError, did_you_mean
 from judge_gym.evidence.columns import root_of
 from judge_gym.evidence.label_exports import LabelRows
-from judge_gym.recorded.content import Left
+from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
 from judge_gym.recorded.items import left_label
 from judge_gym.recorded.judged import LeftLabel, RecordedWindow, Unread
@@ -72,7 +72,7 @@ def add_labels(
     if without:
         unread.left[Left.NO_PARTNER] = [
             *unread.left.get(Left.NO_PARTNER, []),
-            *(f"{file.name}: {key}" for key in without),
+            *(LeftRecord(key, file.name) for key in without),
         ]
     for why, left in rows.left.items():
         places = {f"{file.name} {one}": None for one in left}

@@ -99,8 +99,8 @@ class Noting:
                 if one.choice is not None:
                     self._note_range(judging.judge, one.verdict)
                 elif one.answer is None and as_score(one.verdict) is not None:
-                    value = f"{one.verdict[:80]} in {place}"
-                    unread.outside.setdefault(judging.judge, []).append(value)
+                    off = (one.verdict[:80], place)
+                    unread.outside.setdefault(judging.judge, []).append(off)
         for column, one in zip(recorded.verdicts, given_by_column, strict=False):
             if one.choice is not None:
                 self._note_highest(column.column, one.verdict)

@@ -58,7 +58,7 @@ def read_promptfoo(file: Path) -> Content:
         if not assertions:
             error = str(result.get("error") or "no assertion")[:200]
             why = Left.ERROR if result.get("error") else Left.NO_SCORE
-            content.leave(why, f"{file.name}: {place}: {error}")
+            content.leave(why, f"{place}: {error}", file.name)
             continue
         prompt = result.get("prompt") or {}
         case = result.get("testCase") or {}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from judge_gym.counting import counted
+from judge_gym.design.plans import PlanState
 from judge_gym.formats import ABSENT
 from judge_gym.report.facts import Facts
 from judge_gym.report.table import Row, Table
@@ -99,8 +100,9 @@ def _plan(facts: Facts) -> str:
     A sweep that shares experiments with an earlier one may have a plan that is later than these.
     """
     plan = _provenance(facts).get("analysis plan", _UNKNOWN)
-    has_none = plan.startswith("none")
-    return f"{plan} ({facts.run.standing})" if facts.run.standing and not has_none else plan
+    if facts.run.plan_state in ("", PlanState.NO_PLAN):
+        return plan
+    return f"{plan} ({facts.run.standing})"
 
 
 def _provenance(facts: Facts) -> dict[str, str]:

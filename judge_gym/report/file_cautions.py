@@ -256,9 +256,11 @@ def _rows_in_doubt(unread: Unread) -> Iterator[str]:
 def _left(unread: Unread) -> Iterator[str]:
     """Yield how many judgements were left out, by the reason, and where they stand."""
     for why, left in unread.left.items():
-        by_file = Counter(place.partition(": ")[0] for place in left)
-        places = [f"{file} ({count:,})" for file, count in by_file.items()]
-        places = places if why in _BY_FILE else left
+        by_file = Counter(one.file for one in left)
+        if why in _BY_FILE:
+            places = [f"{file} ({count:,})" for file, count in by_file.items()]
+        else:
+            places = list(map(str, left))
         shown = "; ".join(places[:_FEW_PLACES])
         more = f"; and {len(places) - _FEW_PLACES:,} more" if len(places) > _FEW_PLACES else ""
         yield f"{counted(len(left), _LEFT[why][0])} {_LEFT[why][1]}: {shown}{more}."
@@ -396,8 +398,8 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
     off = f"outside {low:g} to {high:g}" if unread.scale else "none of the verdicts"
     codes = _no_scores(unread)
     for judge, written in unread.outside.items():
-        missing = [one for one in written if one.partition(" in ")[0] in codes]
-        values = [one for one in written if one not in missing]
+        missing = [f"{value} in {place}" for value, place in written if value in codes]
+        values = [f"{value} in {place}" for value, place in written if value not in codes]
         if missing:
             are = "is" if len(missing) == 1 else "are"
             yield (

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
-from judge_gym.design.plans import NOT_HELD, NOT_IN_TIME
+from judge_gym.design.plans import PlanState
 from judge_gym.formats import figures_text, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
@@ -507,9 +507,9 @@ def _cautions(
     planted: Planted,
 ) -> Iterator[str]:
     yield from map(str, status.unread)
-    if facts.run.standing.startswith(NOT_HELD):
+    if facts.run.plan_state == PlanState.NOT_HELD:
         yield f"The frozen plan does not hold. Outcomes are {facts.run.standing}."
-    elif facts.run.standing.startswith(NOT_IN_TIME):
+    elif facts.run.plan_state == PlanState.NOT_IN_TIME:
         yield f"The plan confirms nothing. Its outcomes are {facts.run.standing}."
     for row in rows:
         if row.untested_outcome:
@@ -549,7 +549,7 @@ def _beside_the_headlines(
         if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
     lost = {
-        _asked(row.findings[0])[2]: row.reasons.partition(";")[0]  # without what to do
+        _asked(row.findings[0])[2]: row.findings[0].reason
         for row in rows
         if row.is_check and row.conclusion == UNTESTED and not row.untested_outcome
     }

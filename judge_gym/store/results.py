@@ -172,6 +172,8 @@ class RunInfo:
     data_digest: str = ""
     standing: str = ""
     """Whether the primary outcomes of its plan are confirmatory, and why."""
+    plan_state: str = ""
+    """The same as a `PlanState`; empty where nothing was asked of a plan."""
     frozen: str = ""
     """Digest of the frozen plan that it follows; empty without one that holds."""
 
@@ -242,6 +244,7 @@ def save_run(
         data_digest=data_digest,
         plan_id=plan.plan_id if plan else None,
         standing=plan.standing.reason if plan else "",
+        plan_state=plan.standing.state if plan else "",
         frozen=plan.standing.frozen if plan else "",
     )
     session.add(run)
@@ -350,10 +353,11 @@ _RUNS = sa.select(
     t.AnalysisRun.created_at,
     t.AnalysisRun.data_digest,
     t.AnalysisRun.standing,
+    t.AnalysisRun.plan_state,
     t.AnalysisRun.frozen,
 ).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
 
 
-def _info(row: sa.Row[tuple[int, str, str, bool, datetime, str, str, str]]) -> RunInfo:
+def _info(row: sa.Row[tuple[int, str, str, bool, datetime, str, str, str, str]]) -> RunInfo:
     run = RunInfo(*row)
     return replace(run, created_at=run.created_at.astimezone(UTC))

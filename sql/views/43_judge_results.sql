@@ -71,7 +71,7 @@ COMMENT ON COLUMN analysis.judge_results.judge_result_id IS 'Identifier of the j
 COMMENT ON COLUMN analysis.judge_results.judge_id IS 'Identifier of the judge in this database.';
 COMMENT ON COLUMN analysis.judge_results.judge_key IS '16-digit identity of the judge: configuration and prompt, without name, budget and gate.';
 COMMENT ON COLUMN analysis.judge_results.judge IS 'Name of the judge when it was first used.';
-COMMENT ON COLUMN analysis.judge_results.kind IS 'rubric, binary, pairwise, callable, http, ensemble or routed.';
+COMMENT ON COLUMN analysis.judge_results.kind IS 'The kind in the judge''s file, such as rubric, binary or panel.';
 COMMENT ON COLUMN analysis.judge_results.model IS 'The model, function or address that answered; of an ensemble or a routed judge, those of its members.';
 COMMENT ON COLUMN analysis.judge_results.judge_item_id IS 'Identifier of the item, in one variant, in this database.';
 COMMENT ON COLUMN analysis.judge_results.corpus IS 'Digest of the item''s file; empty without one.';

@@ -457,7 +457,7 @@ REFUSED = [
     (t.Annotation, {"item": "j", "set_id": 9}, "fk_annotations_set_id"),
     (t.Annotation, {"item": "j", "item_id": 9}, "fk_annotations_item_id"),
     (t.Judge, {}, "uq_judges_key"),
-    (t.Judge, {"key": "2", "kind": "oracle"}, "ck_judges_kind_known"),
+    (t.Judge, {"key": "2", "kind": "an Oracle"}, "ck_judges_kind_word"),
     (t.JudgeItem, {}, "uq_judge_items_key"),
     (t.JudgeItem, {"key": "2", "perturbation": "tone", "severity": 2.0, "seed": 1},
      "ck_judge_items_severity_range"),

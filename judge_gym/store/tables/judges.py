@@ -40,10 +40,7 @@ class Judge(Base):
     config: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = created()
     __table_args__ = (
-        one_of(
-            "kind",
-            ("rubric", "binary", "pairwise", "callable", "http", "ensemble", "routed", "panel"),
-        ),
+        CheckConstraint("kind ~ '^[a-z_]+$'", name="kind_word"),
         Index("ix_judges_name", "name"),
     )
 

@@ -9,7 +9,7 @@ import pytest
 from judge_gym.analysis.recorded import audited
 from judge_gym.errors import DataFileError, JudgeGymError
 from judge_gym.evidence.columns import ColumnError, ColumnSource, text_at
-from judge_gym.recorded.content import Left
+from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.joining import common_key, joined
@@ -45,7 +45,9 @@ def test_rows_of_an_item_are_one_and_rows_without_a_partner_are_named(tmp_path: 
         {"id": 1, "label": "a", "score": "b"},
         {"id": 3, "label": "b", "score": "b"},
     ]
-    assert content.left == {Left.NO_PARTNER: ["people.json: 2", "judge.json: 9"]}
+    assert content.left == {
+        Left.NO_PARTNER: [LeftRecord("2", "people.json"), LeftRecord("9", "judge.json")]
+    }
 
 
 def test_files_without_a_common_key_are_not_said_to_be_empty(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from judge_gym.analysis.recorded import Audited, audited
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.recorded_answers import Repeats
-from judge_gym.recorded.content import Left
+from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.derived import Options
 from judge_gym.recorded.deriving import derived
 from judge_gym.recorded.files import recorded_files
@@ -55,7 +55,7 @@ def test_several_rows_an_item_are_labels_of_several_people(tmp_path):
     )
     found = read(tmp_path, LONG)
     assert window(found).labels == {"q1": {"ann": [4], "bo": [5]}, "q2": {"ann": [3]}}
-    assert found.unread.left == {Left.NO_PARTNER: ["labels.csv: q9"]}
+    assert found.unread.left == {Left.NO_PARTNER: [LeftRecord("q9", "labels.csv")]}
     assert found.unread.unlabelled == []
     # With two people there is no known answer, and distances are from their mean.
     assert [item.truth for item in window(found).items.values()] == [None] * 3

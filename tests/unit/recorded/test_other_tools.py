@@ -76,7 +76,7 @@ def test_models_are_the_judges_where_their_answers_are_the_targets() -> None:
         given for given in judgements(read, "mockllm/lenient") if given.item == "pasta"
     ]
     assert refusal.verdict == refusal.behind == "I would rather not say."
-    assert read.unread.left[Left.ERROR] == [
+    assert list(map(str, read.unread.left[Left.ERROR])) == [
         f"judging-{name}.eval: sample bread, epoch 2: RuntimeError('the oven is off')"
         for name in ("strict", "lenient")
     ]
@@ -124,7 +124,7 @@ def test_scorers_are_the_judges_of_what_a_model_wrote() -> None:
     assert behind.endswith("GRADE: I")
     [window] = graded.windows.values()
     assert "Soup is warm." in window.items["soup"].text
-    assert graded.unread.left[Left.NO_SCORE] == [
+    assert list(map(str, graded.unread.left[Left.NO_SCORE])) == [
         f"length of grading.eval: sample soup, epoch {epoch}" for epoch in (1, 2)
     ]
 
@@ -160,7 +160,7 @@ def test_a_scorer_is_the_known_answer_of_another() -> None:
 def test_a_cancelled_log_names_what_it_lacks() -> None:
     _, read = only(MADE / "cancelled.eval")
     assert sorted(choices(read, "includes")) == ["bread", "eggs", "rice", "tea"]
-    assert read.unread.left[Left.NOT_RUN] == [
+    assert list(map(str, read.unread.left[Left.NOT_RUN])) == [
         f"cancelled.eval (cancelled): sample {name}, epoch 1" for name in ("pasta", "soup")
     ]
 
@@ -368,7 +368,7 @@ def test_a_folder_may_hold_other_files(tmp_path: Path) -> None:
     (tmp_path / "notes.json").write_text('{"by": "me"}')
     _, read = only(tmp_path)
     assert len(read.windows["judging"].judgements) == 2
-    assert read.unread.left[Left.OTHER_FILE] == ["notes.json: not inspect"]
+    assert list(map(str, read.unread.left[Left.OTHER_FILE])) == ["notes.json: not inspect"]
     shutil.copy(MADE / "promptfoo.json", tmp_path)
     with pytest.raises(ConfigError, match=r"several tools.*inspect.*promptfoo"):
         derive(tmp_path)
@@ -393,7 +393,7 @@ def test_a_judgement_that_two_files_have_is_read_once(
     assert of_both.judgements == window.judgements
     copies = both.unread.left.pop(Left.COPY)
     assert len(copies) >= sum(map(len, window.judgements.values()))
-    assert {name.partition(": ")[0] for name in copies} == {f"b-{second}"}
+    assert {one.file for one in copies} == {f"b-{second}"}
     assert both.unread.left == alone.unread.left
 
 
@@ -411,8 +411,8 @@ def test_a_run_begun_again_is_no_repeat(tmp_path: Path) -> None:
         assert choices(both, "includes")[judge] == given
     assert "only here" in choices(both, "includes")
     left = both.unread.left[Left.SUPERSEDED]
-    assert {name.partition(": ")[0] for name in left} == {"ended.json"}
-    assert not any("only here" in name for name in left)
+    assert {one.file for one in left} == {"ended.json"}
+    assert not any("only here" in one.what for one in left)
     assert both.unread.unfinished == len(ended["samples"][-1]["scores"])
     # Of two that ended early, the later one is read.
     (tmp_path / "finished.json").write_text(json.dumps(finished | {"status": "error"}))
@@ -694,7 +694,7 @@ def test_a_log_without_samples_is_called_that(tmp_path: Path) -> None:
         shutil.copy(file, tmp_path)
     (tmp_path / "short.json").unlink()
     _, found = only(tmp_path)
-    assert found.unread.left[Left.NO_SAMPLES] == ["old-header.json"]
+    assert list(map(str, found.unread.left[Left.NO_SAMPLES])) == ["old-header.json"]
 
 
 def test_a_sample_with_one_score_is_of_the_scorer_of_the_log(tmp_path: Path) -> None:
