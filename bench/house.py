@@ -48,8 +48,8 @@ def main() -> None:
     }
     library = {path: text for path, text in files.items() if LIBRARY in path.parts}
     rings = _rings(graph)
-    circles = _circles(graph)
-    print(f"files in circles       {sum(map(len, circles))}", *map(", ".join, circles), sep="\n  ")
+    found = circles(graph)
+    print(f"files in circles       {sum(map(len, found))}", *map(", ".join, found), sep="\n  ")
     print(f"packages in rings      {sum(map(len, rings))}", *(", ".join(ring) for ring in rings))
     drivers = [_name(root, path) for path, text in files.items() if _asks(ast.parse(text))]
     print(f"drivers of the gateway {len(drivers)}", ", ".join(drivers))
@@ -89,7 +89,7 @@ def _show_ways() -> None:
     show("Ways through the code", ("way", "what", "before", "now", "aim"), rows)
 
 
-def _circles(graph: grimp.ImportGraph) -> list[list[str]]:
+def circles(graph: grimp.ImportGraph) -> list[list[str]]:
     """Return the sets of modules that import each other, directly or not; all imports count."""
     modules = sorted(graph.modules)
     index = {module: number for number, module in enumerate(modules)}

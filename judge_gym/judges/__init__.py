@@ -47,6 +47,9 @@ no answer.
 `judging.judge_items(runtime, judge, items, ...)` is the same with a runtime already open.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from judge_gym.judges.base import Judge
 from judge_gym.judges.binary_judge import BinaryJudge, VerdictName
 from judge_gym.judges.composite import EnsembleJudge, RoutedJudge
@@ -66,6 +69,18 @@ from judge_gym.judges.rubric_judge import Criterion, RubricJudge
 from judge_gym.judges.scale import Scale
 from judge_gym.records.items import Item, Variant
 from judge_gym.records.judgements import JudgeResult, JudgeStatus
+
+
+async def _judge_all(judge: Judge, items: Sequence[Item], **options: Any) -> list[JudgeResult]:
+    # The database and litellm, which reading a judge file must not pay.
+    from judge_gym.judges.judging import judge_items
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        return await judge_items(current, judge, items, **options)
+
+
+Judge.load, Judge.judge_all = load_judge, _judge_all
 
 __all__ = [
     "AnyJudge",

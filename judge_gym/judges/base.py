@@ -1,11 +1,11 @@
 """What every judge has: a name, an identity, and `score` and `score_batch`."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -58,6 +58,11 @@ class ReasonCritic(Frozen):
 
 class Judge(Frozen):
     """A judge of single texts or of pairs; see the package for its kinds."""
+
+    load: ClassVar[Callable[[str | Path], "Judge"]]
+    """Reads a judge file. The package sets it, since a kind of judge does not know the others."""
+    judge_all: ClassVar[Callable[..., Awaitable[list[JudgeResult]]]]
+    """Judges items with a runtime of its own; the package sets it, for the same reason."""
 
     kind: str
     name: str = Field(min_length=1, max_length=100)
@@ -240,9 +245,7 @@ class Judge(Frozen):
     @staticmethod
     def from_file(path: str | Path) -> "Judge":
         """Read a judge file (YAML); raises `ConfigError` naming file, line, key and value."""
-        from judge_gym.judges.files import load_judge  # it knows every kind of judge
-
-        return load_judge(path)
+        return Judge.load(path)
 
     def score(
         self, item: Item | str, *, second: str | None = None, context: str = ""
@@ -300,16 +303,6 @@ class Judge(Frozen):
         retry_failed: bool = False,
     ) -> list[JudgeResult]:
         """Judge as `score_batch` does, in async code."""
-        # The database and litellm, which reading a judge file must not pay.
-        from judge_gym.judges.judging import judge_items
-        from judge_gym.runtime import runtime
-
-        async with runtime() as current:
-            return await judge_items(
-                current,
-                self,
-                items,
-                repeats=repeats,
-                concurrency=concurrency,
-                retry_failed=retry_failed,
-            )
+        return await self.judge_all(
+            items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+        )

@@ -8,8 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import grimp
 import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+from bench.house import PACKAGES, circles
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -30,6 +33,14 @@ def loggers_left_on() -> Iterator[None]:
 def test_layers_import_one_way_only(capsys: pytest.CaptureFixture[str]) -> None:
     status = lint_imports(config_filename=str(REPOSITORY / "pyproject.toml"), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    assert circles(graph) == []
+    graph.add_import(importer="judge_gym.errors", imported="judge_gym.judges.base")
+    [found] = circles(graph)
+    assert {"judge_gym.errors", "judge_gym.judges.base"} <= set(found)
 
 
 PLANTED = {
