@@ -36,7 +36,7 @@ from judge_gym.design.window_files import RollingFile
 from judge_gym.gyms.files import AnyGym
 from judge_gym.judges.files import JudgeFile
 from judge_gym.llm.providers import Provider
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.files import PanelFile
 from judge_gym.panel.panel import Rater
 from judge_gym.panel.rubric import PanelRubric
@@ -303,7 +303,7 @@ _REFERENCE: dict[str, Callable[[], str]] = {
     "events": lambda: inspect.getdoc(events) or "",
     "sweep-file": sweep_file,
     "judge-files": _file(JudgeFile, CalibrationDesign, AlignmentFile, ReviewFile, Benchmark),
-    "panel-and-gym-files": _file(PanelFile, Rater, PanelRubric, PanelDocument, AnyGym),
+    "panel-and-gym-files": _file(PanelFile, Rater, PanelRubric, ReviewedDocument, AnyGym),
     "data-files": _file(Recorded, AnnotationMapping, StudyClaims),
     "providers-file": _file(Provider),
 }

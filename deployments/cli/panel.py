@@ -16,7 +16,7 @@ from judge_gym.shipped import DEPLOYMENTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from judge_gym.panel import Panel, PanelDocument, PanelState
+    from judge_gym.panel import Panel, PanelState, ReviewedDocument
     from judge_gym.panel.running import Emit
     from judge_gym.panel.serving.settings import ServerLimits
     from judge_gym.panel.state import Step
@@ -55,7 +55,7 @@ def run(
         raise error
 
 
-async def _watched(panel: "Panel", document: "PanelDocument", emit: "Emit") -> "PanelState":
+async def _watched(panel: "Panel", document: "ReviewedDocument", emit: "Emit") -> "PanelState":
     from judge_gym.panel.running import run_panel
     from judge_gym.runtime import runtime
 
@@ -63,14 +63,14 @@ async def _watched(panel: "Panel", document: "PanelDocument", emit: "Emit") -> "
         return await run_panel(current, panel, document, emit=emit)
 
 
-def _in_lines(panel: "Panel", document: "PanelDocument") -> "PanelState":
+def _in_lines(panel: "Panel", document: "ReviewedDocument") -> "PanelState":
     def emit(state: "PanelState") -> None:
         typer.echo(state.model_dump_json())
 
     return asyncio.run(_watched(panel, document, emit))
 
 
-def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
+def _live(panel: "Panel", document: "ReviewedDocument") -> "PanelState":
     """Show a table of the current state; without a terminal, only the last one."""
     from rich.live import Live
 

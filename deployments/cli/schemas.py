@@ -115,7 +115,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "panel": ("a panel of raters with an arbiter", "panel.files:PanelFile"),
     "rater": ("a rater of a panel", "panel.panel:Rater"),
     "panel-rubric": ("the rubric of a panel", "panel.rubric:PanelRubric"),
-    "panel-document": ("a document for a panel", "panel.document:PanelDocument"),
+    "panel-document": ("a document for a panel", "panel.document:ReviewedDocument"),
     "recorded": ("the columns of recorded judgements", "recorded.mapping:Recorded"),
     "claims": ("claims about the judges of a study", "recorded.claims:StudyClaims"),
     "published": ("published figures of a sweep", "design.published:PublishedStudy"),

@@ -19,7 +19,7 @@ nothing, and a rater that had failed is asked again. Whether a panel helps, docu
 scores tell: `judge_gym.panel.evaluating`.
 """
 
-from judge_gym.panel.document import PanelDocument, PanelItem, load_document
+from judge_gym.panel.document import PanelItem, ReviewedDocument, load_document
 from judge_gym.panel.files import load_panel
 from judge_gym.panel.panel import Arbiter, Panel, Rater
 from judge_gym.panel.rubric import Anchor, PanelRubric
@@ -29,11 +29,11 @@ __all__ = [
     "Anchor",
     "Arbiter",
     "Panel",
-    "PanelDocument",
     "PanelItem",
     "PanelRubric",
     "PanelState",
     "Rater",
+    "ReviewedDocument",
     "load_document",
     "load_panel",
 ]

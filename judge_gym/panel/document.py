@@ -43,7 +43,7 @@ class PanelItem(Frozen):
         return _seen(text, LONGEST_ITEM)
 
 
-class PanelDocument(Frozen):
+class ReviewedDocument(Frozen):
     """A document to be reviewed."""
 
     id: Id
@@ -97,10 +97,10 @@ class PanelDocument(Frozen):
         return digest("panel document", self.model_dump(mode="json"))
 
 
-def load_document(path: str | Path) -> PanelDocument:
+def load_document(path: str | Path) -> ReviewedDocument:
     """Read a document; raises `ConfigError` naming file, line, key and what is allowed."""
     try:
-        return read_model(PanelDocument, read_tree(Path(path)))
+        return read_model(ReviewedDocument, read_tree(Path(path)))
     except ConfigError as error:
         # Its causes quote the text, and a flow logs them.
         raise error from None

@@ -16,8 +16,8 @@ from judge_gym.panel.document import (
     LONGEST_DOCUMENT,
     LONGEST_ITEM,
     LONGEST_TITLE,
-    PanelDocument,
     PanelItem,
+    ReviewedDocument,
 )
 from judge_gym.panel.evaluating.planning import use_of_documents
 from judge_gym.panel.files import load_panel
@@ -126,7 +126,7 @@ def panel_judge(file: PanelJudgeFile, path: Path, depth: int) -> PanelJudge:
     return PanelJudge(name=file.name, panel=panel, gate=file.gate, certify=file.certify)
 
 
-def as_document(item: Item) -> PanelDocument:
+def as_document(item: Item) -> ReviewedDocument:
     """Return a text as the document of a panel."""
     context, title = item.context, _TITLE
     if 0 < len(context) <= LONGEST_TITLE:
@@ -134,7 +134,7 @@ def as_document(item: Item) -> PanelDocument:
     parts = {f"context-{n}": part for n, part in enumerate(_parts(context), 1)}
     parts |= {f"text-{n}": part for n, part in enumerate(_parts(item.text), 1)}
     items = tuple(PanelItem(id=name, text=part) for name, part in parts.items())
-    return PanelDocument(id="text", title=title, items=items)
+    return ReviewedDocument(id="text", title=title, items=items)
 
 
 def _parts(text: str) -> list[str]:

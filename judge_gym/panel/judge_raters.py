@@ -3,7 +3,7 @@
 import math
 
 from judge_gym.judges.judging import judge_items
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.panel import JudgeRater
 from judge_gym.panel.questions import Ended
 from judge_gym.panel.state import ItemReview, Review
@@ -12,7 +12,7 @@ from judge_gym.records.judgements import LONGEST_REASON, JudgeResult
 from judge_gym.runtime import Runtime
 
 
-def texts_of(document: PanelDocument) -> list[Item]:
+def texts_of(document: ReviewedDocument) -> list[Item]:
     """Return what a judge judges of a document: its items, then all of it as one text."""
     shown = [Item(id=item.id, text=item.text, context=document.title) for item in document.shown]
     whole = "\n\n".join(item.text for item in document.shown)
@@ -22,7 +22,7 @@ def texts_of(document: PanelDocument) -> list[Item]:
 async def judged_review(
     runtime: Runtime,
     rater: JudgeRater,
-    document: PanelDocument,
+    document: ReviewedDocument,
     *,
     repeat: int,
     review_day: str,

@@ -7,7 +7,7 @@ from typing import Any
 from judge_gym.judges.model_judge import field_of
 from judge_gym.judges.scale import Scale
 from judge_gym.panel.agreement import clamped
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.panel import Example, Panel, Rater
 from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, nonce, render
@@ -22,7 +22,7 @@ VERDICT_FORM = '{"rationale": "<two to five sentences>", "final_score": <score>}
 _FURTHEST = Scale(lowest=-1_000_000, highest=1_000_000)
 
 
-def review_prompt(panel: Panel, rater: Rater, document: PanelDocument, mark_from: str) -> Prompt:
+def review_prompt(panel: Panel, rater: Rater, document: ReviewedDocument, mark_from: str) -> Prompt:
     """Render what a rater is asked; `mark_from` is what the mark of the fence is drawn from."""
     items = document.shown
     examples = [(example.items, _as_answer(example)) for example in rater.examples]
@@ -55,7 +55,7 @@ def verdict_prompt(panel: Panel, raters: Sequence[RaterState], mark_from: str) -
     )
 
 
-def shown_texts(document: PanelDocument) -> tuple[str, ...]:
+def shown_texts(document: ReviewedDocument) -> tuple[str, ...]:
     """Return the texts of a document that a rater sees."""
     return (document.title, *(item.text for item in document.shown))
 

@@ -26,7 +26,7 @@ from judge_gym.judges.answer_object import own_object
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import prompting as prompts
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.panel import AskedModel, Panel, Rater
 from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review, ScoreAgreement
 from judge_gym.prompts import Prompt, continued, render
@@ -104,7 +104,7 @@ class Attempt(Generic[V]):
 
 
 def rater_question(
-    runtime: Runtime, panel: Panel, index: int, document: PanelDocument, attempt: Attempt[Review]
+    runtime: Runtime, panel: Panel, index: int, document: ReviewedDocument, attempt: Attempt[Review]
 ) -> Question[Ended[Review]]:
     """Return the question to the rater with this index."""
     rater, scale = panel.raters[index], panel.rubric.scale

@@ -18,7 +18,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.judge_raters import judged_review
 from judge_gym.panel.panel import JudgeRater, Panel
 from judge_gym.panel.questions import Attempt, Ended
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 async def run_panel(
-    runtime: Runtime, panel: Panel, document: PanelDocument, *, emit: Emit
+    runtime: Runtime, panel: Panel, document: ReviewedDocument, *, emit: Emit
 ) -> PanelState:
     """Review a document and return the last state, whose phase is `done` or `error`.
 
@@ -81,7 +81,7 @@ async def run_panel(
 
 
 async def review_document(
-    runtime: Runtime, panel: Panel, document: PanelDocument, repeat: int, review_day: str
+    runtime: Runtime, panel: Panel, document: ReviewedDocument, repeat: int, review_day: str
 ) -> PanelState:
     """Review a document as `run_panel` does, unwatched; a `repeat` or day has its own reviews.
 
@@ -126,7 +126,7 @@ class PanelProgress:
         self,
         runtime: Runtime,
         panel: Panel,
-        document: PanelDocument,
+        document: ReviewedDocument,
         repeat: int = 0,
         review_day: str = "",
     ) -> None:
@@ -382,7 +382,7 @@ class _LiveRun:
                 await emitted
 
 
-def first_state(panel: Panel, document: PanelDocument) -> PanelState:
+def first_state(panel: Panel, document: ReviewedDocument) -> PanelState:
     """Return the state before anybody is asked."""
     scale = panel.rubric.scale
     return PanelState(

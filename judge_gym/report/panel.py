@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.formats import dollars, figure, number
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.model_names import is_simulated_model
-from judge_gym.panel.document import LONGEST_DOCUMENT, MOST_ITEMS, PanelDocument
+from judge_gym.panel.document import LONGEST_DOCUMENT, MOST_ITEMS, ReviewedDocument
 from judge_gym.panel.evaluating.escalating import PanelPolicy
 from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
@@ -27,7 +27,7 @@ from judge_gym.report.trust import MOST_TILES, Tile
 
 
 def panel_page(
-    panel: Panel, samples: Sequence[PanelDocument], nonce: str, *, asks_token: bool
+    panel: Panel, samples: Sequence[ReviewedDocument], nonce: str, *, asks_token: bool
 ) -> str:
     """Return the page; its style and script have the nonce, and it loads nothing from anywhere.
 

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from judge_gym.panel import Panel, PanelDocument, PanelState, load_document, load_panel
+from judge_gym.panel import Panel, PanelState, ReviewedDocument, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.serving import ServerLimits, serving
 from judge_gym.report.panel import panel_page
@@ -77,7 +77,7 @@ class Served:
 
 
 def an_input(document: Any) -> Event:
-    given = document.model_dump(mode="json") if isinstance(document, PanelDocument) else document
+    given = document.model_dump(mode="json") if isinstance(document, ReviewedDocument) else document
     return {
         "threadId": "thread",
         "runId": "run",

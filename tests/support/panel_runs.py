@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from judge_gym.llm.providers import Providers
-from judge_gym.panel import Panel, PanelDocument, PanelState
+from judge_gym.panel import Panel, PanelState, ReviewedDocument
 from judge_gym.panel.running import run_panel
 from support.misbehaving import Provider, Step, answers, misbehaving
 from support.panels import a_document, a_panel
@@ -39,7 +39,7 @@ def watched(
     step: Step,
     *,
     panel: Panel | None = None,
-    document: PanelDocument | None = None,
+    document: ReviewedDocument | None = None,
     takes_schema: bool = False,
     **settings: Any,
 ) -> Watched:

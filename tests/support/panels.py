@@ -10,11 +10,11 @@ from judge_gym.panel import (
     Anchor,
     Arbiter,
     Panel,
-    PanelDocument,
     PanelItem,
     PanelRubric,
     PanelState,
     Rater,
+    ReviewedDocument,
 )
 from judge_gym.panel.state import ItemReview, RaterState, Review
 from support.misbehaving import Step, answers
@@ -45,8 +45,8 @@ def a_panel(raters: int = 3, provider: str = "real", **changes: Any) -> Panel:
     return Panel(**(given | changes))
 
 
-def a_document(ids: Sequence[str] = ITEMS, text: str = f"Feed {SECRET}.") -> PanelDocument:
-    return PanelDocument(
+def a_document(ids: Sequence[str] = ITEMS, text: str = f"Feed {SECRET}.") -> ReviewedDocument:
+    return ReviewedDocument(
         id="sample",
         title=f"On {SECRET}",
         items=tuple(PanelItem(id=one, text=f"{text} Item {one}.") for one in ids),

@@ -14,7 +14,7 @@ from judge_gym.judges.planning import plan_judging
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.providers import Providers
 from judge_gym.panel import prompting
-from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.judge_raters import texts_of
 from judge_gym.panel.panel import AskedModel, JudgeRater, Panel
@@ -87,7 +87,7 @@ def use_of_documents(
     providers: Providers,
     settings: Settings,
     panel: Panel,
-    documents: Sequence[PanelDocument],
+    documents: Sequence[ReviewedDocument],
     reviews: int,
 ) -> UsageEstimate | None:
     """Return what so many reviews of documents by a whole panel will use; writes nothing.
@@ -145,11 +145,11 @@ def _used(
     return estimate(settings, provider, [(calls, per_answer)])
 
 
-def _some(left: Sequence[PanelDocument]) -> Sequence[PanelDocument]:
+def _some(left: Sequence[ReviewedDocument]) -> Sequence[ReviewedDocument]:
     return left[:: max(1, len(left) // _EXAMPLES)]
 
 
-def _usual(panel: Panel, document: PanelDocument) -> list[RaterState]:
+def _usual(panel: Panel, document: ReviewedDocument) -> list[RaterState]:
     """Return raters that have reviewed a document at usual length."""
     score = panel.rubric.scale.lowest
     items = tuple(ItemReview(id=item.id, score=score, comment=_COMMENT) for item in document.shown)

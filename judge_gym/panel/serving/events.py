@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.http_guards import RequestRefused
-from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, PanelDocument
+from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, ReviewedDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.state import PanelState, no_consensus
@@ -28,7 +28,7 @@ Send = Callable[[BaseEvent], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 
-def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
+def read_input(body: bytes) -> tuple[RunAgentInput, ReviewedDocument]:
     """Read a request and the document in it; raises `RequestRefused` naming what does not fit.
 
     The error says nothing of the values: they may be the document's text.
@@ -42,7 +42,7 @@ def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
     if document is None:
         raise RequestRefused(400, "There is no document.", "Put it into forwardedProps.document.")
     try:
-        return request, PanelDocument.model_validate(document)
+        return request, ReviewedDocument.model_validate(document)
     except ValidationError as error:
         has = f"an id, a title and 1 to {MOST_ITEMS} items, each with an id and a text"
         raise _unfit("document", error, f"A document has {has}.") from None
@@ -58,7 +58,7 @@ def _unfit(part: str, error: ValidationError, remedy: str) -> RequestRefused:
 
 
 async def tell_run(
-    runtime: Runtime, panel: Panel, document: PanelDocument, request: RunAgentInput, send: Send
+    runtime: Runtime, panel: Panel, document: ReviewedDocument, request: RunAgentInput, send: Send
 ) -> None:
     """Run a panel and send its events, the last one of them how it ended.
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from judge_gym.errors import ConfigError
-from judge_gym.panel import PanelDocument, PanelItem, load_document, load_panel
+from judge_gym.panel import PanelItem, ReviewedDocument, load_document, load_panel
 from judge_gym.panel.document import LONGEST_DOCUMENT, LONGEST_ITEM, MOST_ITEMS
 from judge_gym.panel.panel import Escalation
 from support.panels import SECRET, a_document, a_panel, a_rubric
@@ -82,10 +82,10 @@ def test_a_long_document_is_cut_between_items_and_says_so() -> None:
     ids = [f"i{number}" for number in range(6)]
     items = tuple(PanelItem(id=one, text=longest) for one in ids)
     # five items of 10,000 characters and a title are 50,001
-    document = PanelDocument(id="d", title="t", items=items)
+    document = ReviewedDocument(id="d", title="t", items=items)
     assert [item.id for item in document.shown] == ids[: LONGEST_DOCUMENT // LONGEST_ITEM - 1]
     assert document.was_truncated
-    whole = PanelDocument(id="d", title="t", items=items[:4])
+    whole = ReviewedDocument(id="d", title="t", items=items[:4])
     assert whole.shown == whole.items
     assert not whole.was_truncated
 

@@ -6,7 +6,7 @@ from statistics import correlation, fmean
 
 import pytest
 
-from judge_gym.panel import Anchor, PanelDocument, PanelItem
+from judge_gym.panel import Anchor, PanelItem, ReviewedDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.prompting import (
     read_review,
@@ -28,7 +28,7 @@ PANEL = a_panel(
     )
 )
 DOCUMENTS = [
-    PanelDocument(
+    ReviewedDocument(
         id=f"d{n}",
         title="Plans",
         items=tuple(PanelItem(id=str(i), text=f"Plan {n}-{i}.") for i in range(50)),
