@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import Estimate, t_quantile
@@ -66,6 +67,14 @@ def test_cells_that_repeat_each_other_are_no_more_evidence_than_one() -> None:
     assert (often.median.lower, often.median.upper) == pytest.approx(
         (once.median.lower, once.median.upper), abs=0.01
     )
+
+
+def test_the_median_of_like_cells_of_few_items_has_the_t_interval_of_one() -> None:
+    # With fewer than ten items it is by t, and of equal cells every median is a cell's mean.
+    of_one = np.array([0.2, -0.1, 0.4, 0.3, 0.0, 0.5, 0.1])
+    median = _curve(np.column_stack([of_one, of_one])).median
+    expected = stats.ttest_1samp(of_one, 0).confidence_interval()
+    assert (median.lower, median.upper) == pytest.approx((expected.low, expected.high))
 
 
 def test_exchanging_the_judges_turns_the_curve_over() -> None:
