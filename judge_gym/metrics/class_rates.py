@@ -122,7 +122,9 @@ def exact_bounds(
     return np.where(hits > 0, lower, 0.0), np.where(missed > 0, upper, 1.0)
 
 
-def exact_p(hits: FloatArray, trials: FloatArray, least: FloatArray | float) -> FloatArray:
+def exact_p(
+    hits: FloatArray | float, trials: FloatArray | float, least: FloatArray | float
+) -> FloatArray:
     """Return the chance of as many hits or more where the true share is `least`: a binomial tail.
 
     Below alpha exactly where the lower bound at alpha lies above `least`.

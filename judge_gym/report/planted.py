@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from judge_gym.analysis.groups import MIXED
 from judge_gym.formats import ABSENT, figure, number
+from judge_gym.metrics.class_rates import exact_p
+from judge_gym.metrics.estimate import LEVEL
 from judge_gym.planted.families import Family, family_named, parameters_of
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import Row, Table
@@ -137,6 +139,15 @@ class Planted:
     tables: Sequence[Table] = ()
     held: int = 0
     compared: int = 0
+
+    @property
+    def fails(self) -> bool:
+        """Whether so few or fewer would hold by chance in at most 2.5% of runs, if 95% should.
+
+        Exact binomial, as if intervals were independent.
+        """
+        p = exact_p(self.compared - self.held, self.compared, 1 - LEVEL)
+        return float(p) <= (1 - LEVEL) / 2
 
 
 def compare_planted(rows: Sequence[ResultRow], models: Iterable[str]) -> Planted:

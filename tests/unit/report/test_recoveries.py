@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from scipy.stats import binom
 
 from judge_gym.analysis import recoveries
 from judge_gym.analysis.planted_shapes import planted_regime, planted_value
@@ -12,12 +13,23 @@ from judge_gym.design.window import CorpusSource, Window
 from judge_gym.planted.families import Family, planted
 from judge_gym.planted.judging import PlantedCase
 from judge_gym.planted.reading import DocumentReading
-from judge_gym.report.planted import parameter_table
+from judge_gym.report.planted import Planted, parameter_table
 from judge_gym.seeds import canonical_json
 
 WINDOW = Window(name="w", query="q", country="X", source=CorpusSource(path="c.jsonl"))
 SCOPE = {"concept": "order", "rubric": "own"}
 SETS = {"scoring_method": "subset"}
+
+
+@pytest.mark.parametrize(
+    ("held", "compared", "fails"),
+    [(0, 0, False), (1, 2, False), (1, 3, True), (3, 5, True), (8, 10, False), (128, 142, True)],
+)
+def test_recovery_fails_where_chance_alone_would_hardly_miss_as_many(
+    held: int, compared: int, fails: bool
+) -> None:
+    assert Planted(held=held, compared=compared).fails is fails
+    assert not compared or fails == (binom.cdf(held, compared, 0.95) <= 0.025)
 
 
 def planted_judge(
