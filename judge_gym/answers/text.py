@@ -118,6 +118,16 @@ _THOUGHT = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTA
 _END_OF_THOUGHT = re.compile(r"\A(.*)^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE)
 """Of an answer whose beginning tag is in the prompt: the end on a line of its own."""
 
+_END_OF_TURN = re.compile(
+    # Of what speaks of such a token, in quotes or in a sentence, nothing ends.
+    r"(?<=[^\s\"'`])\s*"
+    r"(?:<\|(?:im_end|eot_id|eom_id|end_of_text|end_of_turn|endoftext|return)\|>|<end_of_turn>"
+    # Another message of the same turn may follow, as the answer does the analysis.
+    r"|<\|end\|>(?!\s*<\|start\|>assistant)|</s>)"
+    r"(?=\s*(?:\Z|\n|<|\[))"
+)
+"""The token with which a model's turn ends, where a server left it in the text."""
+
 
 @lru_cache(maxsize=4096)
 def _normal_form(character: str) -> str:
@@ -152,6 +162,18 @@ def thinking(answer: str) -> tuple[str, int]:
     if found is None and "</think" in answer:
         found = _END_OF_THOUGHT.match(answer)
     return (found[1], found.end()) if found else ("", 0)
+
+
+def own_turn(answer: str) -> slice:
+    """Return where the answer itself stands: after its thinking, before the end of its turn.
+
+    What follows an end of turn was made up for others. Empty where there is thinking alone.
+    """
+    start = thinking(answer)[1]
+    end = _END_OF_TURN.search(answer, start) if "<" in answer[start:] else None
+    if end is None or (end[0].endswith("</s>") and "<s>" in answer):
+        return slice(start, len(answer))
+    return slice(start, end.start())
 
 
 def read_answer(answer: str, limit: int = READ_LIMIT) -> AnswerText:

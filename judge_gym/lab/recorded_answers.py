@@ -13,7 +13,7 @@ from judge_gym.answers.readability import (
     kind_of,
     too_few_readable,
 )
-from judge_gym.answers.text import ParseFailure, thinking
+from judge_gym.answers.text import ParseFailure, own_turn
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import LabelDisplay
@@ -194,10 +194,11 @@ def _judgement(
     recorded: Recorded, experiment: Experiment, shown: Presentation, given: Given
 ) -> Judgement:
     if given.answer is not None:
-        start = thinking(given.answer)[1]
-        if start and not given.answer[start:].strip():
+        turn = own_turn(given.answer)
+        start, own = turn.start, given.answer[turn]
+        if start and not own.strip():
             return Judgement("unparseable", failure="empty: there is no answer after the thinking")
-        found = _said(recorded, experiment, shown, given.answer[start:], given.reversed)
+        found = _said(recorded, experiment, shown, own, given.reversed)
         if start and found.span_start is not None and found.span_end is not None:
             begin, end = found.span_start + start, found.span_end + start
             found = replace(found, span_start=begin, span_end=end)
@@ -256,7 +257,7 @@ def compared_answers(
                 if given.behind is None or given.choice is None:
                     continue
                 compared.answers += 1
-                said = given.behind[thinking(given.behind)[1] :]
+                said = given.behind[own_turn(given.behind)]
                 asserted = _by_form(recorded, n_stages, said, given.reversed)
                 if asserted.status == "unparseable":
                     continue

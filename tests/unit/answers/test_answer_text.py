@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judge_gym.answers.json_object import read_json_object
 from judge_gym.answers.probability import parse_probability
-from judge_gym.answers.text import read_answer, thinking
+from judge_gym.answers.text import own_turn, read_answer, thinking
 from judge_gym.answers.verdict import Grammar, parse_structured_verdict, parse_verdict
 
 GRAMMAR = Grammar(tuple("ABCD"), subset=True, abstain=True)
@@ -140,3 +140,27 @@ def test_the_parsers_load_none_of_the_heavy_libraries():
 def test_thinking_stands_before_the_answer(answer, thought, rest):
     found, end = thinking(answer)
     assert (found, answer[end:]) == (thought, rest)
+
+
+@pytest.mark.parametrize(
+    ("answer", "own"),
+    [
+        ("Rating: [[4]]<|im_end|>\n<|im_start|>user\nAnd B?\nRating: [[1]]", "Rating: [[4]]"),
+        ("<think>4?</think>Rating: 4 <|eot_id|><|start_header_id|>user", "Rating: 4"),
+        ("Rating: 4</s>[INST] Again: [/INST] Rating: 1</s>", "Rating: 4"),
+        ("Rating: 4<end_of_turn>\n", "Rating: 4"),
+        # The analysis ends, and the answer follows in the same turn.
+        (
+            "Is it 1?<|end|><|start|>assistant<|channel|>final<|message|>Rating: 4<|return|>",
+            "Is it 1?<|end|><|start|>assistant<|channel|>final<|message|>Rating: 4",
+        ),
+        # What speaks of such tokens goes on after them.
+        ("It ends with `<|im_end|>`. Rating: 4", "It ends with `<|im_end|>`. Rating: 4"),
+        ("It has <|im_end|> in it. Rating: 4", "It has <|im_end|> in it. Rating: 4"),
+        ("<s>struck out</s>\nRating: 4", "<s>struck out</s>\nRating: 4"),
+        ("<|im_end|>\nRating: 4", "<|im_end|>\nRating: 4"),
+        ("Rating: 4", "Rating: 4"),
+    ],
+)
+def test_a_turn_ends_with_its_token(answer, own):
+    assert answer[own_turn(answer)] == own

@@ -244,6 +244,23 @@ Rating: 5. It is short."
 i4,j,"Rating: 2. It ends in <think>Rating: 1"
 """
 
+TURNS = """item,judge,answer
+i1,j,"It is short. Rating: 4<|im_end|>
+<|im_start|>user
+And the next one?<|im_end|>
+<|im_start|>assistant
+Rating: 1"
+i2,j,"<|im_end|> is left in it, which costs a point. Rating: 2"
+"""
+
+
+def test_what_a_judge_made_up_after_its_turn_is_no_verdict(tmp_path: Path) -> None:
+    forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
+    how = {"scale": SCALE, "verdicts": (), "answers": ["answer"]}
+    found, _ = audit(tmp_path, TURNS, **how, answer_forms=forms)
+    # Bit sets: stage 4 is 8, stage 2 is 2.
+    assert sorted(found.data.samples.stages.tolist()) == [2, 8]
+
 
 def test_what_a_judge_thought_before_its_answer_is_no_verdict(tmp_path: Path) -> None:
     forms = {f"Rating: {stage}": stage for stage in range(1, 6)}
