@@ -26,6 +26,7 @@ from judge_gym.analysis.data import (
 )
 from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
+from judge_gym.analysis.figures.accuracy_differences import accuracy_differences
 from judge_gym.analysis.figures.agreement import agreements, votes
 from judge_gym.analysis.figures.favouritism import favouritism
 from judge_gym.analysis.figures.multiverse import specification_curves
@@ -101,8 +102,8 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         row
         for group in groups
         for figures in (
-            *(single_judges, accuracies, agreements, people_figures, votes),
-            *(systems_ranked, favouritism, three_judges),
+            *(single_judges, accuracies, accuracy_differences, agreements, people_figures),
+            *(votes, systems_ranked, favouritism, three_judges),
         )
         for row in figures(group)
     ]

@@ -134,15 +134,29 @@ def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:
 
 
 def paired_contrast(
-    metric: str, before: CellMeans, after: CellMeans, rng: np.random.Generator, unit: str
+    metric: str, before: CellMeans, after: CellMeans, rng: np.random.Generator | None, unit: str
 ) -> Estimate:
-    """Return `paired_difference` with the two-sided p of sign flips of the item differences."""
+    """Return `paired_difference` with the two-sided p of sign flips of the item differences.
+
+    Without `rng`, for many comparisons, p is by t where flips would have to be drawn.
+    """
     estimate = paired_difference(metric, before, after, unit)
     if estimate.estimate is None:
         return estimate
     differences, _, _ = _differences(before, after)
-    method = "mean paired difference over items, t interval; p by sign flips"
-    return replace(estimate, p=sign_flip_p(differences, rng), method=method)
+    method = "mean paired difference over items, t interval"
+    if rng is None and not _has_exact_p(differences):
+        above = paired_t_p(differences)
+        p = None if above is None else 2 * min(above, 1 - above)
+        return replace(estimate, p=p, method=f"{method} and p")
+    p = sign_flip_p(differences, rng or np.random.default_rng(0))
+    return replace(estimate, p=p, method=f"{method}; p by sign flips")
+
+
+def _has_exact_p(differences: FloatArray) -> bool:
+    """Whether `sign_flip_p` needs no draws."""
+    moved = differences[np.abs(differences) > EPSILON]
+    return len(moved) <= EXACT_UP_TO or bool(np.ptp(np.abs(moved)) <= EPSILON)
 
 
 def unpaired_contrast(metric: str, before: CellMeans, after: CellMeans, unit: str) -> Estimate:

@@ -24,6 +24,7 @@ from judge_gym.report.audit_findings import (
     is_whole,
     items_text,
     judge_of,
+    most_right,
     sentences,
     shared_by_judges,
     wordings_of,
@@ -128,10 +129,11 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
         replace(
             _table_of_judges(judges, known),
             explanation=(
+                f"{most_right(rows, 'accuracy')} "
                 f"{len(data.samples.arm):,} judgements by {counted(len(judges), 'judge')} of "
                 f"{counted(len(data.truth.label), things)}{under}"
                 f"{shared_by_judges(data)}."
-            ),
+            ).lstrip(),
             notes=(
                 f"{words}{spans}",
                 *filter(None, [_common(rows) if MEAN in _shown(known) else ""]),

@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.formats import (
     ABSENT,
     estimates,
@@ -18,6 +18,7 @@ from judge_gym.formats import (
     span,
     span_of,
 )
+from judge_gym.metrics.estimate import LEVEL
 from judge_gym.recorded.mapping import ScoreScale
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
@@ -26,6 +27,7 @@ from judge_gym.store.results import ResultRow
 
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
+DIFFERENCE = "accuracy_difference"
 ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
 _PEOPLE = FAR
 ONE_WORDING = "all"
@@ -109,6 +111,60 @@ def is_whole(row: ResultRow) -> bool:
 
 def judge_of(row: ResultRow) -> str:
     return str(row.scope["judge"]).removeprefix(RECORDED)
+
+
+def most_right(rows: Sequence[ResultRow], metric: str) -> str:
+    """Return which judge is right most often by `metric`, and which are shown to be less so.
+
+    Empty for one judge, and where judges have several accuracies each, as on several tasks.
+    """
+    whole = [
+        row
+        for row in rows
+        if row.metric == metric
+        and is_whole(row)
+        and row.estimate is not None
+        and "wording" not in row.scope
+    ]
+    judges = {str(row.scope["judge"]) for row in whole}
+    if len(judges) < 2 or len(judges) < len(whole):
+        return ""
+    best = max(whole, key=lambda row: row.estimate or 0.0)
+    said = [f"Right most often: {judge_of(best)}, in {figures_text([best])} of its answers."]
+    found = _compared_with(rows, judges, str(best.scope["judge"])) | _guessing(rows)
+    said += [f"{words}: {first_of(names, _MOST_NAMED)}." for words, names in found.items()]
+    return " ".join(said)
+
+
+def _compared_with(
+    rows: Sequence[ResultRow], judges: Iterable[str], best: str
+) -> dict[str, list[str]]:
+    """Return how the other judges differ from one, on the items of both → their names."""
+    by_pair = {
+        str(row.scope["pair"]): row
+        for row in rows
+        if row.metric == DIFFERENCE and "wording" not in row.scope
+    }
+    words = ("Shown to be right less often", "Right more often on the items of both")
+    found: dict[str, list[str]] = {name: [] for name in (*words, "Not shown to differ from it")}
+    for name in sorted(judges):
+        first, second = sorted((best, name))
+        row = by_pair.get(f"{first} and {second}")
+        # Over several wordings none is tested: rankings over every choice are.
+        if name == best or row is None or row.estimate is None or row.p_adjusted is None:
+            continue
+        shown = row.p_adjusted < 1 - LEVEL
+        place = (0 if (row.estimate > 0) == (first == best) else 1) if shown else 2
+        list(found.values())[place].append(name.removeprefix(RECORDED))
+    return {how: names for how, names in found.items() if names}
+
+
+def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """Return the judges whose agreement with the known answers may be that of chance."""
+    kappas = [row for row in rows if row.metric == "cohens_kappa" and is_whole(row)]
+    whole = [row for row in kappas if "wording" not in row.scope]
+    names = [judge_of(row) for row in whole if row.lower is not None and row.lower <= 0]
+    return {"Not shown to be better than guessing": sorted(set(names))} if names else {}
 
 
 def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]) -> Iterable[str]:

@@ -16,6 +16,7 @@ from judge_gym.report.audit_findings import (
     figures_by_judge,
     from_people,
     judge_of,
+    most_right,
     sentences,
     shared_by_judges,
 )
@@ -71,9 +72,10 @@ def audit_of_pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     low, high = min(map(min, values)), max(map(max, values))
     several, far = len(shared) > 1, from_people(rows)
     ties = any(value for one in judges for value in estimates(one.ties))
+    found = most_right(rows, OVER_WORDINGS) or most_right(rows, RIGHT)
     table = Table(
         TITLE,
-        _explanation(data, rows, estimable, shared),
+        f"{found} {_explanation(data, rows, estimable, shared)}".lstrip(),
         (
             *("judge", "accuracy, %", *(["by wording, %"] if several else [])),
             *("first shown", "same choice", *(["both ties"] if ties else [])),

@@ -1,0 +1,106 @@
+"""Which judge an audit says is right more often, against hand counts and McNemar's test."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest, ttest_rel
+
+from judge_gym.analysis.recorded import Audited, audited
+from judge_gym.recorded.files import recorded_files
+from judge_gym.recorded.mapping import Recorded, stages_rubric
+from judge_gym.report.recorded import audit_report
+from judge_gym.store.results import ResultRow
+
+MAPPING = Recorded.model_validate(
+    {
+        "name": "made-up", "concept": "quality", "source": "made up", "judge_column": "judge",
+        "item": {"key": "item", "truth": "truth"}, "verdicts": ["verdict"], "repeats": True,
+        "stages": ["no", "yes"],
+    }
+)  # fmt: skip
+
+
+def audit_of(folder: Path, answers: dict[str, Sequence[str]]) -> tuple[Audited, str]:
+    """Return an audit and how it opens; an answer is a letter for each repeat: right or wrong.
+
+    The truth is yes for even items; a space is an empty cell.
+    """
+    lines = ["item,judge,truth,verdict"]
+    for judge, of in answers.items():
+        for item, repeats in enumerate(of):
+            truth, other = ("yes", "no") if item % 2 == 0 else ("no", "yes")
+            given = {"r": truth, "w": other, " ": ""}
+            lines += [f"i{item},{judge},{truth},{given[one]}" for one in repeats]
+    file = folder / "judged.csv"
+    file.write_text("\n".join(lines))
+    found = audited(recorded_files([file], MAPPING), MAPPING, stages_rubric(MAPPING))
+    opening = audit_report(found, MAPPING).audit
+    assert opening is not None
+    return found, opening.table.explanation
+
+
+def difference(found: Audited, pair: str) -> ResultRow:
+    [row] = [
+        row
+        for row in found.rows
+        if row.metric == "accuracy_difference"
+        and str(row.scope["pair"]).replace("recorded/", "") == pair
+    ]
+    return row
+
+
+def test_judges_are_compared_on_the_items_of_both_by_mcnemar(tmp_path: Path) -> None:
+    # 40 items. Of the 39 that both answered, a alone is right on 14 and b alone on 2.
+    a, b = "r" * 34 + "w" * 6, "r" * 20 + "w" * 14 + "rrwww "
+    found, opening = audit_of(tmp_path, {"a": a, "b": b})
+    row = difference(found, "a and b")
+    assert (row.estimate, row.n_items) == (pytest.approx(12 / 39), 39)
+    assert row.p == pytest.approx(binomtest(2, 16).pvalue)
+    assert "Right most often: a, in 0.85" in opening
+    assert "Shown to be right less often: b." in opening
+
+
+def test_every_pair_counts_for_what_is_shown(tmp_path: Path) -> None:
+    # Seven of a alone, p = 2/128 by itself; of three pairs Holm asks for less than 1/60.
+    a, b = "r" * 32 + "w" * 8, "r" * 25 + "w" * 15
+    found, opening = audit_of(tmp_path, {"a": a, "b": b, "c": a})
+    assert difference(found, "a and b").p == pytest.approx(2 / 128)
+    assert difference(found, "a and b").p_adjusted == pytest.approx(6 / 128)
+    assert difference(found, "b and c").estimate == pytest.approx(-7 / 40)
+    assert "Shown to be right less often: b. Not shown to differ from it: c." in opening
+    _, opening = audit_of(tmp_path, {"a": a, "b": b, "c": a, "d": a})
+    assert "Not shown to differ from it: b, c, d." in opening
+
+
+def test_repeats_count_as_one_answer_to_an_item(tmp_path: Path) -> None:
+    a = ["rrr", "rrw", "rrr", "rww", "rrr"] * 6
+    b = ["rww", "rrw", "www", "rrw", "rww"] * 6
+    found, _ = audit_of(tmp_path, {"a": a, "b": b})
+    row = difference(found, "a and b")
+    first, second = ([of.count("r") / 3 for of in judge] for judge in (a, b))
+    reference = ttest_rel(first, second)
+    assert row.estimate == pytest.approx(sum(first) / 30 - sum(second) / 30)
+    # 24 items moved by other amounts than one another: by t, as the interval.
+    assert row.p == pytest.approx(reference.pvalue)
+    interval = reference.confidence_interval()
+    assert (row.lower, row.upper) == pytest.approx((interval.low, interval.high))
+
+
+def test_an_easy_part_makes_no_judge_the_better_one(tmp_path: Path) -> None:
+    # b left the 20 hard items empty: right on all it answered, as a was, whose share is lower.
+    found, opening = audit_of(tmp_path, {"a": "r" * 30 + "w" * 10, "b": "r" * 20 + " " * 20})
+    assert difference(found, "a and b").estimate == 0
+    assert "Right most often: b, in 1.00" in opening
+    assert "Not shown to differ from it: a." in opening
+    assert "less often" not in opening
+
+
+def test_who_guesses_is_named(tmp_path: Path) -> None:
+    _, opening = audit_of(tmp_path, {"a": "r" * 40, "b": "rrww" * 10})
+    assert "Not shown to be better than guessing: b." in opening
+
+
+def test_one_judge_is_right_more_often_than_nobody(tmp_path: Path) -> None:
+    _, opening = audit_of(tmp_path, {"a": "r" * 30 + "w" * 10})
+    assert opening.startswith("40 judgements by 1 judge")
