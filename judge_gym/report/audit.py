@@ -117,7 +117,13 @@ _SAID = {
 def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
     known = _known_columns(data, rows)
-    judges = sorted({judge_of(row) for row in rows if "judge" in row.scope})
+    right = {
+        name: max(estimates(of), default=0.0) for name, of in known.get("accuracy", {}).items()
+    }
+    judges = sorted(
+        {judge_of(row) for row in rows if "judge" in row.scope},
+        key=lambda name: (-right.get(name, 0.0), name),
+    )
     wordings, things = len(wordings_of(data)), "pair" if is_of_pairs(data) else "item"
     under = f" under {counted(wordings, 'wording')} of the prompt" if wordings > 1 else ""
     answer = f"label of one person ({person})" if person else "known one"
