@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.metrics.bounded_means import bounded_interval
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
@@ -33,6 +34,24 @@ def t_interval(values: FloatArray, level: float = LEVEL) -> Interval | None:
     mean = float(np.mean(values))
     half = t_quantile(len(values) - 1, level) * float(np.std(values, ddof=1)) / len(values) ** 0.5
     return mean - half, mean + half
+
+
+_COCHRAN = 25
+
+
+def items_for_t(skewed: float) -> int:
+    """Return the fewest items of values of this `skewness` whose t interval is dependable.
+
+    n > 25·skewness². Source: Cochran 1977, Sampling Techniques.
+    """
+    return int(_COCHRAN * skewed**2) + 1
+
+
+def skewness(values: FloatArray) -> float:
+    """Return the size of the third standardised moment; 0 without spread."""
+    apart = values - values.mean()
+    spread = float((apart**2).mean()) ** 0.5
+    return abs(float((apart**3).mean())) / spread**3 if spread > EPSILON else 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -451,23 +470,27 @@ def mean_over_items(
 
 ALL_ALIKE = "mean over items; interval by exact binomial, where every item moved alike"
 """The method of a `mean_difference` without spread."""
+FEW_MOVED = "mean over items; interval by Gaffke's bound, where few items moved far"
+"""The method of a `mean_difference` whose spread is due to few items."""
 
 
 def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: float) -> Estimate:
     """Return the mean paired difference of items, each within ± `widest`, with its interval.
 
-    By t. Where all of n items have one difference c, t has no interval: then the share of items
-    with another one is below 1 - α^(1/n), and the mean lies within c ± this share of the way from
-    c to ± `widest`, α = 2.5% a side. Needs two items for the interval.
+    By t where n > 25·skewness² (`items_for_t`). Otherwise few items moved far: the interval is
+    `bounded_interval`. Of items that moved by `widest` or not at all it is Clopper and Pearson's of
+    the share that did. Where all n have one difference c, fewer than 1 - α^(1/n) have another one,
+    and the mean lies within c ± this share of the way from c to ± `widest`, α = 2.5% a side. Needs
+    two items for the interval.
     """
     bounds = (-widest, widest)
     n = len(differences)
     found = mean_over_items(metric, differences, n=n, unit=unit, bounds=bounds)
-    if found.estimate is None or found.because != NO_SPREAD:
+    if n < 2 or (found.because != NO_SPREAD and n >= items_for_t(skewness(differences))):
         return found
-    value, share = found.estimate, largest_share_unseen(n)
-    ends = value - share * (value + widest), value + share * (widest - value)
-    return with_interval(replace(found, method=ALL_ALIKE, because=""), ends, bounds)
+    method = ALL_ALIKE if found.because == NO_SPREAD else FEW_MOVED
+    ends = bounded_interval(differences, bounds, LEVEL)
+    return with_interval(replace(found, method=method, because=""), ends, bounds)
 
 
 def caution_below(estimate: Estimate, items: int) -> Estimate:

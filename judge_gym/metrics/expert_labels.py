@@ -16,16 +16,17 @@ from judge_gym.metrics.estimate import (
     UNBOUNDED,
     UNIT_INTERVAL,
     Estimate,
+    items_for_t,
     mean_over_items,
     normal_quantile,
     not_estimable,
+    skewness,
     t_quantile,
     with_interval,
 )
 
 MIN_LABELLED = 20
 """Fewest labelled items with an interval."""
-_COCHRAN = 25
 POINTS = 11
 """Points at which an isotonic curve is stored, evenly spaced over the judge's scores."""
 _NO_INTERVAL = "resampling is not consistent for an isotonic curve"
@@ -128,7 +129,7 @@ def _corrected_means(
     if are_shares(part.expert, scale):
         with_each = _with_each(part.expert, part.judge, part.judge_alone, scale)
         return found, _corrected_mean(*with_each, tuned=tuned)
-    enough = int(_COCHRAN * found.skewness**2) + 1
+    enough = items_for_t(found.skewness)
     if few < enough:
         return (
             f"{few} labels crowd at one end: an interval of so few is not dependable, and "
@@ -153,7 +154,7 @@ def _corrected_mean(
         float(rectified.var()),
         weight**2 * float(judge_alone.var()) / len(judge_alone),
         len(expert),
-        max(_skewness(expert), _skewness(rectified)),
+        max(skewness(expert), skewness(rectified)),
     )
 
 
@@ -171,13 +172,6 @@ def _with_each(
         np.append(judge, np.tile(ends, 2)),
         np.append(judge_alone, np.tile(ends, 2)),
     )
-
-
-def _skewness(values: FloatArray) -> float:
-    """Return the size of the third standardised moment; 0 without spread."""
-    apart = values - values.mean()
-    spread = float((apart**2).mean()) ** 0.5
-    return abs(float((apart**3).mean())) / spread**3 if spread > EPSILON else 0.0
 
 
 def _tuned_weight(expert: FloatArray, judge: FloatArray, judge_alone: FloatArray) -> float:
