@@ -92,6 +92,8 @@ def gate(
             # Without columns of its own, the file has those of the gate.
             given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
         loaded = _loaded(files, given, certificate)
+        if plan or recheck:
+            _warn_of_drift(loaded)
         if not plan:
             check_functions((one.judge, file) for one, file in zip(loaded, files, strict=True))
     if plan:
@@ -113,6 +115,15 @@ def _loaded(
         if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
             errors.plain(f"Warning: {caution}")
     return loaded
+
+
+def _warn_of_drift(gates: "Sequence[LoadedGate]") -> None:
+    """Warn of texts that, judged again, would be too few to show that nothing changed."""
+    from judge_gym.judges.gate_checks import drift_caution
+
+    for one in gates:
+        if caution := drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts)):
+            errors.plain(f"Warning: {caution}")
 
 
 def _reported(

@@ -15,6 +15,7 @@ from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY
 from judge_gym.metrics.estimate import (
     ALL_ALIKE,
     EPSILON,
+    LEVEL,
     Estimate,
     items_for_share_unseen,
     largest_share_unseen,
@@ -216,16 +217,18 @@ _FROM_SPREAD = ("coefficient", "agreement beyond chance")
 """Units of figures that compare how items differ, and need items that do."""
 
 
-def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
+def more_items(
+    estimate: Estimate, claim: MarginClaim, noun: str = "", *, tests: float = 1.0
+) -> str:
     """Return in words how many items would decide the claim if the estimate stayed where it is.
 
-    `noun` is what the estimate counts: items, or those of its class.
+    `noun` is what the estimate counts: items, or those of its class. `tests`: see `items_needed`.
     """
     noun = noun or _COUNTED.get(estimate.metric, "items")
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         varied = ", of different quality" if estimate.unit in _FROM_SPREAD else ""
         return f"Use more {noun}{varied}."
-    needed = items_needed(estimate, claim)
+    needed = items_needed(estimate, claim, tests)
     if needed is None:
         return f"Use many more {noun}: the value lies at the margin."
     low, high = claim.region
@@ -233,31 +236,43 @@ def more_items(estimate: Estimate, claim: MarginClaim, noun: str = "") -> str:
     return f"Use more {noun}: about {needed:,} would show {shows}, you have {estimate.n_items}."
 
 
-def items_needed(estimate: Estimate, claim: MarginClaim) -> int | None:
+def items_needed(estimate: Estimate, claim: MarginClaim, tests: float = 1.0) -> int | None:
     """Return how many items would decide the claim if the estimate stayed where it is.
 
-    A forecast from one estimate, of two digits. None without an interval, and at the margin.
+    A forecast from one estimate, of two digits. None without an interval, and at the margin. It is
+    decided at 5% over `tests`, as Holm's correction has it.
     """
-    value, items = estimate.estimate, estimate.n_items
+    value = estimate.estimate
     if value is None or estimate.lower is None or estimate.upper is None:
         return None
     edges = [edge for edge in claim.region if math.isfinite(edge)]
-    edge = min(edges, key=lambda edge_value: abs(value - edge_value))
-    half = value - estimate.lower if edge < value else estimate.upper - value
-    share = _share_to_exclude(estimate, half, abs(value - edge))
-    if share is None and abs(value - edge) * _FAR < half:
+    if not claim.region[0] < value < claim.region[1]:
+        edges = [min(edges, key=lambda edge_value: abs(value - edge_value))]
+    all_needed = [_items_to_exclude(estimate, value, edge, tests) for edge in edges]
+    if None in all_needed:
         return None
-    if share is not None:
-        needed = items_for_share_unseen(share)
-    elif value in (estimate.lower, estimate.upper):
-        # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
-        z2 = normal_quantile() ** 2
-        needed = math.ceil((items + z2) * half / abs(value - edge) - z2)
-    else:
-        needed = math.ceil(items * (half / abs(value - edge)) ** 2)
-    needed = max(items + 1, needed)
+    needed = max(estimate.n_items + 1, *(items for items in all_needed if items is not None))
     step = 10 ** max(0, len(str(needed)) - 2)
     return int(math.ceil(needed / step) * step)
+
+
+def _items_to_exclude(estimate: Estimate, value: float, edge: float, tests: float) -> int | None:
+    """Return how many items would have an interval that ends before `edge`; None at the edge."""
+    if estimate.lower is None or estimate.upper is None:
+        return None
+    half = value - estimate.lower if edge < value else estimate.upper - value
+    distance, level = abs(value - edge), 1 - (1 - LEVEL) / tests
+    share = _share_to_exclude(estimate, half, distance)
+    if share is not None:
+        return items_for_share_unseen(share, level)
+    if distance * _FAR < half:
+        return None
+    ratio = half / distance * normal_quantile(level) / normal_quantile()
+    if value in (estimate.lower, estimate.upper):
+        # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
+        z2 = normal_quantile() ** 2
+        return math.ceil((estimate.n_items + z2) * ratio - z2)
+    return math.ceil(estimate.n_items * ratio**2)
 
 
 def _share_to_exclude(estimate: Estimate, half: float, distance: float) -> float | None:

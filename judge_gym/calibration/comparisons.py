@@ -30,8 +30,14 @@ from judge_gym.metrics.estimate import (
     not_estimable,
 )
 from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.margins import ALPHA, Direction, MarginClaim, p_at_margin
-from judge_gym.metrics.points import BINS, bin_of
+from judge_gym.metrics.margins import (
+    ALPHA,
+    Direction,
+    MarginClaim,
+    difference_p,
+    p_at_margin,
+)
+from judge_gym.metrics.points import BINS, HIGHEST, bin_of
 from judge_gym.metrics.score_agreement import (
     bland_altman,
     concordance,
@@ -294,19 +300,16 @@ class Drift:
     verdicts: bool = False
 
 
-def drift_checks(
-    drifts: Sequence[Drift], margins: Margins, rng: np.random.Generator
-) -> list[Check]:
+def drift_checks(drifts: Sequence[Drift], margins: Margins) -> list[Check]:
     """Return a check per judge: that it judges as it did.
 
-    Scores: the mean paired difference lies within ± `margins.equivalence` points, by t. Verdicts:
-    the share that changed lies below `margins.changed_verdicts`, by Wilson. The p is two-sided, of
-    the value being at its margin (within it, that of two one-sided tests doubled), after Holm over
-    the judges; a check passes or fails below 0.05, else it is inconclusive. Where every item moved
-    alike, the signs about the margin stand in for the t test, which takes six items and assumes
-    differences symmetric about it; `mean_difference`, of two judges, does not.
+    Scores: the mean paired difference lies within ± `margins.equivalence` points, by
+    `mean_difference`, as the bias of two judges does. Verdicts: the share that changed lies below
+    `margins.changed_verdicts`, by Wilson. The p is two-sided, of the value being at its margin
+    (within it, that of two one-sided tests doubled), after Holm over the judges; a check passes or
+    fails below 0.05, else it is inconclusive.
     """
-    raw = [_measured_drift(drift, margins, rng) for drift in drifts]
+    raw = [_measured_drift(drift, margins) for drift in drifts]
     return [
         _judged_drift(drift, check, p, margins)
         for drift, check, p in zip(drifts, raw, adjusted(raw), strict=True)
@@ -386,19 +389,16 @@ def answers_kept_check(
     return replace(check, reason=f"{lead} ({answers.why}), share lost {check.reason}")
 
 
-def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) -> Check:
-    n = len(drift.moved)
+def _measured_drift(drift: Drift, margins: Margins) -> Check:
+    moved, claim = drift.moved, _claim(drift, margins)
     if drift.verdicts:
         question = f"fewer than {percent(margins.changed_verdicts)} of the verdicts changed"
-        change = changed_share("changed_verdicts", drift.moved)
+        change = changed_share("changed_verdicts", moved)
+        p = p_at_margin(change, claim)
     else:
         question = f"the mean score moved by less than {plain(margins.equivalence)} points"
-        change = mean_over_items(
-            "score_drift", drift.moved, n=n, unit="points", bounds=(-100.0, 100.0)
-        )
-    p = p_at_margin(change, _claim(drift, margins))
-    if p is None and n and not drift.verdicts:
-        p = _by_signs(drift.moved, margins.equivalence, rng)
+        change = mean_difference("score_drift", moved, unit="points", widest=HIGHEST)
+        p = difference_p(change, moved, claim, widest=HIGHEST)
     return Check(DRIFT, question, replace(change, p=p), Result.INCONCLUSIVE, "")
 
 
@@ -408,16 +408,6 @@ def _claim(drift: Drift, margins: Margins) -> MarginClaim:
     return MarginClaim(Direction.WITHIN, margins.equivalence)
 
 
-def _by_signs(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:
-    """Return the two-sided p of the mean being at the margin nearest to it, by sign flips."""
-    sides = (margin - moved, margin + moved)
-    if abs(float(moved.mean())) < margin:
-        one_sided = max(sign_flip_p(side, rng, above=True) for side in sides)
-    else:
-        one_sided = min(sign_flip_p(-side, rng, above=True) for side in sides)
-    return min(1.0, 2 * one_sided)
-
-
 def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins) -> Check:
     estimate, claim = check.estimate, _claim(drift, margins)
     if estimate.estimate is None:
@@ -425,7 +415,9 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
     figure_text = span(estimate) if p is None else f"{span(estimate)}; p {p_value(p)} after Holm"
     check = replace(check, reason=figure_text, p_adjusted=p)
     if p is None or p >= ALPHA:
-        needed, action = items_needed(estimate, claim), more_items(estimate, claim)
+        tests = p / estimate.p if p and estimate.p else 1.0
+        needed = items_needed(estimate, claim, tests)
+        action = more_items(estimate, claim, tests=tests)
         return replace(check, result=Result.INCONCLUSIVE, action=action, needed=needed)
     low, high = claim.region
     if low < estimate.estimate < high:

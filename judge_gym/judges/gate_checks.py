@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
@@ -33,14 +34,13 @@ from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
 from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
-from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.estimate import Estimate, largest_share_unseen, not_estimable, wilson
 from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered, is_version_of
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
-from judge_gym.seeds import derive_seed
 
 SERVED = "served model"
 """The name of the check that the same model answers as before."""
@@ -209,6 +209,35 @@ def sentinel_caution(judge: Judge, rule: GateRule, sentinel: Sequence[Item], lab
     )
 
 
+def drift_caution(judge: Judge, rule: GateRule, size: int, texts: int) -> str:
+    """Return which margins `size` of `texts` cannot show if nothing changes; "" if they show all.
+
+    It says how many texts each takes, and the margin that as many as these show.
+    """
+    takes = {
+        name: needed
+        for name, needed in rule.unchanged_texts(verdicts=judge.decides).items()
+        if needed > size
+    }
+    if not takes:
+        return ""
+    margins = {"drift": rule.drift, "changed": rule.changed}
+    shown = {
+        "drift": ceil(largest_share_unseen(size) * 10 * HIGHEST) / 10,
+        "changed": ceil(wilson(0, size)[1] * 100) / 100,
+    }
+    most = max(takes.values())
+    more = f"Add {counted(most - texts, 'text')}"
+    if most <= texts:
+        more = "Leave `sentinel` out of the gate"
+    lacking = " and ".join(f"`{name}: {margins[name]:g}` takes {n:,}" for name, n in takes.items())
+    wider = " and ".join(f"`{name}` to {shown[name]:g} or more" for name in takes)
+    return (
+        f"{judge.name}: if nothing changes, {counted(size, 'text')} judged again cannot show it: "
+        f"{lacking}. {more}, or set {wider}."
+    )
+
+
 def change_checks(
     judge: Judge,
     rule: GateRule,
@@ -230,15 +259,14 @@ def change_checks(
     # A text that lost its verdict, or its score, is judged otherwise, too.
     moved = (new - old)[~np.isnan(old)]
     margins = Margins(equivalence=rule.drift, changed_verdicts=rule.changed)
-    rng = np.random.default_rng(derive_seed("gate", judge.key))
     kept = _answers_kept(judge, sentinel, before, again)
     if judge.decides:
         changed = (np.isnan(moved) | (np.abs(moved) > 0)).astype(np.float64)
-        drift = drift_checks([Drift(changed, verdicts=True)], margins, rng)[0]
+        drift = drift_checks([Drift(changed, verdicts=True)], margins)[0]
         beside = [at_look(drift, MarginClaim(Direction.BELOW, rule.changed), look)]
     else:
         apart = changed_check(moved, margins.near, rule.changed)
-        drift = drift_checks([Drift(moved[~np.isnan(moved)])], margins, rng)[0]
+        drift = drift_checks([Drift(moved[~np.isnan(moved)])], margins)[0]
         beside = [
             at_look(apart, MarginClaim(Direction.BELOW, rule.changed), look),
             at_look(drift, MarginClaim(Direction.WITHIN, rule.drift), look),

@@ -44,12 +44,15 @@ class LoadedGate:
     def sentinel(self) -> list[Item]:
         """The part of them that is judged again to see a change, texts with labels first.
 
-        Unless the gate says how many, all that can decide its thresholds.
+        Unless the gate says how many, all that can decide its thresholds, and as many as can show
+        that nothing changed.
         """
         ordered = sorted(self.texts, key=lambda item: (item.truth is None, item.key))
         if self.rule.sentinel is not None:
             return ordered[: self.rule.sentinel]
-        return ordered[: max(LEAST_AGAIN, self.labelled if self.rule.by_labels else 0)]
+        unchanged = self.rule.unchanged_texts(verdicts=self.judge.decides).values()
+        labelled = self.labelled if self.rule.by_labels else 0
+        return ordered[: max(LEAST_AGAIN, labelled, *unchanged)]
 
     @property
     def labelled(self) -> int:

@@ -7,7 +7,9 @@ tests, and equivalence is tested at twice the strictness of the usual 90% interv
 from dataclasses import dataclass
 from enum import StrEnum
 
-from judge_gym.metrics.estimate import Estimate, not_estimable, t_quantile
+from judge_gym.metrics.bounded_means import bounded_p
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.estimate import ALL_ALIKE, FEW_MOVED, Estimate, not_estimable, t_quantile
 from judge_gym.metrics.regression import t_coefficient
 
 ALPHA = 0.05
@@ -91,6 +93,15 @@ def p_at_margin(estimate: Estimate, claim: MarginClaim) -> float | None:
         return None
     df = estimate.df or items - 1
     return float(2 * stdtr(df, -abs(value - edge) / half * t_quantile(df)))
+
+
+def difference_p(
+    estimate: Estimate, differences: FloatArray, claim: MarginClaim, *, widest: float
+) -> float | None:
+    """Return `p_at_margin` of a `mean_difference`; exact where its interval is not by t."""
+    if estimate.method in (ALL_ALIKE, FEW_MOVED):
+        return bounded_p(differences, (-widest, widest), claim.region)
+    return p_at_margin(estimate, claim)
 
 
 def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:

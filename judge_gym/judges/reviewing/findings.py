@@ -140,7 +140,7 @@ def review_findings(
         _drift(case, some, since)
         for case, some in zip(cases, answers, strict=True)
         for since in some.before
-    ], margins, rng))  # fmt: skip
+    ], margins))  # fmt: skip
     gains = iter(holm_over([
         _gain(case, some.now[0], other, theirs, rng)
         for case, some in zip(cases, answers, strict=True)

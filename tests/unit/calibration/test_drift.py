@@ -4,76 +4,126 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result, more_items
-from judge_gym.calibration.comparisons import Drift, at_look, changed_check, drift_checks
+from judge_gym.calibration.comparisons import (
+    Drift,
+    at_look,
+    changed_check,
+    compare_judges,
+    drift_checks,
+)
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Direction, MarginClaim
 
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1)
 
 
-def check(moved, rng, *, verdicts=False):
+def check(moved, *, verdicts=False):
     drift = Drift(np.array(moved, dtype=float), verdicts=verdicts)
-    return drift_checks([drift], MARGINS, rng)[0]
+    return drift_checks([drift], MARGINS)[0]
 
 
-def test_scores_that_stayed_pass_with_their_interval(rng):
+def test_scores_that_stayed_pass_with_their_interval():
     # mean 0.5, sd √(10·0.25/9) = 0.527, 2.262·0.527/√10 = 0.377
-    found = check([0, 1] * 5, rng)
+    found = check([0, 1] * 5)
     assert found.result is Result.PASSES
     estimate = found.estimate
     assert (estimate.lower, estimate.upper) == pytest.approx((0.123, 0.877), abs=0.001)
     assert "0.5 points, 95% interval 0.123 to 0.877" in found.reason
 
 
-def test_scores_that_fell_beyond_the_margin_fail(rng):
+def test_scores_that_fell_beyond_the_margin_fail():
     # mean -10, interval -10 ± 0.377
-    assert check([-10.5, -9.5] * 5, rng).result is Result.FAILS
+    assert check([-10.5, -9.5] * 5).result is Result.FAILS
 
 
-def test_an_interval_across_the_margin_says_how_many_items_it_takes(rng):
+def test_an_interval_across_the_margin_says_how_many_items_it_takes():
     # mean 3, sd √(8·100/7) = 10.7, half 2.365·10.7/√8 = 8.94; (8.94/2)²·8 = 160
-    found = check([13, -7] * 4, rng)
+    found = check([13, -7] * 4)
     assert found.result is Result.INCONCLUSIVE
     assert found.action == "Use more items: about 160 would show it, you have 8."
 
 
-def test_items_that_all_moved_alike_are_told_by_their_signs(rng):
-    # two-sided 2/2⁵ = 0.0625, 2/2⁶ = 0.03125
-    assert check([0] * 5, rng).result is Result.INCONCLUSIVE
-    assert check([0] * 6, rng).result is Result.PASSES
-    assert check([20] * 5, rng).result is Result.INCONCLUSIVE
-    assert check([20] * 6, rng).result is Result.FAILS
-    assert check([-20] * 6, rng).p_adjusted == pytest.approx(1 / 32)
+@pytest.mark.parametrize(
+    ("value", "items", "result"),
+    [
+        # 0.95⁷¹ = 0.0262 and 0.95⁷² = 0.0249, beside 0.025
+        (0, 6, Result.INCONCLUSIVE),
+        (0, 20, Result.INCONCLUSIVE),
+        (0, 71, Result.INCONCLUSIVE),
+        (0, 72, Result.PASSES),
+        # To 5 from 20 are 15 of the 120 points to -100: 0.875²⁷ = 0.0272, 0.875²⁸ = 0.0238
+        (20, 27, Result.INCONCLUSIVE),
+        (20, 28, Result.FAILS),
+        (-20, 27, Result.INCONCLUSIVE),
+        (-20, 28, Result.FAILS),
+    ],
+)
+def test_items_that_all_moved_alike_bound_what_others_may(value, items, result):
+    found = check([value] * items)
+    assert found.result is result
+    needed = 28 if value else 72
+    if result is Result.INCONCLUSIVE:
+        assert found.needed == needed
+        assert f"about {needed} would show" in found.action
+    share = 0.95 if value == 0 else 0.875
+    assert found.p_adjusted == pytest.approx(min(1.0, 2 * share**items))
 
 
-def test_verdicts_are_told_by_the_share_that_changed(rng):
+def test_the_bias_of_two_judges_and_drift_have_one_rule(rng):
+    few_far, noise = np.repeat([100.0, 0.0], [2, 98]), rng.normal(1, 3, 30)
+    for old, moved in ((0, np.zeros(80)), (0, few_far), (50, noise)):
+        before = np.full(len(moved), float(old))
+        bias = compare_judges(before, before + moved, Margins(), rng).checks[0]
+        found = check(moved)
+        ends = bias.estimate.lower, bias.estimate.upper
+        assert (found.estimate.lower, found.estimate.upper) == pytest.approx(ends)
+        assert found.result is bias.result
+        assert found.needed == bias.needed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("items", "most"), [(20, 0.0), (72, 0.04), (150, 0.04)])
+def test_of_texts_of_which_a_twentieth_moves_by_the_scale_few_sets_pass(items, most):
+    """The mean moves by the margin: 2.5% may pass. By signs and t 35, 10 and 5% did."""
+    rng = np.random.default_rng(5)
+    passed = sum(
+        check(100.0 * (rng.random(items) < 0.05)).result is Result.PASSES for _ in range(1000)
+    )
+    assert passed <= 1000 * most
+
+
+def test_verdicts_are_told_by_the_share_that_changed():
     # Wilson: 0 of 36 reaches to 3.84/39.84 = 0.096, 0 of 30 to 3.84/33.84 = 0.114
-    assert check([0] * 36, rng, verdicts=True).result is Result.PASSES
-    few = check([0] * 30, rng, verdicts=True)
+    assert check([0] * 36, verdicts=True).result is Result.PASSES
+    few = check([0] * 30, verdicts=True)
     assert few.result is Result.INCONCLUSIVE
     assert "about 35 would show it, you have 30" in few.action
     # 8 of 20: 0.219 to 0.613
-    many = check([1] * 8 + [0] * 12, rng, verdicts=True)
+    many = check([1] * 8 + [0] * 12, verdicts=True)
     assert many.result is Result.FAILS
     assert "0.4, 95% interval 0.219 to 0.613" in many.reason
 
 
-def test_several_judges_share_the_level(rng):
-    """Six items that moved alike are enough alone, and not beside a second judge."""
-    six = Drift(np.full(6, 20.0))
-    alone = drift_checks([six], MARGINS, rng)[0]
-    assert (alone.result, alone.p_adjusted) == (Result.FAILS, pytest.approx(1 / 32))
-    both = drift_checks([six, Drift(np.zeros(6))], MARGINS, rng)
-    assert [one.p_adjusted for one in both] == pytest.approx([1 / 16, 1 / 16])
-    assert {one.result for one in both} == {Result.INCONCLUSIVE}
+def test_several_judges_share_the_level():
+    """80 items that did not move are enough alone, and not beside a second judge: 86 are."""
+    still = Drift(np.zeros(80))
+    alone = drift_checks([still], MARGINS)[0]
+    assert (alone.result, alone.p_adjusted) == (Result.PASSES, pytest.approx(2 * 0.95**80))
+    for one in drift_checks([still, still], MARGINS):
+        assert (one.result, one.p_adjusted) == (Result.INCONCLUSIVE, pytest.approx(4 * 0.95**80))
+        # ln 0.0125 / ln 0.95 = 85.4
+        assert one.needed == 86
+        assert "about 86 would show it" in one.action
+    enough = Drift(np.zeros(86))
+    assert {one.result for one in drift_checks([enough, enough], MARGINS)} == {Result.PASSES}
 
 
 @pytest.mark.parametrize("verdicts", [False, True])
-def test_nothing_to_compare_is_said(rng, verdicts):
-    found = check([], rng, verdicts=verdicts)
+def test_nothing_to_compare_is_said(verdicts):
+    found = check([], verdicts=verdicts)
     assert found.result is Result.NOT_APPLICABLE
     assert "not estimable" in found.reason
-    assert check([1], rng, verdicts=verdicts).result is Result.INCONCLUSIVE
+    assert check([1], verdicts=verdicts).result is Result.INCONCLUSIVE
 
 
 def test_at_its_margin_a_judge_fails_in_at_most_a_twentieth_of_streams_of_looks() -> None:

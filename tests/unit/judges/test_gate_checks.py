@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from judge_gym.judges.gate_checks import (
     Again,
     at_least,
     change_checks,
+    drift_caution,
     of_sentinel,
     sentinel_caution,
     served_check,
@@ -114,13 +116,20 @@ def test_a_class_that_is_exchanged_for_its_neighbour_does_not_pass(sentinel, dri
     assert checks["agreement"].result is Result.PASSES
 
 
-@pytest.mark.parametrize("sentinel", [20, COUNT])
-def test_an_unchanged_judge_passes(sentinel):
+@pytest.mark.parametrize("sentinel", [20, 72, COUNT])
+def test_an_unchanged_judge_passes_from_72_texts_on(sentinel):
+    """0.95^71 = 0.0262, 0.95^72 = 0.0249: of fewer, 5% that move by 100 points may not be seen."""
     right = grades(sentinel)
-    checks = checked(GRADES, right, right, rule(agreement=0.6, accuracy=0.7))
-    assert {check.name: check.result for check in checks} == dict.fromkeys(
-        ("readable", "agreement", "accuracy", "answers kept", "changed", "drift"), Result.PASSES
+    checks = {one.name: one for one in checked(GRADES, right, right, rule(agreement=0.6))}
+    found = {name: check.result for name, check in checks.items()}
+    drift = found.pop("drift")
+    assert found == dict.fromkeys(
+        ("readable", "agreement", "answers kept", "changed"), Result.PASSES
     )
+    assert drift is (Result.INCONCLUSIVE if sentinel < 72 else Result.PASSES)
+    if sentinel < 72:
+        [told] = of_sentinel([checks["drift"]], part(size=sentinel), rule())
+        assert "72" in told.action
 
 
 def test_a_text_that_lost_its_score_is_changed():
@@ -249,6 +258,11 @@ def test_every_labelled_text_is_judged_again_unless_the_gate_says_how_many():
     every = gate_of(truths)
     assert [item.truth is None for item in every.sentinel] == [False] * 60
     assert len(gate_of(truths, agreement=None).sentinel) == 20
+    # 3.84·19 = 73: as many verdicts as show that fewer than 5% changed
+    assert len(gate_of(truths, agreement=None, changed=0.05).sentinel) == 73
+    scored = replace(every, judge=GRADES)
+    assert len(scored.sentinel) == 72
+    assert sum(item.truth is not None for item in scored.sentinel) == 60
     assert len(gate_of(truths, sentinel=70).sentinel) == 70
     assert sum(one.truth is None for one in gate_of(truths, sentinel=70).sentinel) == 10
     assert len(gate_of([n % 2 for n in range(8)]).sentinel) == 8
@@ -267,6 +281,33 @@ def test_a_small_sentinel_set_is_warned_of_before_it_is_judged():
     few = caution(gate_of(truths, sentinel=6, agreement=None, accuracy=0.7))
     assert "cannot decide accuracy" in few
     assert caution(gate_of(truths, sentinel=30, agreement=None)) == ""
+
+
+@pytest.mark.parametrize(
+    ("judge", "size", "texts", "given", "said"),
+    [
+        (GRADES, 72, 72, {}, ()),
+        # 100·(1 - 0.025^(1/71)) = 5.06
+        (GRADES, 71, 71, {}, ("`drift: 5` takes 72", "Add 1 text,", "`drift` to 5.1 or more")),
+        (GRADES, 22, 22, {}, ("takes 72", "Add 50 texts", "`drift` to 15.5 or more")),
+        (GRADES, 20, 90, {"sentinel": 20}, ("Leave `sentinel` out", "`drift` to 16.9 or more")),
+        (GRADES, 20, 20, {"drift": 16.9}, ()),
+        # Wilson of none of 20 reaches to 3.84/23.84 = 0.161
+        (DECIDES, 20, 20, {}, ()),
+        (DECIDES, 20, 90, {"changed": 0.1}, ("`changed: 0.1` takes 35", "`changed` to 0.17 or")),
+    ],
+)
+def test_texts_too_few_to_show_no_drift_are_told_before(judge, size, texts, given, said):
+    caution = drift_caution(judge, rule(**given), size, texts)
+    assert bool(caution) is bool(said)
+    assert all(one in caution for one in said), caution
+    # As many as are named do show it, and one text less does not.
+    needed = max(rule(**given).unchanged_texts(verdicts=judge.decides).values())
+    for count, shows in ((needed, True), (needed - 1, False)):
+        right = [n % 2 for n in range(count)] if judge is DECIDES else grades(count)
+        checks = checked(judge, right, right, rule(**given))
+        found = {one.name: one.result for one in checks if one.name in ("drift", "changed")}
+        assert (set(found.values()) == {Result.PASSES}) is shows
 
 
 BROKEN = {
