@@ -134,7 +134,7 @@ schemas: $(READY) ## Write the JSON Schemas that the examples name, after a chan
 		[Path(f"deployments/schemas/{kind}.json").write_text(text_of(kind)) for kind in KINDS]'
 
 format: $(READY) ## Format the code
-	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+	@$(BIN)/ruff format && $(BIN)/ruff check --fix
 
 notebooks: $(READY) ## Strip outputs and traces of the machine from notebooks, before a commit
 	@$(BIN)/nbstripout --keep-id --extra-keys "$(addprefix metadata.language_info.,version file_extension \

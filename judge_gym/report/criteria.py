@@ -54,7 +54,12 @@ def criteria_of(name: str, config: Mapping[str, Any]) -> Criteria:
         ties = "may call them equal" if config["ties"] else "may not call them equal"
         says = f"It reads both texts in both orders, and {ties}. It has no other criteria."
         return Criteria(name, task, says, None)
-    says = f"A function or an endpoint of your own, which scores {on_scale}. It has no rubric here."
+    if kind in ("callable", "http"):
+        says = f"A function or an endpoint of your own, which scores {on_scale}. It has no rubric."
+    elif kind == "panel":
+        says = "A panel: its raters follow its own rubric, and its score is the arbiter's."
+    else:
+        says = ""
     return Criteria(name, task, says, None)
 
 
