@@ -41,7 +41,7 @@ from judge_gym.store.progress import (
 from judge_gym.store.results import is_analysed
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Spent, calls_of, has_cancelled_calls, spending_scope, spent
+from judge_gym.store.spending import Spent, calls_of, spending_scope, spent
 from judge_gym.store.sweep_runs import LastRun, last_run
 from judge_gym.store.windows import WindowLine, window_lines
 
@@ -190,16 +190,18 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     by_experiment = experiment_progress(session, list(experiments), sweep)
     progress = summed_progress(session, by_experiment, sweep)
     in_batches = waiting(session, scope)
-    lately = activity(session, scope, now)
+    # What these sums do not count is not looked for: each search reads every call once more.
+    usage = spent(session, scope)
+    ended_lately = usage.last_ended is not None and usage.last_ended > now - RECENT
+    lately = activity(session, scope, now) if usage.in_flight or ended_lately else []
     selection = Selection(list(experiments), sweep=sweep)
     kept = kept_failures(session, selection)
-    refused = refusals(session, scope)
+    refused = refusals(session, scope) if usage.refused else []
     # Calls tell of runs of single workflows, since other names can share their locks.
     locks = {"experiments": [experiment.tag for experiment in experiments.values()]}
     at_work = is_in_progress(session, sweep) or (bool(lately) and is_locked(session, locks))
     if not at_work:  # calls of a killed run are still stored as sent
         lately = [replace(part, in_flight=0) for part in lately if part.ended]
-    usage = spent(session, scope)
     critic = critic_of_sweep(session, sweep)
     models = {key: experiment.model for key, experiment in experiments.items()}
     left = _left_by_provider(by_experiment, models, critic.model if critic else "")
@@ -212,7 +214,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         sweep=sweep,
         at=now,
         in_progress=at_work,
-        cancelled=has_cancelled_calls(session, scope),
+        cancelled=usage.cancelled,
         simulated=all(map(is_simulated_model, models.values())) or usage.simulated,
         experiments=len(experiments),
         first_draws=sum(not experiment.rubric_draw for experiment in experiments.values()),
@@ -225,7 +227,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         spent=usage,
         failures=kept,
         empty=empty_answers(session, selection),
-        unread=unread_prompts(session, calls_of(scope)),
+        unread=unread_prompts(session, calls_of(scope)) if usage.unread else [],
         refusals=refused,
         refused_rubrics=refused_rubrics(session, list(experiments)),
         unknown=_unknown(

@@ -66,9 +66,12 @@ def shown_judgements(
     session: Session, experiment_ids: Sequence[int], stored: Mapping[Key, Sequence[JudgementText]]
 ) -> dict[Key, list[ShownJudgement]]:
     """Return the stored judgements of these experiments as they are shown."""
-    experiments = experiments_by_id(session, experiment_ids)
+    experiments = {
+        id_: (experiment, f"{experiment.concept}, {setting_of(experiment)}".rstrip(", "))
+        for id_, experiment in experiments_by_id(session, experiment_ids).items()
+    }
     return {
-        key: [_shown(judgement, experiments[judgement.experiment_id]) for judgement in judgements]
+        key: [_shown(judgement, *experiments[judgement.experiment_id]) for judgement in judgements]
         for key, judgements in stored.items()
     }
 
@@ -84,8 +87,7 @@ def first_answer(session: Session, sweep: str, after: int) -> str:
     return f"{about}: {_outcome(judgement)}."
 
 
-def _shown(judgement: JudgementText, experiment: Experiment) -> ShownJudgement:
-    setting = f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
+def _shown(judgement: JudgementText, experiment: Experiment, setting: str) -> ShownJudgement:
     owner = judgement.rubric_owner
     author = f"rubric by {owner}" if owner else "provided rubric"
     rubric = author if judgement.arm == "own" else f"{judgement.arm}: {author}"

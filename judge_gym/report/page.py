@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from shutil import rmtree
 
@@ -117,7 +118,7 @@ class Report:
         """Whether the page shows items with their judgements: an audit may have no texts."""
         return bool(self.cases or self.evidence)
 
-    @property
+    @cached_property  # every page of an item shows them
     def outcomes(self) -> Sequence[str]:
         """What became of the judgements that the page shows, each once."""
         documents = (document for window in self.evidence for document in window.documents)

@@ -160,6 +160,20 @@ def lost_requests() -> sa.ColumnElement[int]:
     return _sum_of_errors(is_lost)
 
 
+def discarded_answers() -> sa.ColumnElement[int]:
+    """Return how many answers a call got and did not keep."""
+    return _sum_of_errors(lambda error: sa.cast(error.op("?")("answer"), sa.Integer))
+
+
+def sendings_without_outcome() -> sa.ColumnElement[int]:
+    """Return how many sendings of a call ended with their run, and another has followed."""
+
+    def is_of_run(error: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
+        return sa.cast(error.op("->>")("kind") == UNKNOWN_OUTCOME, sa.Integer)
+
+    return _sum_of_errors(is_of_run)
+
+
 def at_most_usd() -> sa.ColumnElement[Decimal]:
     """Return the most that the requests of unknown cost of a call may have cost, in US dollars.
 

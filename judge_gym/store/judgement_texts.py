@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import among
 from judge_gym.store.units import JUDGEMENT
 
 
@@ -399,54 +400,47 @@ def _judgement_texts(
     """
     selected = chosen.subquery()
     span_length = sa.func.least(t.Sample.span_end - t.Sample.span_start, longest)
+    stored = {
+        "experiment_id": t.Experiment.id,
+        "model": t.Experiment.model,
+        "arm": t.Arm.arm,
+        "rubric_owner": sa.func.coalesce(t.Rubric.owner_model, ""),
+        "replicate": t.Sample.replicate,
+        "status": t.Sample.status,
+        "stages": t.Sample.stages,
+        "failure": t.Sample.failure,
+        "answer": sa.func.coalesce(sa.func.left(t.Call.answer, longest + 1), ""),
+        "span_start": t.Sample.span_start,
+        "span_end": t.Sample.span_end,
+        "span": sa.func.coalesce(
+            sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length), ""
+        ),
+        "reasoning": sa.func.coalesce(sa.func.left(t.Call.reasoning, longest + 1), ""),
+        "messages": t.Call.messages,
+        "parameters": sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters),
+        "prompt_tokens": t.Call.prompt_tokens,
+        "completion_tokens": t.Call.completion_tokens,
+    }
     rows = session.execute(
-        sa.select(
-            selected.c.about,
-            t.Sample,
-            t.Experiment.id,
-            t.Experiment.model,
-            t.Arm.arm,
-            t.Rubric.owner_model,
-            t.Rubric.stages,
-            sa.func.left(t.Call.answer, longest + 1),
-            sa.func.left(t.Call.reasoning, longest + 1),
-            sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
-            t.Call.messages,
-            sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters),
-            t.Call.prompt_tokens,
-            t.Call.completion_tokens,
-        )
+        sa.select(selected.c.about, t.Arm.rubric_id, *stored.values())
         .join(t.Sample, t.Sample.id == selected.c.id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .order_by(selected.c.about, t.Experiment.model, t.Arm.id, t.Sample.replicate)
-    )
+    ).all()
+    labels = _labels_of_rubrics(session, {rubric for _, rubric, *_ in rows})
     judgements: dict[int, list[JudgementText]] = defaultdict(list)
-    for row in rows:
-        about, sample, experiment_id, model, arm, owner, stages, answer, reasoning, span = row[:10]
-        messages, parameters, prompt_tokens, completion_tokens = row[10:]
-        judgements[about].append(
-            JudgementText(
-                experiment_id=experiment_id,
-                model=model,
-                arm=arm,
-                rubric_owner=owner or "",
-                labels=tuple(stage["label"] for stage in stages or ()),
-                replicate=sample.replicate,
-                status=sample.status,
-                stages=sample.stages,
-                failure=sample.failure,
-                answer=answer or "",
-                span_start=sample.span_start,
-                span_end=sample.span_end,
-                span=span or "",
-                reasoning=reasoning or "",
-                messages=messages or (),
-                parameters=parameters or {},
-                prompt_tokens=prompt_tokens,
-                completion_tokens=completion_tokens,
-            )
-        )
+    for about, rubric, *values in rows:
+        one = dict(zip(stored, values, strict=True))
+        one["messages"] = one["messages"] or ()
+        one["parameters"] = one["parameters"] or {}
+        judgements[about].append(JudgementText(labels=labels[rubric], **one))
     return judgements
+
+
+def _labels_of_rubrics(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return rubric id → the labels of its stages, read once for all of its judgements."""
+    rows = session.execute(sa.select(t.Rubric.id, t.Rubric.stages).where(among(t.Rubric.id, ids)))
+    return {rubric: tuple(stage["label"] for stage in stages or ()) for rubric, stages in rows}

@@ -17,7 +17,7 @@ from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
-from judge_gym.store.units import OF_EXPERIMENTS, in_sweep
+from judge_gym.store.units import OF_EXPERIMENTS, Unit, in_sweep
 
 EXPLORATORY = "exploratory"
 _ROUNDING = 1e-9
@@ -338,11 +338,16 @@ def is_analysed(session: Session, sweep: str) -> bool:
     run = latest_run(session, sweep)
     if run is None:
         return False
-    later = [
-        unit.rows(unit.table.id, sweep=sweep).where(unit.table.created_at > run.created_at)
-        for unit in OF_EXPERIMENTS
-    ]
-    return not any(session.scalar(sa.select(query.exists())) for query in later)
+    return not any(_is_later(session, unit, sweep, run.created_at) for unit in OF_EXPERIMENTS)
+
+
+def _is_later(session: Session, unit: Unit, sweep: str, than: datetime) -> bool:
+    """Whether a sweep has a piece of this work that is later."""
+    # Mostly none, of any sweep: PostgreSQL would look at every piece of the sweep by itself.
+    later = sa.select(unit.table.id).where(unit.table.created_at > than).cte("later")
+    found = sa.select(later.prefix_with("MATERIALIZED").c.id)
+    query = unit.rows(unit.table.id, sweep=sweep).where(unit.table.id.in_(found))
+    return bool(session.scalar(sa.select(query.exists())))
 
 
 _RUNS = sa.select(

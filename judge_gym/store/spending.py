@@ -1,7 +1,7 @@
 """What a sweep has used so far, summed over the ledger; budgets are checked elsewhere."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -12,10 +12,16 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.calls import at_most_usd, lost_requests, paid_usd, unknown_costs
+from judge_gym.store.calls import (
+    at_most_usd,
+    discarded_answers,
+    lost_requests,
+    paid_usd,
+    sendings_without_outcome,
+    unknown_costs,
+)
 from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, sham_key
@@ -84,6 +90,16 @@ class Spent:
     """The most that the requests of unknown cost may have cost, those of models with a price."""
     unsent: int = 0
     """Calls that failed before a request: their model does not apply what they set."""
+    unread: int = field(default=0, compare=False)
+    """Prompts that providers did not read to the end; as below, of what the sweep is now."""
+    refused: int = field(default=0, compare=False)
+    """Calls that failed for a reason that their whole model shares."""
+    in_flight: int = field(default=0, compare=False)
+    """Calls sent and not ended, without those in batches."""
+    last_ended: datetime | None = field(default=None, compare=False)
+    """When the last call outside batches was answered or failed."""
+    cancelled: bool = field(default=False, compare=False)
+    """Whether calls were cancelled, and none was sent since."""
 
     @property
     def bound_usd(self) -> float:
@@ -174,17 +190,6 @@ def shared_calls(keys: Sequence[str]) -> sa.ColumnElement[bool]:
     return sa.and_(t.Call.experiment_id.is_(None), sa.func.split_part(t.Call.key, "/", 2).in_(keys))
 
 
-def has_cancelled_calls(session: Session, scope: Scope) -> bool:
-    """Whether calls of a sweep were cancelled, and none was sent since."""
-    when, sent = session.execute(
-        sa.select(
-            sa.func.max(t.Call.finished_at).filter(t.Call.status == "cancelled"),
-            sa.func.max(t.Call.sent_at),
-        ).where(calls_of(scope))
-    ).one()
-    return when is not None and (sent is None or sent <= when)
-
-
 def ended_and_open(session: Session, scope: Scope, since: datetime) -> tuple[int, int]:
     """Return the calls of a sweep that ended since a time, and those sent without an answer.
 
@@ -207,40 +212,36 @@ def spent(session: Session, scope: Scope) -> Spent:
     `ended`, `failed` and `unsent` are of what it is now, since a run retries no other failures.
     """
     current = calls_of(scope)
-    ever = current | _calls(scope.former, t.FormerSweepExperiment) if scope.former else current
-    error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
-    of_unknown_outcome = error.c.value.op("->>")("kind") == UNKNOWN_OUTCOME
-    discarded = (
-        sa.select(
-            sa.func.count().filter(error.c.value.op("?")("answer")).label("answers"),
-            sa.func.count().filter(of_unknown_outcome).label("lost"),
-        )
-        .select_from(error)
-        .lateral("discarded")
-    )
+    former = _calls(scope.former, t.FormerSweepExperiment) if scope.former else None
+    # Of a sweep that nothing has left, every row is current, and is not tested for each count.
+    now = (current,) if scope.former else ()
     kind = t.Call.errors[-1]["kind"].astext
-    failed = sa.and_(t.Call.status == "failed", kind.not_in(SHARED))
+    failed = t.Call.status == "failed"
+    for_good = sa.and_(failed, kind.not_in(SHARED))
     answered = t.Call.status == "succeeded"
+    direct = t.Call.route == "direct"
     row = session.execute(
         sa.select(
             sa.func.count().filter(t.Call.attempts > 0),
-            sa.func.coalesce(sa.func.sum(discarded.c.answers), 0),
+            sa.func.coalesce(sa.func.sum(discarded_answers()), 0),
             sa.func.coalesce(sa.func.sum(paid_usd()), 0),
             sa.func.coalesce(sa.func.sum(unknown_costs()), 0),
-            sa.func.count().filter(current, answered | failed),
-            sa.func.count().filter(current, failed),
+            sa.func.count().filter(*now, answered | for_good),
+            sa.func.count().filter(*now, for_good),
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
-            sa.func.coalesce(sa.func.sum(discarded.c.lost), 0),
+            sa.func.coalesce(sa.func.sum(sendings_without_outcome()), 0),
             sa.func.coalesce(sa.func.sum(at_most_usd()), 0),
-            sa.func.count().filter(
-                current, t.Call.status == "failed", t.Call.attempts == 0, kind.is_(None)
-            ),
-        )
-        .select_from(t.Call)
-        .join(discarded, sa.true())
-        .where(ever)
+            sa.func.count().filter(*now, failed, t.Call.attempts == 0, kind.is_(None)),
+            sa.func.count(t.Call.prompt_words).filter(*now, sa.true()),
+            sa.func.count().filter(*now, failed, kind.in_(SHARED)),
+            sa.func.count().filter(*now, t.Call.status == "sent", t.Call.batch_id.is_(None)),
+            sa.func.max(t.Call.finished_at).filter(*now, answered | failed, direct),
+            sa.func.max(t.Call.finished_at).filter(*now, t.Call.status == "cancelled"),
+            sa.func.max(t.Call.sent_at).filter(*now, sa.true()),
+        ).where(current if former is None else current | former)
     ).one()
-    calls, again, dollars, unknown, ended, failures, simulated, lost, at_most, unsent = row
+    calls, again, dollars, unknown, ended, failures, simulated, lost, at_most, unsent, *rest = row
+    unread, refused, in_flight, last_ended, cancelled_at, sent_at = rest
     return Spent(
         calls + int(again),
         float(dollars),
@@ -251,6 +252,11 @@ def spent(session: Session, scope: Scope) -> Spent:
         int(lost),
         float(at_most),
         unsent,
+        unread,
+        refused,
+        in_flight,
+        last_ended,
+        cancelled_at is not None and (sent_at is None or sent_at <= cancelled_at),
     )
 
 
@@ -292,7 +298,31 @@ def _sent_to_real_models(since: datetime) -> tuple[sa.ColumnElement[bool], ...]:
 
 # The tokens of a reused answer were spent once, by the call that got it.
 _PAID = t.Call.route != "cache"
-_PROMPT = sa.func.concat_ws(" ", t.Call.template, sa.func.left(t.Call.template_hash, 12))
+
+
+def _whole(counts: Any) -> sa.ColumnElement[int]:
+    """Return the sum of counts; PostgreSQL's own has decimals."""
+    return sa.cast(sa.func.sum(counts), sa.BigInteger)
+
+
+_SUMS: Mapping[str, tuple[sa.ColumnElement[Any], Callable[[Any], sa.ColumnElement[Any]]]] = {
+    "calls": (sa.func.count(), _whole),
+    "failed": (sa.func.count().filter(t.Call.status == "failed"), _whole),
+    "attempts": (sa.func.coalesce(sa.func.sum(t.Call.attempts), 0), _whole),
+    "prompt": (sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0), _whole),
+    "completion": (
+        sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
+        _whole,
+    ),
+    "cost": (sa.func.sum(paid_usd()), sa.func.sum),
+    "unpriced": (sa.func.coalesce(sa.func.sum(unknown_costs()), 0), _whole),
+    "lost": (sa.func.coalesce(sa.func.sum(lost_requests()), 0), _whole),
+    "simulated": (sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()), sa.func.bool_or),
+    "imported": (sa.func.bool_or(t.Call.route == IMPORTED), sa.func.bool_or),
+    "first": (sa.func.min(t.Call.created_at), sa.func.min),
+    "last": (sa.func.max(t.Call.finished_at), sa.func.max),
+}
+"""Field of `CallSums` → its sum over calls, and how sums of parts are put together."""
 
 
 def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[CallSums]:
@@ -308,24 +338,13 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
         .where(t.Experiment.id.in_(ids), view_recipe(t.View.view) == t.View.recipe)
     )
     embedded = {one.window.key for one in experiments.values() if one.bundles.embeddings}
-    sums: Any = (
+    # By prompt first: collecting the distinct texts of a group would sort all of its calls.
+    by_prompt = (
         sa.select(
-            t.Call.workflow,
-            t.Call.agent,
-            t.Call.model,
-            sa.func.count(),
-            sa.func.count().filter(t.Call.status == "failed"),
-            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
-            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
-            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
-            sa.func.sum(paid_usd()),
-            sa.func.coalesce(sa.func.sum(unknown_costs()), 0),
-            sa.func.coalesce(sa.func.sum(lost_requests()), 0),
-            sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
-            sa.func.bool_or(t.Call.route == IMPORTED),
-            sa.func.array_agg(sa.distinct(_PROMPT)).filter(t.Call.template != ""),
-            sa.func.min(t.Call.created_at),
-            sa.func.max(t.Call.finished_at),
+            *(column.label(column.key) for column in (t.Call.workflow, t.Call.agent, t.Call.model)),
+            t.Call.template,
+            sa.func.left(t.Call.template_hash, 12).label("hash"),
+            *(value.label(name) for name, (value, _) in _SUMS.items()),
         )
         .where(
             sa.or_(
@@ -335,8 +354,22 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
                 sa.func.split_part(t.Call.key, "/", 2).in_(_rubric_keys(experiments.values())),
             )
         )
-        .group_by(t.Call.workflow, t.Call.agent, t.Call.model)
-        .order_by(t.Call.workflow, t.Call.agent, t.Call.model)
+        .group_by(t.Call.workflow, t.Call.agent, t.Call.model, t.Call.template, sa.text("hash"))
+        .subquery()
+    )
+    of = by_prompt.c
+    prompt = sa.func.concat_ws(" ", of.template, of.hash)
+    totals = {name: total(of[name]) for name, (_, total) in _SUMS.items()}
+    first, last = totals.pop("first"), totals.pop("last")
+    sums = (
+        sa.select(
+            *(of.workflow, of.agent, of.model),
+            *totals.values(),
+            sa.func.array_agg(sa.distinct(prompt)).filter(of.template != ""),
+            *(first, last),
+        )
+        .group_by(of.workflow, of.agent, of.model)
+        .order_by(of.workflow, of.agent, of.model)
     )
     return [CallSums(*row) for row in session.execute(sums)]
 

@@ -12,7 +12,7 @@ from judge_gym.store import tables as t
 from judge_gym.store.cleaning import cancel_calls, clean, removed_calls
 from judge_gym.store.ledger import Ledger
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import has_cancelled_calls, spending_scope
+from judge_gym.store.spending import spending_scope, spent
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study
@@ -133,7 +133,7 @@ def test_a_sweep_is_cancelled_until_a_call_is_sent_again(database: str, tmp_path
         name = study.all(sa.select(t.Sweep.name))[0]
 
         def is_cancelled(session: Session) -> bool:
-            return has_cancelled_calls(session, spending_scope(session, name))
+            return spent(session, spending_scope(session, name)).cancelled
 
         asked = [a_call(f"x/{number}", experiment_id=one) for number in range(2)]
         opened = await Ledger(study.runtime.engine).open(asked, "sim")

@@ -23,11 +23,22 @@ from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
 from judge_gym.store.calls import Paid, call_costs, cost_of
 from judge_gym.store.cleaning import forget_failures
-from judge_gym.store.experiments import register_experiment, register_sweep
+from judge_gym.store.experiments import (
+    experiments_of_sweep,
+    register_experiment,
+    register_sweep,
+)
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.rubrics import applied_key, sham_key
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Spent, sent_since, spending_scope, spent, spent_since
+from judge_gym.store.spending import (
+    Spent,
+    call_sums,
+    sent_since,
+    spending_scope,
+    spent,
+    spent_since,
+)
 from support.misbehaving import answers, misbehaving, refuses, stays_silent
 from support.rig import KEY, KEY_NAME, a_call, an_answer, no_rows, providers_at, run, runtime_at
 from support.study import Study, corpus, window
@@ -104,6 +115,60 @@ def test_failures_of_experiments_that_left_the_sweep_do_not_stop_it(
         assert used(study) == Spent(calls=2, cost_usd=1.0, unpriced=0, ended=1, failed=0)
         study.change(lambda session: register_sweep(session, "mine", "", None, [one]))
         assert used(study) == Spent(calls=2, cost_usd=1.0, unpriced=0, ended=1, failed=1)
+
+    stored(database, tmp_path, work)
+
+
+def test_one_statement_counts_what_a_status_then_looks_for(database: str, tmp_path: Path) -> None:
+    async def work(study: Study, one: Any, other: Any) -> None:
+        mine, others = study.ids([one.name, other.name])
+
+        def found() -> tuple[int, int, int, bool, bool]:
+            sums = used(study)
+            return (
+                *(sums.unread, sums.refused, sums.in_flight),
+                *(sums.last_ended is not None, sums.cancelled),
+            )
+
+        assert found() == (0, 0, 0, False, False)
+        # An experiment that left the sweep: its calls are counted as spent, and not looked for.
+        study.change(lambda session: register_sweep(session, "mine", "", None, [one, other]))
+        cut = an_answer(cost_usd=1.0, prompt_words=900)
+        await ended(study, "score/1", cut, experiment_id=others)
+        await ended(study, "score/2", Failure("authentication", "who?"), experiment_id=others)
+        assert found() == (1, 1, 0, True, False)
+        study.change(lambda session: register_sweep(session, "mine", "", None, [one]))
+        assert found() == (0, 0, 0, False, False)
+        assert used(study).cost_usd == 1.0
+        await ended(study, "score/3", cut, experiment_id=mine)
+        await ended(study, "score/4", cut, experiment_id=mine)
+        await ended(study, "score/5", Failure("authentication", "who?"), experiment_id=mine)
+        await ended(study, "score/6", Failure("server", "down"), experiment_id=mine)
+        ledger = Ledger(study.runtime.engine)
+        [waits] = await ledger.open([a_call("score/7", experiment_id=mine)], "real")
+        await ledger.write(Sent(waits.id, now(), Request({"max_tokens": 50})))
+        assert found() == (2, 1, 1, True, False)
+        [last] = study.all(sa.select(sa.func.max(t.Call.finished_at)))
+        assert used(study).last_ended == last
+
+    stored(database, tmp_path, work)
+
+
+def test_sums_of_calls_are_of_all_their_prompts(database: str, tmp_path: Path) -> None:
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        answer = an_answer(cost_usd=1.0, prompt_tokens=10, completion_tokens=2)
+        for number in range(3):
+            await ended(study, f"score/{number}", answer, experiment_id=mine)
+        digest = sa.case((t.Call.key == "score/0", "b" * 64), else_="a" * 64)
+        retemplated = sa.update(t.Call).values(template="score", template_hash=digest)
+        study.change(lambda session: session.execute(retemplated))
+        by_id = study.change(lambda session: experiments_of_sweep(session, "mine"))
+        [sums] = study.change(lambda session: call_sums(session, by_id))
+        assert (sums.calls, sums.failed, sums.attempts, sums.cost) == (3, 0, 3, 3)
+        assert (sums.prompt, sums.completion, sums.unpriced, sums.lost) == (30, 6, 0, 0)
+        assert sums.prompts == ["score " + "a" * 12, "score " + "b" * 12]
+        assert all(isinstance(number, int) for number in (sums.calls, sums.prompt, sums.unpriced))
 
     stored(database, tmp_path, work)
 
