@@ -9,7 +9,7 @@ import numpy as np
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.expert_labels import MIN_LABELLED
-from judge_gym.metrics.system_ranking import MIN_LABELS, Ranking, ranking
+from judge_gym.metrics.system_ranking import MIN_SCORES, Ranking, labels_needed, ranking
 from judge_gym.metrics.system_scores import SystemScores
 from judge_gym.records.items import Item
 
@@ -97,12 +97,12 @@ class ComparedSystems:
         said = self.scores
         nothing = np.full(len(said.judge), 0.5)
         judge, labels, both = (
-            ranking(one, self.rng)
+            ranking(one, self.rng, least)
             # By itself the judge's scores are what is said, where there are some.
-            for one in (
-                replace(said, people=said.judge, judge=nothing),
-                replace(said, judge=nothing),
-                said,
+            for one, least in (
+                (replace(said, people=said.judge, judge=nothing), MIN_SCORES),
+                (replace(said, judge=nothing), MIN_LABELLED),
+                (said, MIN_LABELLED),
             )
         )
         return judge, labels, both
@@ -135,14 +135,9 @@ class ComparedSystems:
         if judge.estimate is None:
             judge = self._own(judge.metric, systems, lowest)
         counts = [self.labelled([system]) for system in systems]
-        if min(counts) >= MIN_LABELLED:
+        because = labels_needed(counts)
+        if not because:
             return judge, labels, both
-        have = " and ".join(map(str, counts))
-        more = " and ".join(str(max(0, MIN_LABELLED - count)) for count in counts)
-        because = (
-            f"it needs {MIN_LABELLED} labelled items of each system, and there are {have}: "
-            f"{more} more"
-        )
         none = not_estimable(labels.metric, because, n_items=self.labelled(systems))
         return judge, none, none
 
@@ -155,7 +150,7 @@ class ComparedSystems:
             because = f"the judge scored no answer of {'one of them' if len(means) > 1 else 'it'}"
             return not_estimable(metric, because, n=n, n_items=n)
         value = float(means[-1] - means[0] if len(means) > 1 else means[0])
-        because = f"it scored fewer than {MIN_LABELS} answers of a system"
+        because = f"it scored fewer than {MIN_SCORES} answers of a system"
         one = Estimate(metric, value, None, None, n, n, because=because)
         return _scaled(one, self.bounds, lowest)
 

@@ -1,5 +1,6 @@
 """The ranking of systems by a judge's scores and people's labels, and which labels to buy next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,11 +17,12 @@ from judge_gym.metrics.estimate import (
     t_quantile,
     with_interval,
 )
+from judge_gym.metrics.expert_labels import MIN_LABELLED
 from judge_gym.metrics.inference import kendall_tau_b
 from judge_gym.metrics.system_scores import SystemScores
 
-MIN_LABELS = 5
-"""Fewest labels of a system that is ranked."""
+MIN_SCORES = 5
+"""Fewest answers of a system with a score that a judge ranks by itself."""
 _DRAWS = 4000
 _DECIMALS = 12
 """To which means are taken to be equal."""
@@ -147,7 +149,7 @@ class Ranking:
     ) -> Estimate:
         n = int(self.labels[systems].sum())
         if not self.ranked[systems].all():
-            because = f"it needs {MIN_LABELS} labels of each system"
+            because = labels_needed(self.labels[systems].tolist()) or NO_SCORE
             return not_estimable(metric, because, n=n, n_items=n, unit="share")
         half = t_quantile(max(1, int(self.questions[systems].min()) - 1)) * variance**0.5
         method = "labels and scores, prediction-powered; t interval over questions"
@@ -171,7 +173,26 @@ class Ranking:
         return with_interval(estimate, (float(low), float(high)), SIGNED_UNIT)
 
 
-def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
+NO_SCORE = "the judge scored no answer of a system"
+"""Why a system with enough labels is not ranked."""
+
+
+def labels_needed(labels: Sequence[int]) -> str:
+    """Return why systems with so many labels are not compared, and how many more each needs.
+
+    Empty where all have enough: as many as a corrected mean needs, whichever command compares them.
+    """
+    if min(labels) >= MIN_LABELLED:
+        return ""
+    have = " and ".join(map(str, labels))
+    more = " and ".join(str(max(0, MIN_LABELLED - count)) for count in labels)
+    needs = f"it needs {MIN_LABELLED} labelled items of each system"
+    return f"{needs}, and there are {have}: {more} more"
+
+
+def ranking(
+    judged: SystemScores, rng: np.random.Generator, least_labels: int = MIN_LABELLED
+) -> Ranking:
     """Rank systems by people's mean, estimated from all the judge's scores and people's labels.
 
     mean(labels) + λ·(mean score of all answers - mean score of labelled ones), by system, with one
@@ -179,7 +200,8 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     arXiv 2311.01453). Labels of a system must be a random part of its answers; where every
     answer has one, it is their mean. An unreadable answer of the judge counts as its mean score,
     since labels correct any score: left out, those that it would not judge would leave people's
-    mean, too. A system without any readable one is not ranked. Errors: the covariance of
+    mean, too. A system without any readable one, or with fewer than `least_labels` labels, is not
+    ranked. Errors: the covariance of
     influences summed by question, a system's label variance at least that shrunk towards all
     systems', and that of half a label that disagrees with the others. Simultaneous: quantile of the
     largest |t| of draws from that covariance, with the degrees of freedom of the system with the
@@ -192,12 +214,12 @@ def ranking(judged: SystemScores, rng: np.random.Generator) -> Ranking:
     judged = judged.filled()
     labels = judged.labels
     answers = np.bincount(judged.system, minlength=judged.n_systems)
-    ranked = (labels >= MIN_LABELS) & np.isfinite(own)
+    ranked = (labels >= least_labels) & np.isfinite(own)
     of_all, weight = _corrected(judged)
     corrected = np.where(ranked, of_all, np.nan).round(_DECIMALS)
     covariance, residual = _errors(judged, weight, ranked)
     questions = judged.questions(judged.both)
-    least = max(int(questions[ranked].min()), 2) if ranked.any() else MIN_LABELS
+    least = max(int(questions[ranked].min()), 2) if ranked.any() else MIN_SCORES
     of_systems = _t_draws(covariance, least - 1, rng)
     # A difference has the errors of two systems.
     draws = _t_draws(covariance, 2 * (least - 1), rng)

@@ -12,7 +12,7 @@ from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, estimates, figure, number, side_of_0
 from judge_gym.metrics.estimate import LEVEL
-from judge_gym.metrics.system_ranking import MIN_LABELS
+from judge_gym.metrics.expert_labels import MIN_LABELLED
 from judge_gym.metrics.system_scores import APART, POWER, OneCorrection
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
@@ -146,14 +146,14 @@ def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
     if len(systems) < 2 or (is_of_pairs(data) and not data.truth.pair):
         return ""
     missing = {
-        str(row.scope["system"]): max(0, MIN_LABELS - row.n)
+        str(row.scope["system"]): max(0, MIN_LABELLED - row.n)
         for row in sorted(rows, key=lambda row: row.n)
         if row.metric == _CORRECTED
     }
-    counts = {system: missing.get(system, MIN_LABELS) for system in sorted(systems)}
+    counts = {system: missing.get(system, MIN_LABELLED) for system in sorted(systems)}
     short = [f"{count} of {system}" for system, count in counts.items() if count]
     return (
-        f"Systems are not ranked: each of two needs {MIN_LABELS} items that people or known "
+        f"Systems are not ranked: each of two needs {MIN_LABELLED} items that people or known "
         f"answers label. Missing: {first_of(short, _MOST_NAMED)}."
     )
 

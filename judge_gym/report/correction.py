@@ -11,7 +11,6 @@ from judge_gym.judges import Judge
 from judge_gym.judges.correcting import ALL, Corrected, Correction, HalfWidths
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.system_ranking import MIN_LABELS
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.reliance import favours
@@ -83,15 +82,11 @@ def _which_is_better(found: Correction, row: Corrected) -> str:
         errs = f"; it {favours({one: found.biases.get(one) for one in (best, other)})}"
     if one.estimate is None:
         # A missing figure is no finding that systems are alike.
-        elsewhere = "" if found.by_gain else _BY_AUDIT
-        return f"People: {said}.{elsewhere} The judge alone: {alone}{errs}."
+        return f"People: {said}. The judge alone: {alone}{errs}."
     return f"People: {said}: {shown}. The judge alone: {alone}{errs}.{_with_more(found, row)}"
 
 
 _CANNOT_TELL = "labels cannot tell which is better"
-_BY_AUDIT = (
-    f" `judge-gym audit` compares systems by another rule, from {MIN_LABELS} labels of each."
-)
 
 
 def _with_more(found: Correction, row: Corrected) -> str:

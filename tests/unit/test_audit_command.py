@@ -704,8 +704,8 @@ def test_a_judge_that_favours_its_own_family_and_long_answers_is_found(
     [
         # Two people who differ on ten items of each system.
         (lambda n: (n % 2, (n + (n % 4 == 0)) % 2), "20 items with as many people for one"),
-        (lambda n: (n % 2 if n < 4 else "", ""), "not ranked: each of two needs 5 items"),
-        (lambda n: ("", ""), "Missing: 5 of a, 5 of b."),
+        (lambda n: (n % 2 if n < 19 else "", ""), "Missing: 1 of a, 1 of b."),
+        (lambda n: ("", ""), "Missing: 20 of a, 20 of b."),
     ],
     ids=["ties", "too few labels", "no label"],
 )
@@ -1041,7 +1041,7 @@ def test_labels_of_systems_that_files_name_otherwise_and_double_labels_are_told(
     judged = [f"q{n},{prompt},j,{(n + one) % 2}" for n in range(60)
               for one, prompt in enumerate(("calm", "warm"))]  # fmt: skip
     (command.folder / "judged.csv").write_text("\n".join(["q,prompt,judge,score", *judged]))
-    labels = [f"q{n},{prompt},{who},{(n + one) % 2}" for n in range(12)
+    labels = [f"q{n},{prompt},{who},{(n + one) % 2}" for n in range(24)
               for one, prompt in enumerate(("calm", "warm")) for who in ("ann", "bo")]  # fmt: skip
     more = ["q999,calm,ann,1", "q3,calm,ann,0"]
     header = "q,prompt,person,label"
@@ -1140,7 +1140,7 @@ def test_systems_that_differ_only_in_case_are_named_and_may_be_joined(
 ) -> None:
     """Spaces around a name are no part of it; another case is another system until one says so."""
     lines = ["id,bot,judge,person"]
-    for n in range(20):
+    for n in range(30):
         odd = {0: "Heron-Base", 1: "heron-base "}.get(n, "heron-base")
         lines += [f"a{n},{odd},{1 + n % 5},{1 + n % 5}", f"b{n},wren,{1 + n % 4},{1 + n % 3}"]
     (command.folder / "wide.csv").write_text("\n".join(lines))
@@ -1153,7 +1153,7 @@ def test_systems_that_differ_only_in_case_are_named_and_may_be_joined(
     typed = ("audit", "wide.csv", "--mapping", "mapping.yaml")
     shown = " ".join(command(*typed).fine().output.split())
     assert "Systems that differ only in case: Heron-Base, heron-base." in shown
-    assert "'Heron-Base' (1) and 'heron-base' (19) items" in shown
+    assert "'Heron-Base' (1) and 'heron-base' (29) items" in shown
     [key] = re.findall(r"`(names: \{[^`]*\})`", shown)
     (command.folder / "mapping.yaml").write_text(f"{mapping}{key}\n")
     shown = " ".join(command(*typed).fine().output.split())

@@ -21,13 +21,15 @@ from judge_gym.metrics.cells import (
     positions,
 )
 from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.expert_labels import MIN_LABELLED
 from judge_gym.metrics.people import known_stages
 from judge_gym.metrics.stratified_labels import NEXT_LABELS
 from judge_gym.metrics.system_errors import system_errors
 from judge_gym.metrics.system_ranking import (
-    MIN_LABELS,
+    NO_SCORE,
     Ranking,
     decided_at_random,
+    labels_needed,
     labels_to_buy,
     ranking,
 )
@@ -94,7 +96,7 @@ TABLES = (
             "prefers what is first = mean of judge − people, for the answer shown first",
             "decided next = Σ over pairs of Φ(|difference| / error − c), 50 labels later",
         ),
-        needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
+        needs=(f"Needs two systems with {MIN_LABELLED} labels each.",),
         sources=(
             "Prediction-powered means: Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453.",
             "Simultaneous intervals: Hothorn, Bretz and Westfall 2008, Biometrical Journal 50.",
@@ -177,7 +179,7 @@ TABLES = (
         figures=(Figure("system_difference", "share", _SYSTEMS),),
         columns=(Column("better by", "system_difference"),),
         formulas=("interval = difference ± c·error, c of all pairs",),
-        needs=(f"Needs two systems with {MIN_LABELS} labels each.",),
+        needs=(f"Needs two systems with {MIN_LABELLED} labels each.",),
         in_terminal=False,
     ),
 )
@@ -366,7 +368,7 @@ def _of_judge(found: Ranking) -> Iterator[Estimate]:
         yield Estimate("pairs_decided", decided / pairs, None, None, pairs, ranked, method=method)
         yield Estimate("order_inversions", found.inversions, None, None, pairs, ranked)
     else:
-        because = f"it needs two systems with {MIN_LABELS} labels each"
+        because = labels_needed(sorted(found.labels.tolist())[-2:]) or NO_SCORE
         yield not_estimable("pairs_decided", because, n=n, unit="share")
     yield found.expected_inversions()
     yield found.tau()
@@ -414,8 +416,7 @@ def _next_pairs(found: Ranking) -> Iterator[Estimate]:
 def _corrected(found: Ranking, system: int) -> Estimate:
     metric, labels = "system_corrected", int(found.labels[system])
     if not found.ranked[system]:
-        missing = MIN_LABELS - labels
-        because = f"it needs {missing} more labels of the system"
+        because = labels_needed([labels]) or NO_SCORE
         return not_estimable(metric, because, n=labels, n_items=labels, unit="share")
     value, lower, upper = (float(of[system]) for of in (found.corrected, found.lower, found.upper))
     method = "labels and scores, prediction-powered; simultaneous over systems, by question"

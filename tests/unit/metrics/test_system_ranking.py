@@ -61,7 +61,7 @@ def test_a_shared_correction_is_rogan_and_gladens_and_is_cut_to_shares():
 
 def test_with_every_label_the_corrected_mean_is_that_of_people():
     rows = [(s, q, (q + s) % 2, int(q < 4 + 3 * s)) for s in range(2) for q in range(10)]
-    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    found = ranking(judged(rows, 2), np.random.default_rng(1), 10)
     assert found.corrected == pytest.approx([0.4, 0.7])
     assert found.order.tolist() == [1, 0]
 
@@ -85,6 +85,12 @@ def test_a_system_with_few_labels_is_not_ranked_and_the_others_are():
     found = ranking(judged(rows, 3), np.random.default_rng(1))
     assert found.ranked.tolist() == [True, True, False]
     assert len(found.outcomes) == 1
+    assert found.difference_of(0, 1).estimate is not None
+    lacking = found.difference_of(0, 2)
+    assert lacking.reason == (
+        "not estimable, because it needs 20 labelled items of each system, and there are 20 and 3: "
+        "0 and 17 more"
+    )
 
 
 def test_no_label_at_all_ranks_nothing_and_says_why():
@@ -143,7 +149,7 @@ def test_equal_means_tie_whatever_the_order_of_rows_and_tau_is_in_its_interval(o
     own = [scores, shifted, [0.0, 0.0, 0.0, 0.25, 0.0, 0.0]]
     people[1] = [people[1][n] for n in order]
     rows = [(s, q, own[s][q], people[s][q]) for q in range(6) for s in range(3)]
-    found = ranking(judged(rows, 3, binary=False), np.random.default_rng(1))
+    found = ranking(judged(rows, 3, binary=False), np.random.default_rng(1), 6)
     assert found.judged[0] == found.judged[1]
     assert found.expected_inversions().estimate == pytest.approx(0.5, abs=0.02)
     tau = found.tau()
@@ -157,7 +163,7 @@ def test_errors_of_labels_on_a_part_of_the_questions_are_those_of_numpy():
     rng = np.random.default_rng(4)
     people = rng.random((2, 12)) < [[0.5], [0.6]]
     rows = [(s, q, 1, int(people[s, q]) if q < 12 else None) for s in range(2) for q in range(400)]
-    found = ranking(judged(rows, 2), np.random.default_rng(1))
+    found = ranking(judged(rows, 2), np.random.default_rng(1), 12)
     reference = np.cov(people, ddof=1) / 12
     # A system's own variance is at least that shrunk towards all systems'.
     squares = people.var(axis=1, ddof=1) * 11
@@ -298,7 +304,7 @@ def test_a_system_of_few_labels_gets_the_next_ones_and_they_promise_no_certainty
     """75 labels of one system, `few` of the other: what is open is open by the few."""
     rows = [(0, q, int(q % 6 > 0), int(q % 6 > 0) if q < 75 else None) for q in range(300)]
     rows += [(1, 300 + q, int(q % 4 > 0), int(q % 3 > 0) if q < few else None) for q in range(300)]
-    found = ranking(judged(rows, 2), np.random.default_rng(0))
+    found = ranking(judged(rows, 2), np.random.default_rng(0), few)
     assert found.outcomes.tolist() == [0]
     plan = labels_to_buy(found, 50)
     assert plan.counts[1] > plan.counts[0]
@@ -383,7 +389,7 @@ def test_decided_pairs_of_few_labels_have_the_sign_of_all_labels(labels):
         truth = whole.means(whole.people, whole.both)
         for seed in range(25):
             rng = np.random.default_rng([labels, seed])
-            found = ranking(nine(table, judge, drawn(table, [labels] * 9, rng)), rng)
+            found = ranking(nine(table, judge, drawn(table, [labels] * 9, rng)), rng, labels)
             first, second = found.pairs
             right = np.sign(truth[first] - truth[second])
             outcomes["decided"] += np.count_nonzero(found.outcomes)
@@ -392,6 +398,25 @@ def test_decided_pairs_of_few_labels_have_the_sign_of_all_labels(labels):
     assert outcomes["decided"] > 0
     assert outcomes["wrong"] <= 0.05 * outcomes["decided"]
     assert outcomes["rankings with a wrong one"] <= 0.05 * 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), [(20, 20), (20, 100)])
+@pytest.mark.parametrize("rates", [(0.5, 0.5), (0.97, 0.97), (0.6, 0.97)])
+def test_differences_of_twenty_labels_are_covered_also_where_labels_crowd(rates, first, second):
+    """A judge right of all answers of one system and of 70% of the other; 400 sets at 95%."""
+    rng, held = np.random.default_rng(3), 0
+    for _ in range(400):
+        people = rng.random((2, 300)) < np.array(rates)[:, None]
+        right = rng.random((2, 300)) < [[1.0], [0.7]]
+        rows = [
+            (s, 300 * s + q, int(people[s, q] == right[s, q]), int(people[s, q]) if q < n else None)
+            for s, n in enumerate((first, second))
+            for q in range(300)
+        ]
+        found = ranking(judged(rows, 2), rng).difference_of(0, 1)
+        held += found.lower <= rates[1] - rates[0] <= found.upper
+    assert held >= 0.92 * 400
 
 
 @needs_nine
