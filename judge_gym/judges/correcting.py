@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.errors import ConfigError
+from judge_gym.formats import side_of_0
 from judge_gym.judges.base import Judge
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.judges.pairwise_judge import DecidedByOrder
@@ -159,6 +160,9 @@ class Correction:
     """Pairs of a system with itself, which say nothing of how it compares."""
     win_rates: bool = False
     """Whether rows of systems are win rates, of pairs."""
+    undecided: tuple[str, ...] = ()
+    """The differences of systems that are open: the next labels are then drawn at random, as those
+    by gain narrow the mean of all texts alone."""
 
 
 def correct(
@@ -185,7 +189,8 @@ def correct(
     at_random = draw == "random" and not figures.by_gain
     plan = None if at_random else next_labels(figures.to_label(firsts, left), more)
     halves = None if plan is None else _half_widths(plan, found[0], used, figures, every)
-    if halves and not halves.is_offered:
+    undecided = () if figures.by_gain else tuple(_undecided(of_rows, found))
+    if halves and (undecided or not halves.is_offered):
         plan, at_random = None, True
     chosen = (
         _at_random(judge, texts, left, more)
@@ -209,7 +214,17 @@ def correct(
         used.biases,
         sum(bool(item.system) and item.system == item.second_system for item in of_rows),
         any(item.second_system for item in of_rows),
+        undecided,
     )
+
+
+def _undecided(items: Sequence[Item], rows: Sequence[Corrected]) -> Iterator[str]:
+    """Yield the differences of which labels cannot tell the better of two systems.
+
+    None where items name categories alone, which nobody chooses between.
+    """
+    if all(item.system for item in items):
+        yield from (row.about for row in rows if row.is_difference and not side_of_0(row.corrected))
 
 
 def _narrower(

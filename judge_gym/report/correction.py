@@ -1,11 +1,11 @@
 """People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.formats import figure_or_reason, side_of_0
 from judge_gym.judges import Judge
 from judge_gym.judges.correcting import ALL, Corrected, Correction, HalfWidths
@@ -157,7 +157,7 @@ def expectations(found: Correction) -> Iterator[str]:
     """Yield what more labels are expected to bring."""
     yield from _of_differences(found)
     if found.half_widths:
-        yield _of_all(found.half_widths)
+        yield _of_all(found.half_widths, found.undecided)
     if found.plan is not None and not found.by_gain:
         yield (
             "The labels have to be of a random part of the texts. Labels as planned are random "
@@ -167,13 +167,18 @@ def expectations(found: Correction) -> Iterator[str]:
         yield draw_note(found.draw)
 
 
-def _of_all(halves: HalfWidths) -> str:
+def _of_all(halves: HalfWidths, undecided: Sequence[str]) -> str:
     """Return what more labels bring to the mean of all texts, and why none are planned."""
     said = (
         f"Expected half-width of the 95% interval of all texts: {halves.now:.2g} now, "
         f"{halves.at_random:.2g} with {halves.more} more labels at random, "
         f"{halves.as_planned:.2g} with {halves.more} more by groups of scores."
     )
+    if undecided:
+        return (
+            f"{said} The next labels are drawn at random, to compare systems "
+            f"({first_of(undecided, _MOST_TOLD)}): labels by groups narrow the mean of all texts."
+        )
     if halves.is_offered:
         return said
     return (

@@ -561,6 +561,30 @@ def test_a_conclusion_says_which_system_is_better_and_what_more_labels_bring() -
     assert "rely on it alone" in said
 
 
+@pytest.mark.parametrize(("gap", "is_open"), [(0.0, True), (4.0, False)])
+def test_while_a_comparison_is_open_the_next_labels_serve_it(gap: float, is_open: bool) -> None:
+    """Labels by gain would be narrower for the mean: the judge's score of 0 is sure, 10 is not."""
+    rng = np.random.default_rng(2)
+    scores = np.tile(np.repeat([0.0, 10.0], 100), 2)
+    people = np.where(scores == 0, 0, rng.integers(2, 6, 400)).astype(float)
+    people += np.repeat([0.0, gap], 200)
+    labels = [float(one) if place % 5 == 0 else None for place, one in enumerate(people)]
+    found = corrected(scores.tolist(), labels, ["a"] * 200 + ["b"] * 200)
+    halves = found.half_widths
+    assert halves is not None
+    assert halves.is_offered
+    assert found.undecided == (("b less a",) if is_open else ())
+    assert (found.plan is None) is is_open
+    assert len(found.chosen) == 50
+    said = " ".join(expectations(found))
+    assert ("drawn at random, to compare systems (b less a)" in said) is is_open
+    if is_open:
+        # 320 of 400 have no label.
+        assert {probability for _, probability in found.chosen} == {50 / 320}
+        # Labels so drawn keep the mean of all texts.
+        assert found.rows[0].corrected.estimate is not None
+
+
 def test_without_systems_the_conclusion_is_the_mean() -> None:
     (said,) = conclusions(one_answer_often(0))
     assert said.startswith("People's mean over all texts is ")
