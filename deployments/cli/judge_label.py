@@ -184,7 +184,7 @@ def agreement(
     bound = read.with_labels(given, [judge])
     assert bound.people is not None
     if export:
-        write_labels(export, given.every)
+        write_labels(export, given.keyed(bound.keys()).every)
     results = _stored(judge, read.texts)
     simulated = any(one.simulated for some in results.values() for one in some)
     if as_json:

@@ -187,6 +187,13 @@ class ItemFile:
                     where = f"{place}, item {item.id!r}: {self.label_column} is {shown(label)}"
                     raise DataFileError(f"{where}. {error.message}", error.remedy) from None
 
+    def keys(self) -> dict[str, str]:
+        """Return the name that a label may give an item → the item's key."""
+        by_id = {item.key: item.key for item in self.items}
+        by_id |= {item.id: item.key for item in self.items}
+        named = self.conversations.named
+        return {name: by_id[item] for name, item in named.items() if item in by_id} | by_id
+
     def with_labels(
         self,
         labels: LabelFile | None,

@@ -85,6 +85,21 @@ class LabelFile:
         )
         return replace(self, rows=rows, earlier=earlier)
 
+    def keyed(self, keys: Mapping[str, str]) -> "LabelFile":
+        """Return them with the key of the text that each is of, where a row gives none.
+
+        `keys` is the name of an item → its key; a label of no such item stays without one. A key
+        that a row gives stays: the text may have changed since.
+        """
+        rows, earlier = (
+            tuple(
+                row if row.item_key else replace(row, item_key=keys.get(row.item, ""))
+                for row in some
+            )
+            for some in (self.rows, self.earlier)
+        )
+        return replace(self, rows=rows, earlier=earlier)
+
     def place(self, row: Annotation) -> str:
         """Return the file and the line of a row, for messages."""
         return f"{self.path} line {row.line}" if row.line else str(self.path)

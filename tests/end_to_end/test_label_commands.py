@@ -1,10 +1,12 @@
 """Labels of several people in the commands for product judges."""
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
+from judge_gym.judges import read_item_file
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
 
@@ -77,7 +79,22 @@ def test_labels_come_in_rounds_and_buy_nothing_again(
         (names[0], {"ann": 40.0, "bo": 90.0})
     ]
     assert sum(map(sum, figures["criteria"]["whole"]["confusion"]["judge_by_person"])) == 8
-    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 9
+    exported = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert len(exported) == 9
+    # Each with the key of its text, as `judge label` writes it.
+    texts = {item.id: item.key for item in read_item_file(items).items}
+    assert [row["item_key"] for row in exported] == [texts[row["item"]] for row in exported]
+    again = tmp_path / "all.csv"
+    asked = ("judge", "agreement", judge, "--items", items, "--export", again, "--labels")
+    command(*asked, tmp_path / "all.jsonl").fine()
+    [one] = {row["item_key"] for row in csv.DictReader(again.open()) if row["item"] == names[0]}
+    assert one == texts[names[0]]
+    # A text that changed since keeps the key of what was labelled, and its labels are left out.
+    stale = [row if row["item"] != names[0] else row | {"item_key": "0" * 16} for row in exported]
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, stale)))
+    ended = command(*asked, tmp_path / "all.jsonl").fine()
+    assert "of texts that have changed since" in ended.output
+    assert "0" * 16 in {row["item_key"] for row in csv.DictReader(again.open())}
     assert simulator.answered() == calls
 
 
