@@ -15,6 +15,8 @@ READABLE = [
     ('Sure! {"a": {"b": [1, 2]}} Anything else?', {"a": {"b": [1, 2]}}),
     ('{"a": 1, "b": [1, 2,],}', {"a": 1, "b": [1, 2]}),
     ("{'a': 'x'}", {"a": "x"}),
+    # A line break and a tab as they are, which JSON itself does not allow.
+    ("{'a': 'x\n\ty'}", {"a": "x\n\ty"}),
     ('{"a": "he said "no" to it"}', {"a": 'he said "no" to it'}),
     ('{"a": "first\nsecond"}', {"a": "first\nsecond"}),
     (r'{"a": "a \"brace\" } here"}', {"a": 'a "brace" } here'}),
