@@ -7,8 +7,6 @@ from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.evidence.choosing import FieldColumns
-from judge_gym.metrics.estimate import items_for_share_unseen, normal_quantile
-from judge_gym.metrics.points import HIGHEST
 from judge_gym.records.items import Fields
 
 LEAST_AGAIN = 20
@@ -67,6 +65,10 @@ class GateRule(Frozen):
         `drift` as `mean_difference` of equal scores has it, `changed` as Wilson's interval of none
         changed. Of `verdicts` only the latter is checked.
         """
+        # Reading a judge file needs no numpy.
+        from judge_gym.metrics.estimate import items_for_share_unseen, normal_quantile
+        from judge_gym.metrics.points import HIGHEST
+
         z2, share = normal_quantile() ** 2, self.drift / HIGHEST
         changed = {"changed": floor(z2 * (1 - self.changed) / self.changed) + 1}
         if verdicts:
