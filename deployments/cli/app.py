@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from deployments.cli.groups import group
+from deployments.cli.groups import USAGE_ERROR, group
 from deployments.cli.json_output import json_output
 from deployments.cli.output import (
     BAD_INPUT,
@@ -256,8 +256,7 @@ def _run() -> None:
     except typer.Abort:
         fail("Aborted.")
     except Exception as error:
-        # The base of typer's errors of usage has no public name.
-        if not isinstance(error, typer.BadParameter.__mro__[2]):
+        if not isinstance(error, USAGE_ERROR):
             raise
         usage: Any = error
         if log_is_json():

@@ -2,9 +2,10 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -37,15 +38,57 @@ class _Commands(Mapping[str, Any]):
         return len(self._sources)
 
 
+USAGE_ERROR = cast("type[Exception]", typer.BadParameter.__mro__[2])
+"""The base of typer's errors of usage, which has no public name."""
+
+
 class _Command(TyperCommand):
-    """A command that refuses an option given twice, of which click would take the last alone."""
+    """A command that refuses an option given twice, of which click would take the last alone.
+
+    A function with an attribute `on_usage_error` is called with what cannot be read, the values of
+    the options and the other arguments, as far as they can be told.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        typed = list(args)
+        try:
+            return self._parsed(ctx, args)
+        except USAGE_ERROR as error:
+            if on_error := getattr(self.callback, "on_usage_error", None):
+                on_error(cast("Any", error).format_message(), *self._told(typed))
+            raise
+
+    def _parsed(self, ctx: Any, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for option, count in Counter[Any](order).items():
             if count > 1 and not option.multiple and not getattr(option, "count", False):
                 raise typer.BadParameter("it is given more than once.", ctx, option)
         return super().parse_args(ctx, args)
+
+    def _told(self, args: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+        """Return the values of each known option, and the arguments that are none's value.
+
+        What follows an unknown option is among these: it may be its value.
+        """
+        takes = {
+            name
+            for option in self.params
+            if not getattr(option, "is_flag", False)
+            for name in option.opts
+            if name.startswith("-")
+        }
+        options: dict[str, list[str]] = {}
+        others: list[str] = []
+        left = iter(args)
+        for arg in left:
+            name, equals, value = arg.partition("=")
+            if name in takes:
+                options.setdefault(name, []).extend([value] if equals else islice(left, 1))
+            elif arg.startswith("-"):
+                options.setdefault(name, [])
+            else:
+                others.append(arg)
+        return options, others
 
 
 def _made(name: str, source: Source) -> Any:

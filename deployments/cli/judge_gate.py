@@ -1,9 +1,10 @@
 """`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from judge_gym.report.gate import Stopped
     from judge_gym.runtime import Runtime
 
+_NO_FILE = Path("gate")
+"""Stands for the judge file where the command line names none."""
 _THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
 
@@ -84,8 +87,8 @@ def gate(
     from deployments.cli.answerers import check_functions
 
     written = _Written(files, junit, markdown, as_json)
-    written.check()
     with written.where_none_begins(plan=plan):
+        written.check()
         given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
         columns = label_fields_of(labels, label_fields)
         if labels:
@@ -179,22 +182,33 @@ class _Written:
 
     @contextmanager
     def where_none_begins(self, *, plan: bool) -> Iterator[None]:
-        """Write why no gate begins, where the block fails: what an earlier run wrote is replaced.
-
-        Standard output has the error alone. A `plan` writes no reports.
-        """
+        """Write why no gate begins, where the block fails; a `plan` writes no reports."""
         try:
             yield
         except (Exception, KeyboardInterrupt, SystemExit) as stop:
-            from judge_gym.report.gate import not_begun, save_gates
-            from judge_gym.settings import settings
-
             if not plan:
-                stopped = not_begun(_why(stop), self.judges)
-                self._files([], stopped)
-                if all(file.is_file() for file in self.judges):
-                    save_gates(self.judges, [], stopped, settings().reports_dir)
+                self.none_begins(_why(stop))
             raise
+
+    def none_begins(self, why: str) -> None:
+        """Write why no gate begins in place of what an earlier run wrote.
+
+        Standard output has the error alone. A file that cannot be written stays as it is: the error
+        that is reported says more. The page of a file that is missing is only written over one that
+        is there.
+        """
+        from judge_gym.report.gate import gates_page, not_begun, save_gates
+        from judge_gym.settings import settings
+
+        stopped = not_begun(why, self.judges or [_NO_FILE])
+        for junit, markdown in ((self.junit, None), (None, self.markdown)):
+            with suppress(OSError):
+                _Written(self.judges, junit, markdown, self.as_json)._files([], stopped)
+        with suppress(OSError, ConfigError):
+            folder = settings().reports_dir
+            were = self.judges and all(file.is_file() for file in self.judges)
+            if were or (self.judges and (folder / gates_page(self.judges)).exists()):
+                save_gates(self.judges, [], stopped, folder)
 
     def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
         """Write and print the gates that ended, and why the others were stopped."""
@@ -219,6 +233,28 @@ class _Written:
             # GITHUB_STEP_SUMMARY is shared by the steps of a job.
             with self.markdown.open("a", encoding="utf-8") as summary:
                 summary.write(gate_markdown(reports, stopped))
+
+
+def _not_understood(why: str, options: Mapping[str, Sequence[str]], others: Sequence[str]) -> None:
+    """Write why no gate begins where the command line cannot be read.
+
+    `options` are the values as they were typed, by option. The `others` are judge files, and
+    perhaps the value of an unknown option.
+    """
+    if "--plan" in options:
+        return
+    judges = [
+        file for file in map(Path, others) if file.suffix in (".yaml", ".yml") or file.is_file()
+    ]
+    junits, markdowns = (
+        [Path(value) for value in options.get(name, ())] for name in ("--junit", "--markdown")
+    )
+    # One that is given twice is an error, and neither may stay as it was.
+    for junit, markdown in [*zip_longest(junits, markdowns)] or [(None, None)]:
+        _Written(judges, junit, markdown, as_json=False).none_begins(why)
+
+
+gate.on_usage_error = _not_understood  # type: ignore[attr-defined]
 
 
 def _check_writable(option: str, file: Path | None) -> None:

@@ -92,6 +92,15 @@ def stopped_json(stopped: Stopped) -> dict[str, Any]:
     }
 
 
+def gates_page(files: Sequence[Path]) -> str:
+    """Return the name of the page of the gates of these judge files."""
+    return f"{_stem(files)}.html"
+
+
+def _stem(files: Sequence[Path]) -> str:
+    return stem_of("gate", *(file.stem for file in files))
+
+
 def save_gates(
     files: Sequence[Path],
     reports: Sequence[GateReport],
@@ -104,7 +113,7 @@ def save_gates(
     What each day found, and each time that texts were judged again, stays on a page of its own; the
     newest links to them.
     """
-    stem = stem_of("gate", *(file.stem for file in files))
+    stem = _stem(files)
     when = _when(reports)
     results = [*(report.result for report in reports), *(one.result for one in stopped)]
     names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]

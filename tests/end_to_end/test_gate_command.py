@@ -205,6 +205,53 @@ def test_bad_input_replaces_what_a_gate_that_passed_wrote(
     assert "Gate of own: cannot tell" in page.read_text()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--agreement", "0.9"),
+        ("--fail-under",),
+        ("--recheck", "--recheck"),
+        ("--label-fields", "annotator=rater", "--labels", "lables.csv"),
+    ],
+    ids=["unknown option", "no value", "given twice", "no such file"],
+)
+def test_a_command_that_cannot_be_read_replaces_what_a_gate_that_passed_wrote(
+    command: CommandLine, own: Path, wrong: tuple[str, ...]
+) -> None:
+    junit, markdown = command.folder / "ci.xml", command.folder / "ci.md"
+    files = (f"--junit={junit}", "--markdown", markdown)
+    command("judge", "gate", own, *files).fine()
+    before = junit.read_text()
+    assert command("judge", "gate", own, *files, "--plan", *wrong).code == 2
+    assert junit.read_text() == before, "a plan writes no reports"
+    ended = command("judge", "gate", own, *files, *wrong)
+    assert ended.code == 2
+    [case] = ElementTree.parse(junit).getroot().iter("testcase")
+    [error] = case.iter("error")
+    assert case.get("classname") == "own"
+    said = "lables.csv" if "lables.csv" in wrong else wrong[0]
+    page = command.data / "reports" / "gate-own.html"
+    for text in (error.get("message"), markdown.read_text(), page.read_text(), ended.errors):
+        assert said in str(text)
+    assert "Gate of own: cannot tell" in page.read_text()
+
+
+def test_a_judge_file_that_is_gone_replaces_its_page(command: CommandLine, own: Path) -> None:
+    junit, page = command.folder / "ci.xml", command.data / "reports" / "gate-own.html"
+    command("judge", "gate", own, "--junit", junit).fine()
+    own.unlink()
+    assert command("judge", "gate", own, "--junit", junit).code == 2
+    assert [*ElementTree.parse(junit).getroot().iter("error")]
+    assert "Gate of own: cannot tell" in page.read_text()
+    # A name that never had a page gets none.
+    assert command("judge", "gate", own.with_name("owm.yaml"), "--junit", junit).code == 2
+    assert not page.with_name("gate-owm.html").exists()
+    # Without any judge file it is an error still, not a file without tests.
+    assert command("judge", "gate", "--junit", junit).code == 2
+    [case] = ElementTree.parse(junit).getroot().iter("testcase")
+    assert "Missing argument" in str(next(case.iter("error")).get("message"))
+
+
 def test_the_version_is_printed(command: CommandLine) -> None:
     assert re.fullmatch(r"judge-gym \d+\.\d+\.\d+\S*\n", command("--version").fine().output)
 
