@@ -23,7 +23,9 @@ from judge_gym.metrics.cells import (
 )
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
+    ALL_AGREE,
     EPSILON,
+    NO_SPREAD,
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
@@ -261,7 +263,10 @@ def kappa_of_tables(
     method = "t interval, items resampled"
     estimate = Estimate(metric, value, None, None, n, len(tables), method=method, unit="kappa")
     interval = resampled_interval(kappa, len(tables), rng, kind)
-    return caution_below(with_interval(estimate, interval, SIGNED_UNIT), ADVISED_ITEMS)
+    absent = ALL_AGREE if value >= 1 - EPSILON else NO_SPREAD
+    return caution_below(
+        with_interval(estimate, interval, SIGNED_UNIT, absent=absent), ADVISED_ITEMS
+    )
 
 
 @dataclass(frozen=True, eq=False)

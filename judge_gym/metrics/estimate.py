@@ -266,6 +266,8 @@ SIGNED_UNIT = (-1.0, 1.0)
 
 NO_SPREAD = "it is the same for every item"
 ONE_ITEM = "there is one item"
+ALL_AGREE = "all items agree, and so do all draws of them"
+"""Why resampled items give a perfect agreement no interval."""
 
 
 class RemarkKind(StrEnum):

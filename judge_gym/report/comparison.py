@@ -34,7 +34,9 @@ def comparison_json(
         "items": len(comparison.items),
         "verdicts": comparison.counts() if any(comparison.verdicts) else None,
         "checks": [check_values(check) for check in replacement.checks],
-        "figures": [figures_of(figure) for figure in replacement.figures],
+        "figures": [
+            figures_of(figure) | {"because": figure.because} for figure in replacement.figures
+        ],
         "labels": dict(zip(("old", "new"), sides, strict=True)),
         "thresholds": [check_values(check) for check in thresholds],
     }

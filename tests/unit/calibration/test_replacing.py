@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.checks import Margins, Result, span
 from judge_gym.calibration.comparisons import compare_judges, compare_verdicts
 from judge_gym.calibration.escalating import MeasuredJudge, policies, sufficient, undecided
+from judge_gym.metrics.estimate import ALL_AGREE
 
 MARGINS = Margins()
 
@@ -61,6 +62,20 @@ def test_equal_scores_bound_what_other_texts_may_differ_by(rng, items, margin, r
         assert "72" in found.checks[1].action
     for check in found.checks:
         assert "quality" not in check.action
+
+
+@pytest.mark.parametrize(("moved", "said"), [(0.0, ALL_AGREE), (25.0, "")])
+def test_kappa_without_an_interval_says_why(rng, moved, said):
+    old = rng.choice([0.0, 25, 50, 75], 40)
+    new = old.copy()
+    new[:20] += moved
+    found = compare_judges(old, new, Margins(), rng)
+    (kappa,) = (one for one in found.figures if one.metric == "cohens_kappa_quadratic")
+    assert kappa.because == said
+    assert (kappa.lower is None) is bool(said)
+    if said:
+        assert kappa.estimate == 1.0
+        assert said in span(kappa)
 
 
 def test_items_needed_where_none_moves_would_do(rng):
