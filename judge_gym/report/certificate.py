@@ -149,9 +149,12 @@ def _labels(certificate: Certificate) -> str:
             (labels.undecided, "undecided"),
         )
     )
+    # A text with labels has a known answer, or is undecided.
+    lacking = population.texts - certificate.findings.overall.texts - labels.undecided
+    without = f", {counted(lacking, 'text')} without a label" if lacking > 0 else ""
     return (
         f"{counted(labels.count, 'label')} of {counted(population.texts, 'text')} by "
-        f"{counted(len(labels.by), 'annotator')} ({names}){adjudicated}{undecided}."
+        f"{counted(len(labels.by), 'annotator')} ({names}){adjudicated}{undecided}{without}."
     )
 
 

@@ -337,6 +337,29 @@ def test_rates_are_those_of_the_gate_where_answers_have_one_text(folder):
     assert verified(read_certificate(folder / "c.json"), folder / "data").fault == ""
 
 
+@pytest.mark.parametrize(
+    ("names", "labelled", "said"),
+    [
+        (("ann",), 120, "120 labels of 120 texts by 1 annotator (ann 120)."),
+        (
+            ("ann",),
+            119,
+            "119 labels of 120 texts by 1 annotator (ann 119), 1 text without a label.",
+        ),
+        (("ann", "bob"), 100, "(ann 100, bob 100), 20 texts without a label."),
+        (("ann", "bob"), 50, "(ann 50, bob 50), 70 texts without a label."),
+    ],
+)
+def test_what_texts_without_a_label_lack_is_said(folder, names, labelled, said):
+    rows = [
+        {"item": f"t{n}", "annotator": name, "label": ("fail", "pass")[n // 2 % 2]}
+        for n in range(labelled)
+        for name in names
+    ]
+    write(folder / "people.csv", rows)
+    assert said in " ".join(sentences(made(folder, by="", wrong=0)))
+
+
 def test_what_an_adjudicator_decides_is_the_known_answer(folder):
     """As in a gate; people's labels tie, and the certificate says who decided."""
     people = [
