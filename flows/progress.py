@@ -66,8 +66,6 @@ async def show_end(runtime: Runtime, sweep: str, end: str) -> None:
 
 
 def _end_in_markdown(runtime: Runtime, sweep: str, end: str) -> tuple[str, str]:
-    # What draws the report's plots takes seconds to import; the analysis has done so.
-    from judge_gym.report.page import report_file
     from judge_gym.report.table import escaped
 
     with runtime.session() as session:
@@ -77,6 +75,9 @@ def _end_in_markdown(runtime: Runtime, sweep: str, end: str) -> tuple[str, str]:
     lines = [f"**{escaped(end)}**\n", f"- Sweep {escaped(sweep)} so far: {escaped(calls)}.",
              f"- Failures: {escaped(', '.join(failed)) or 'none'}."]  # fmt: skip
     if status.analysed:
+        # What draws the report's plots takes seconds to import; the analysis has done so.
+        from judge_gym.report.page import report_file
+
         file = report_file(sweep, runtime.settings.reports_dir)
         where = where_the_report_is(
             file.resolve() if file.exists() else None, runtime.settings.reports_url

@@ -34,7 +34,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_URL, uuid5
 
 from prefect import Flow
@@ -46,18 +46,17 @@ from prefect.events import RelatedResource, emit_event
 from prefect.logging import get_run_logger
 
 from judge_gym.asking.budgeting import BudgetExceededError
-from judge_gym.calibration.checks import Result
-from judge_gym.calibration.comparisons import DRIFT
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError, first_line
-from judge_gym.judges.reviewing.moving import shown_moves
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import canonical_json
-from judge_gym.store.judges import RECONSIDER, ReviewRow
 from judge_gym.store.results import Conclusions
 from judge_gym.store.served import ServedChange, served_changes
 from tasks.artifacts import artifact_key
+
+if TYPE_CHECKING:
+    from judge_gym.store.judges import ReviewRow
 from tasks.policy import LAUNCHED
 
 RUN_FAILED = "judge-gym.run.failed"
@@ -154,8 +153,14 @@ def emit_analysed(run_id: int, conclusions: Conclusions) -> None:
     )
 
 
-def emit_reviewed(review: str, day: date, rows: Iterable[ReviewRow]) -> None:
+def emit_reviewed(review: str, day: date, rows: Iterable["ReviewRow"]) -> None:
     """Emit which judges of a review have drifted, which to reconsider, and whose anchors moved."""
+    # Every run of a sweep imports this module, and few review a judge.
+    from judge_gym.calibration.checks import Result
+    from judge_gym.calibration.comparisons import DRIFT
+    from judge_gym.judges.reviewing.moving import shown_moves
+    from judge_gym.store.judges import RECONSIDER
+
     judge = ""
     for row in rows:
         figures = row.figures

@@ -211,3 +211,15 @@ def test_a_mistake_in_a_sweep_file_is_found_before_databases_are_imported(
     )
     assert done.stdout.strip() == "2 []"
     assert "Did you mean blocks?" in done.stderr
+
+
+def test_the_flow_of_a_sweep_imports_neither_judges_of_products_nor_the_page_of_the_report() -> (
+    None
+):
+    code = "import sys, flows.sweep; print('imported:', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
+    )
+    imported = set(done.stdout.rpartition("imported:")[2].split())
+    assert "judge_gym.lab.scoring" in imported
+    assert imported & {"judge_gym.judges", "judge_gym.report.page", "judge_gym.recorded"} == set()
