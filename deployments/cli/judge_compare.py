@@ -23,6 +23,7 @@ from deployments.cli.options import (
 )
 from deployments.cli.output import (
     console,
+    errors,
     say_simulated,
     show_checks,
     show_labels,
@@ -279,7 +280,10 @@ def _result_of(row: "ReviewRow") -> "Result":
 
 def _plan_review(loaded: "LoadedReview", of: date) -> None:
     from deployments.cli.estimates import show_judging
+    from judge_gym.judges.reviewing.findings import drift_caution
 
+    for caution in drift_caution(loaded.cases, loaded.file.margins):
+        errors.plain(f"Warning: {caution}")
     show_labels((case.judge.name, case.labels) for case in loaded.cases)
     show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 

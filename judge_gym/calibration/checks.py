@@ -22,7 +22,8 @@ from judge_gym.metrics.estimate import (
     normal_quantile,
 )
 from judge_gym.metrics.inference import holm
-from judge_gym.metrics.margins import Conclusion, MarginClaim, conclude
+from judge_gym.metrics.margins import Conclusion, Direction, MarginClaim, conclude
+from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import BEYOND_LIMITS, LIMITS_ALIKE
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.perturbations import perturbations
@@ -228,11 +229,16 @@ def more_items(
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         varied = ", of different quality" if estimate.unit in _FROM_SPREAD else ""
         return f"Use more {noun}{varied}."
-    needed = items_needed(estimate, claim, tests)
+    return would_show(estimate, claim, items_needed(estimate, claim, tests), noun)
+
+
+def would_show(estimate: Estimate, claim: MarginClaim, needed: int | None, noun: str) -> str:
+    """Return in words that `needed` items would decide the claim; None where none would."""
     if needed is None:
         return f"Use many more {noun}: the value lies at the margin."
     low, high = claim.region
-    shows = "it" if low < estimate.estimate < high else "that it does not hold"
+    holds = estimate.estimate is not None and low < estimate.estimate < high
+    shows = "it" if holds else "that it does not hold"
     return f"Use more {noun}: about {needed:,} would show {shows}, you have {estimate.n_items}."
 
 
@@ -254,6 +260,20 @@ def items_needed(estimate: Estimate, claim: MarginClaim, tests: float = 1.0) -> 
     needed = max(estimate.n_items + 1, *(items for items in all_needed if items is not None))
     step = 10 ** max(0, len(str(needed)) - 2)
     return int(math.ceil(needed / step) * step)
+
+
+def items_if_unchanged(claim: MarginClaim, tests: float = 1.0) -> int:
+    """Return how many items show that nothing moved by the margin, where none of them does.
+
+    Of a mean of points, that lies within the margin, as `mean_difference` has it of equal scores;
+    of a share below it, as Wilson's interval of none has it. `tests`: see `items_needed`.
+    """
+    level = 1 - (1 - LEVEL) / tests
+    if claim.direction is Direction.WITHIN:
+        share = claim.margin / HIGHEST
+        return max(2, items_for_share_unseen(share, level)) if share < 1 else 2
+    z = normal_quantile()
+    return math.floor(z * normal_quantile(level) / claim.margin - z**2) + 1
 
 
 def _items_to_exclude(estimate: Estimate, value: float, edge: float, tests: float) -> int | None:

@@ -1,5 +1,6 @@
 """Judges beside each other: several on one corpus, a new one for an old one, one over time."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +17,7 @@ from judge_gym.calibration.checks import (
     items_needed,
     more_items,
     span,
+    would_show,
 )
 from judge_gym.counting import counted
 from judge_gym.formats import p_value, percent, plain, short
@@ -23,13 +25,15 @@ from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
+    ALL_ALIKE,
     EPSILON,
+    FEW_MOVED,
     Estimate,
     mean_difference,
     mean_over_items,
     not_estimable,
 )
-from judge_gym.metrics.inference import sign_flip_p
+from judge_gym.metrics.inference import binomial_sign_p, sign_flip_p
 from judge_gym.metrics.margins import (
     ALPHA,
     Direction,
@@ -308,6 +312,10 @@ def drift_checks(drifts: Sequence[Drift], margins: Margins) -> list[Check]:
     `margins.changed_verdicts`, by Wilson. The p is two-sided, of the value being at its margin
     (within it, that of two one-sided tests doubled), after Holm over the judges; a check passes or
     fails below 0.05, else it is inconclusive.
+
+    Few texts may all move by far more than the margin, and bound the mean of all texts by little.
+    So where the interval is not by t, a check also fails if it is shown that most texts moved
+    beyond the margin one way: by the exact sign test, both p doubled as they are two.
     """
     raw = [_measured_drift(drift, margins) for drift in drifts]
     return [
@@ -399,7 +407,24 @@ def _measured_drift(drift: Drift, margins: Margins) -> Check:
         question = f"the mean score moved by less than {plain(margins.equivalence)} points"
         change = mean_difference("score_drift", moved, unit="points", widest=HIGHEST)
         p = difference_p(change, moved, claim, widest=HIGHEST)
+        if p is not None and _is_beyond(change, claim):
+            beyond = _beyond(moved, claim)
+            most = 2 * binomial_sign_p(beyond, len(moved) - beyond, above=True)
+            p = min(1.0, 2 * min(p, most))
     return Check(DRIFT, question, replace(change, p=p), Result.INCONCLUSIVE, "")
+
+
+def _is_beyond(change: Estimate, claim: MarginClaim) -> bool:
+    """Whether a mean lies beyond its margin, and its interval is not by t."""
+    low, high = claim.region
+    by_t = change.method not in (ALL_ALIKE, FEW_MOVED)
+    return not by_t and change.estimate is not None and not low < change.estimate < high
+
+
+def _beyond(moved: FloatArray, claim: MarginClaim) -> int:
+    """Return how many items moved beyond the margin, on the side of their mean."""
+    side = 1 if moved.mean() > 0 else -1
+    return int((side * moved > claim.margin + EPSILON).sum())
 
 
 def _claim(drift: Drift, margins: Margins) -> MarginClaim:
@@ -412,12 +437,26 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
     estimate, claim = check.estimate, _claim(drift, margins)
     if estimate.estimate is None:
         return replace(check, result=Result.NOT_APPLICABLE, reason=estimate.reason)
-    figure_text = span(estimate) if p is None else f"{span(estimate)}; p {p_value(p)} after Holm"
-    check = replace(check, reason=figure_text, p_adjusted=p)
+    is_beyond, n = not drift.verdicts and _is_beyond(estimate, claim), estimate.n_items
+    beyond = _beyond(drift.moved, claim) if is_beyond else 0
+    said = [span(estimate)]
+    if is_beyond:
+        way = "up" if estimate.estimate > 0 else "down"
+        said.append(
+            f"{beyond} of {counted(n, 'text')} moved by more than {plain(claim.margin)} {way}"
+        )
+    if p is not None:
+        said.append(f"p {p_value(p)} after Holm")
+    check = replace(check, reason="; ".join(said), p_adjusted=p)
     if p is None or p >= ALPHA:
         tests = p / estimate.p if p and estimate.p else 1.0
-        needed = items_needed(estimate, claim, tests)
+        needed = items_needed(estimate, claim, 2 * tests if is_beyond else tests)
         action = more_items(estimate, claim, tests=tests)
+        if is_beyond:
+            if beyond == n:  # 4·tests / 2^n is below 0.05
+                by_sign = math.floor(math.log2(4 * tests / ALPHA)) + 1
+                needed = by_sign if needed is None else min(needed, by_sign)
+            action = would_show(estimate, claim, needed, "items")
         return replace(check, result=Result.INCONCLUSIVE, action=action, needed=needed)
     low, high = claim.region
     if low < estimate.estimate < high:

@@ -1,6 +1,5 @@
 """What a judge has to reach to pass its gate: a part of its file, and none of its identity."""
 
-from math import floor
 from pathlib import Path
 
 from pydantic import Field
@@ -62,18 +61,17 @@ class GateRule(Frozen):
     def unchanged_texts(self, *, verdicts: bool) -> dict[str, int]:
         """Margin → how many texts, judged again as before, show that nothing changed by it.
 
-        `drift` as `mean_difference` of equal scores has it, `changed` as Wilson's interval of none
-        changed. Of `verdicts` only the latter is checked.
+        As `items_if_unchanged` says. Of `verdicts` only `changed` is checked.
         """
         # Reading a judge file needs no numpy.
-        from judge_gym.metrics.estimate import items_for_share_unseen, normal_quantile
-        from judge_gym.metrics.points import HIGHEST
+        from judge_gym.calibration.checks import items_if_unchanged
+        from judge_gym.metrics.margins import Direction, MarginClaim
 
-        z2, share = normal_quantile() ** 2, self.drift / HIGHEST
-        changed = {"changed": floor(z2 * (1 - self.changed) / self.changed) + 1}
+        changed = {"changed": items_if_unchanged(MarginClaim(Direction.BELOW, self.changed))}
         if verdicts:
             return changed
-        return {"drift": items_for_share_unseen(share) if share < 1 else 2, **changed}
+        within = MarginClaim(Direction.WITHIN, self.drift)
+        return {"drift": items_if_unchanged(within), **changed}
 
     @property
     def by_labels(self) -> dict[str, float]:

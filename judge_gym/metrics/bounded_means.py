@@ -3,8 +3,8 @@
 t fails where a few of many values are far from the rest: of 72 texts of which 5% move by 100
 points, its interval excludes the true mean of 5 in 12% of sets. The interval here is, on each side,
 the quantile of the mean under random weights (Dirichlet, all parameters 1) of the values and one
-more at the bound. For values of two kinds this is Clopper and Pearson's interval, and for n equal
-values the bound 1 - α^(1/n) on the share of another kind. That it covers the mean at any
+more at the bound. For values at the two bounds this is Clopper and Pearson's interval, and for n
+equal values the bound 1 - α^(1/n) on the share of another kind. That it covers the mean at any
 distribution is proven for such values, and a conjecture with no known exception for others.
 Sources: Gaffke 2005, Mathematical Methods of Statistics 14; Learned-Miller and Thomas 2020,
 arXiv:1905.06208.

@@ -480,10 +480,10 @@ def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: 
     """Return the mean paired difference of items, each within ± `widest`, with its interval.
 
     By t where n > 25·skewness² (`items_for_t`). Otherwise few items moved far: the interval is
-    `bounded_interval`. Of items that moved by `widest` or not at all it is Clopper and Pearson's of
-    the share that did. Where all n have one difference c, fewer than 1 - α^(1/n) have another one,
-    and the mean lies within c ± this share of the way from c to ± `widest`, α = 2.5% a side. Needs
-    two items for the interval.
+    `bounded_interval`. Of items that moved by `widest` or not at all, its end on that side is
+    Clopper and Pearson's of the share that did. Where all n have one difference c, fewer than
+    1 - α^(1/n) have another one, and the mean lies within c ± this share of the way from c to
+    ± `widest`, α = 2.5% a side. Needs two items for the interval.
     """
     bounds = (-widest, widest)
     n = len(differences)

@@ -20,10 +20,12 @@ from judge_gym.calibration.checks import (
     Result,
     claimed,
     is_open,
+    items_if_unchanged,
     span,
 )
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
 from judge_gym.calibration.verdict import AGREEMENT, READABLE, CalibrationVerdict
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult
@@ -380,6 +382,25 @@ def _drift(case: ReviewCase, answers: Said, since: date) -> Drift:
         if before is not None and (decides or after is not None)
     ]
     return Drift(np.array(moved, dtype=np.float64), verdicts=decides)
+
+
+def drift_caution(cases: Sequence[ReviewCase], margins: Margins) -> Iterator[str]:
+    """Yield which judges have too few texts to show that nothing moved, if nothing does.
+
+    Beside a last and a first review of each, over all of which drift is corrected.
+    """
+    tests = 2 * len(cases)
+    for case in cases:
+        key, claim = "equivalence", MarginClaim(Direction.WITHIN, margins.equivalence)
+        if verdicts_of(case.judge):
+            key, claim = "changed_verdicts", MarginClaim(Direction.BELOW, margins.changed_verdicts)
+        size, needed = len(case.texts.originals), items_if_unchanged(claim, tests)
+        if size < needed:
+            yield (
+                f"{case.judge.name}: if nothing changes, {counted(size, 'text')} cannot show it: "
+                f"`margins.{key}: {claim.margin:g}` takes {needed}, compared with the last and the "
+                f"first review. Add {counted(needed - size, 'text')}, or widen the margin."
+            )
 
 
 def _agreement(

@@ -44,29 +44,50 @@ def test_an_interval_across_the_margin_says_how_many_items_it_takes():
 
 
 @pytest.mark.parametrize(
-    ("value", "items", "result"),
+    ("items", "result"),
     [
         # 0.95⁷¹ = 0.0262 and 0.95⁷² = 0.0249, beside 0.025
-        (0, 6, Result.INCONCLUSIVE),
-        (0, 20, Result.INCONCLUSIVE),
-        (0, 71, Result.INCONCLUSIVE),
-        (0, 72, Result.PASSES),
-        # To 5 from 20 are 15 of the 120 points to -100: 0.875²⁷ = 0.0272, 0.875²⁸ = 0.0238
-        (20, 27, Result.INCONCLUSIVE),
-        (20, 28, Result.FAILS),
-        (-20, 27, Result.INCONCLUSIVE),
-        (-20, 28, Result.FAILS),
+        (6, Result.INCONCLUSIVE),
+        (20, Result.INCONCLUSIVE),
+        (71, Result.INCONCLUSIVE),
+        (72, Result.PASSES),
     ],
 )
-def test_items_that_all_moved_alike_bound_what_others_may(value, items, result):
+def test_items_that_did_not_move_bound_what_others_may(items, result):
+    found = check([0] * items)
+    assert found.result is result
+    if result is Result.INCONCLUSIVE:
+        assert found.needed == 72
+        assert "about 72 would show it" in found.action
+    assert found.p_adjusted == pytest.approx(min(1.0, 2 * 0.95**items))
+
+
+@pytest.mark.parametrize("value", [20, -20, 5.1])
+@pytest.mark.parametrize(("items", "result"), [(6, Result.INCONCLUSIVE), (7, Result.FAILS)])
+def test_a_judge_most_of_whose_texts_moved_beyond_the_margin_fails(value, items, result):
+    """Two sides of two tests: 4/2⁶ = 0.0625, 4/2⁷ = 0.03125. The mean alone would take 28 at 20."""
     found = check([value] * items)
     assert found.result is result
-    needed = 28 if value else 72
+    assert found.p_adjusted == pytest.approx(4 / 2**items)
+    way = "up" if value > 0 else "down"
+    assert f"{items} of {items} texts moved by more than 5 {way}" in found.reason
     if result is Result.INCONCLUSIVE:
-        assert found.needed == needed
-        assert f"about {needed} would show" in found.action
-    share = 0.95 if value == 0 else 0.875
-    assert found.p_adjusted == pytest.approx(min(1.0, 2 * share**items))
+        assert found.needed == 7
+        assert "about 7 would show that it does not hold" in found.action
+
+
+def test_a_mean_beyond_the_margin_by_few_texts_is_no_move_of_most():
+    # 3 of 20 by 100: the mean is 15, Clopper and Pearson's lower end 3.2%.
+    found = check([100] * 3 + [0] * 17)
+    assert found.result is Result.INCONCLUSIVE
+    assert "3 of 20 texts moved by more than 5 up" in found.reason
+    # 12 of 80, and one more text by -100: drawn weights put the mean at 5 or below in about 1.2%.
+    moved = [100.0] * 12 + [0.0] * 68
+    found = check(moved)
+    assert found.result is Result.FAILS
+    weights = np.random.default_rng(1).dirichlet(np.ones(81), 40_000)
+    below = np.mean(weights @ np.array([*moved, -100.0]) <= 5)
+    assert found.p_adjusted == pytest.approx(4 * below, rel=0.1)
 
 
 def test_the_bias_of_two_judges_and_drift_have_one_rule(rng):

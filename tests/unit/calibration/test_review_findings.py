@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import ReviewCase, load_review
-from judge_gym.judges.reviewing.findings import Said, review_findings
+from judge_gym.judges.reviewing.findings import Said, drift_caution, review_findings
 from judge_gym.model_names import Answered
 from judge_gym.report.judge_review import judge_review_page
 from judge_gym.report.markdown import judge_review
@@ -267,6 +268,27 @@ def test_a_judge_whose_every_text_changed_is_reconsidered_though_its_mean_stays(
         assert "It does not agree with people's labels: concordance" in judge.reason
     else:
         assert by_name["alike"].result is not Result.PASSES
+
+
+@pytest.mark.parametrize(
+    ("judge", "cases", "needed"),
+    [
+        # ln(0.025 / 2) / ln 0.95 = 85.4, and with four tests ln(0.025 / 4) / ln 0.95 = 98.9
+        (FIRST, 1, 86),
+        (FIRST, 2, 99),
+        # 1.960·2.241/0.1 - 1.960² = 40.1
+        (GATE, 1, 41),
+    ],
+)
+def test_texts_too_few_to_show_no_drift_are_told_before(judge, cases, needed):
+    for size in (needed - 1, needed):
+        case = ReviewCase(judge, (), "It was chosen.", Texts(items(size)), 1, None)
+        cautions = list(drift_caution([case] * cases, MARGINS))
+        still = Drift(np.zeros(size), verdicts=judge is GATE)
+        shown = {one.result for one in drift_checks([still] * 2 * cases, MARGINS)}
+        assert shown == ({Result.INCONCLUSIVE} if size < needed else {Result.PASSES})
+        assert len(cautions) == (cases if size < needed else 0)
+        assert all(f"takes {needed}" in one and "Add 1 text," in one for one in cautions)
 
 
 def test_labels_decide_whether_a_judge_that_changed_is_kept():
