@@ -32,6 +32,8 @@ ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
 _PEOPLE = FAR
 ONE_WORDING = "all"
 """The wording of data that name none."""
+_NEARLY_ALL = 0.9
+"""Share of the items of the judge with the most that a judge has answered to be called the best."""
 _MOST_NAMED = 4
 """Pairs of judges that a note names."""
 
@@ -114,9 +116,10 @@ def judge_of(row: ResultRow) -> str:
 
 
 def most_right(rows: Sequence[ResultRow], metric: str) -> str:
-    """Return which judge is right most often by `metric`, and which are shown to be less so.
+    """Return which judge is right most often by `metric`, and how the others differ from it.
 
-    Empty for one judge, and where judges have several accuracies each, as on several tasks.
+    Of judges that answered nearly all items: what was left out may be what is hard. Empty for one
+    judge, and where judges have several accuracies each, as on several tasks.
     """
     whole = [
         row
@@ -126,37 +129,55 @@ def most_right(rows: Sequence[ResultRow], metric: str) -> str:
         and row.estimate is not None
         and "wording" not in row.scope
     ]
-    judges = {str(row.scope["judge"]) for row in whole}
-    if len(judges) < 2 or len(judges) < len(whole):
+    by_judge = {str(row.scope["judge"]): row for row in whole}
+    if len(by_judge) < 2 or len(by_judge) < len(whole):
         return ""
-    best = max(whole, key=lambda row: row.estimate or 0.0)
-    said = [f"Right most often: {judge_of(best)}, in {figures_text([best])} of its answers."]
-    found = _compared_with(rows, judges, str(best.scope["judge"])) | _guessing(rows)
-    said += [f"{words}: {first_of(names, _MOST_NAMED)}." for words, names in found.items()]
+    items = max(row.n_items for row in whole)
+    nearly_all = [row for row in whole if row.n_items >= _NEARLY_ALL * items]
+    most = max(row.estimate or 0.0 for row in nearly_all)
+    best = sorted(str(row.scope["judge"]) for row in nearly_all if row.estimate == most)
+    names = " and ".join(judge_of(by_judge[name]) for name in best)
+    of = f"its {counted(by_judge[best[0]].n_items, 'item')}" if not best[1:] else "their items"
+    said = [f"Right most often: {names}, on {figures_text([by_judge[best[0]]])} of {of}."]
+    others = {
+        name: judge_of(row) + f" ({row.n_items:,} items)" * (row not in nearly_all)
+        for name, row in sorted(by_judge.items())
+        if name not in best
+    }
+    found = _compared_with(rows, others, best[0], " or ".join(map(_plain, best))) | _guessing(rows)
+    said += [f"{words}: {first_of(chosen, _MOST_NAMED)}." for words, chosen in found.items()]
     return " ".join(said)
 
 
+def _plain(judge: str) -> str:
+    return judge.removeprefix(RECORDED)
+
+
 def _compared_with(
-    rows: Sequence[ResultRow], judges: Iterable[str], best: str
+    rows: Sequence[ResultRow], others: Mapping[str, str], best: str, named: str
 ) -> dict[str, list[str]]:
-    """Return how the other judges differ from one, on the items of both → their names."""
+    """Return how the other judges (→ what they are called) differ from the best → their names.
+
+    Over several wordings none is tested: rankings over every choice are.
+    """
     by_pair = {
         str(row.scope["pair"]): row
         for row in rows
         if row.metric == DIFFERENCE and "wording" not in row.scope
     }
-    words = ("Shown to be right less often", "Right more often on the items of both")
-    found: dict[str, list[str]] = {name: [] for name in (*words, "Not shown to differ from it")}
-    for name in sorted(judges):
+    less, more = "Shown to be right less often", "Right more often on the items of both"
+    open_, apart = f"Not shown to differ from {named}", f"Without an item in common with {named}"
+    found: dict[str, list[str]] = {words: [] for words in (less, more, open_, apart)}
+    for name, shown in others.items():
         first, second = sorted((best, name))
         row = by_pair.get(f"{first} and {second}")
-        # Over several wordings none is tested: rankings over every choice are.
-        if name == best or row is None or row.estimate is None or row.p_adjusted is None:
-            continue
-        shown = row.p_adjusted < 1 - LEVEL
-        place = (0 if (row.estimate > 0) == (first == best) else 1) if shown else 2
-        list(found.values())[place].append(name.removeprefix(RECORDED))
-    return {how: names for how, names in found.items() if names}
+        if row is None or row.estimate is None:
+            found[apart].append(shown)
+        elif row.p_adjusted is not None:
+            behind = (row.estimate > 0) == (first == best)
+            decided = less if behind else more
+            found[decided if row.p_adjusted < 1 - LEVEL else open_].append(shown)
+    return {words: names for words, names in found.items() if names}
 
 
 def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
@@ -392,6 +413,5 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> s
             else f" These data do not show that the {judges} judges err together."
         )
     return (
-        f"Independent votes, as judges err together: {figures_text(found)}{within}, over "
-        f"{items_text(found)} items.{more}"
+        f"Independent votes: {figures_text(found)}{within}, over {items_text(found)} items.{more}"
     )

@@ -134,8 +134,7 @@ def _votes(rows: Iterable[ResultRow]) -> Tile:
     )
     fewest = f" (lowest of {len(known)})" if len(known) > 1 else ""
     says = (
-        f"what all judges together are worth{concept}{fewest}, since they make the same "
-        f"errors{interval}"
+        f"how many judges that err independently all of them are worth{concept}{fewest}{interval}"
     )
     return Tile(INDEPENDENT, number(least.estimate, 1), says)
 

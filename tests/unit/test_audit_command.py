@@ -427,7 +427,7 @@ def test_more_votes_than_judges_are_said_as_far_as_their_interval_shows(
     ]
     (command.folder / "apart.csv").write_text("\n".join(["item,judge,score,label", *rows]))
     said = " ".join(command("audit", "apart.csv").fine().output.split())
-    assert "Independent votes, as judges err together: 3.00" in said
+    assert "Independent votes: 3.00" in said
     assert ("more than the 2 judges" in said) is shown
     assert ("do not show that the 2 judges err together" in said) is not shown
 

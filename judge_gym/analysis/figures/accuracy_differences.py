@@ -19,7 +19,8 @@ TABLES = (
         "Which judge is right more often",
         (
             "The share of answers of the first judge that are right, less that of the second, on "
-            "the items that both answered. Adjusted for all pairs of judges."
+            "the items that both answered. The interval is of each pair alone; p is adjusted for "
+            "all pairs of judges."
         ),
         question="right",
         rank=6,

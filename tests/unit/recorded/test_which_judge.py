@@ -57,7 +57,7 @@ def test_judges_are_compared_on_the_items_of_both_by_mcnemar(tmp_path: Path) -> 
     row = difference(found, "a and b")
     assert (row.estimate, row.n_items) == (pytest.approx(12 / 39), 39)
     assert row.p == pytest.approx(binomtest(2, 16).pvalue)
-    assert "Right most often: a, in 0.85" in opening
+    assert "Right most often: a, on 0.85 [0.71, 0.93] of its 40 items." in opening
     assert "Shown to be right less often: b." in opening
 
 
@@ -68,9 +68,10 @@ def test_every_pair_counts_for_what_is_shown(tmp_path: Path) -> None:
     assert difference(found, "a and b").p == pytest.approx(2 / 128)
     assert difference(found, "a and b").p_adjusted == pytest.approx(6 / 128)
     assert difference(found, "b and c").estimate == pytest.approx(-7 / 40)
-    assert "Shown to be right less often: b. Not shown to differ from it: c." in opening
+    assert "Right most often: a and c, on 0.80 [0.65, 0.90] of their items." in opening
+    assert "Shown to be right less often: b." in opening
     _, opening = audit_of(tmp_path, {"a": a, "b": b, "c": a, "d": a})
-    assert "Not shown to differ from it: b, c, d." in opening
+    assert "Not shown to differ from a or c or d: b." in opening
 
 
 def test_repeats_count_as_one_answer_to_an_item(tmp_path: Path) -> None:
@@ -88,12 +89,28 @@ def test_repeats_count_as_one_answer_to_an_item(tmp_path: Path) -> None:
 
 
 def test_an_easy_part_makes_no_judge_the_better_one(tmp_path: Path) -> None:
-    # b left the 20 hard items empty: right on all it answered, as a was, whose share is lower.
+    # b left the 20 hard items empty: right on all it answered, as a was on these.
     found, opening = audit_of(tmp_path, {"a": "r" * 30 + "w" * 10, "b": "r" * 20 + " " * 20})
     assert difference(found, "a and b").estimate == 0
-    assert "Right most often: b, in 1.00" in opening
-    assert "Not shown to differ from it: a." in opening
+    assert opening.startswith("Right most often: a, on 0.75")
+    assert "Not shown to differ from a: b (20 items)." in opening
     assert "less often" not in opening
+
+
+def test_judges_without_an_item_in_common_are_named(tmp_path: Path) -> None:
+    answers = {"a": "r" * 20 + " " * 20, "b": " " * 20 + "rw" * 10, "c": "r" * 40}
+    found, opening = audit_of(tmp_path, answers)
+    assert difference(found, "a and b").estimate is None
+    assert opening.startswith("Right most often: c, on 1.00")
+    _, opening = audit_of(tmp_path, {name: answers[name] for name in "ab"})
+    assert "Without an item in common with a: b." in opening
+
+
+def test_of_half_the_items_a_better_judge_is_named_beside_the_best(tmp_path: Path) -> None:
+    # On the 20 items of both, b is right on all and a on 6: 14 to 0 of McNemar's test.
+    _, opening = audit_of(tmp_path, {"a": "r" * 6 + "w" * 14 + "r" * 20, "b": "r" * 20 + " " * 20})
+    assert opening.startswith("Right most often: a, on 0.65")
+    assert "Right more often on the items of both: b (20 items)." in opening
 
 
 def test_who_guesses_is_named(tmp_path: Path) -> None:
