@@ -271,6 +271,7 @@ def _take_raters(table: ProposedTable, found: Columns) -> None:
 def _nobody(table: ProposedTable, found: Columns) -> NoMappingError:
     """Return the error of a table in which nothing tells which verdicts are of judges."""
     by_row = [one for one in table.columns if column_name(one) in _NAMES_JUDGES]
+    by_row += [one for one in table.columns if names_a_judge(one) and _repeats(table, one)]
     if by_row and by_row[0] not in found.every:
         return unproposed(f"each row is of one judge, that in {by_row[0]!r}")
     unknown = [one for one in found.every if one not in found.read]
@@ -282,6 +283,12 @@ def _nobody(table: ProposedTable, found: Columns) -> NoMappingError:
         f"Say who did: --judges {names} for those of judges, --people for those of "
         "people, --truth for known answers.",
     )
+
+
+def _repeats(table: ProposedTable, column: str) -> bool:
+    """Whether a column has few values, each in several rows, as the judge of a row has."""
+    times = table.distinct(column)
+    return len(times) > 1 and min(times.values()) > 1
 
 
 def unproposed(why: str, remedy: str = "") -> NoMappingError:

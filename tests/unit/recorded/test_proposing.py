@@ -259,7 +259,7 @@ def test_without_any_sign_of_a_judge_the_user_is_asked_who_judged(tmp_path: Path
     assert "--judges 'Maria,Bo B'" in " ".join(error.value.remedies)
 
 
-@pytest.mark.parametrize("name", ["judge", "Judge model", "grader"])
+@pytest.mark.parametrize("name", ["judge", "Judge model", "grader", "LLM used", "which LLM"])
 def test_a_judge_in_each_row_is_no_judge_for_all_rows(tmp_path: Path, name: str) -> None:
     lines = [f"t{n // 2},{'gpt' if n % 2 else 'claude'},{a},{a}" for n, a in enumerate(ANSWERS)]
     with pytest.raises(ConfigError) as error:
