@@ -95,6 +95,7 @@ class _RecordedReading:
         )
         self._described_by: dict[tuple[object, ...], RecordedItem] = {}
         self._copies: dict[tuple[str, ...], tuple[Path, str]] = {}
+        self._first_file: Path | None = None
 
     def chooses(self, record: Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
@@ -112,6 +113,7 @@ class _RecordedReading:
 
     def take(self, record: Record) -> None:
         recorded = self._recorded
+        self._first_file = self._first_file or record.file
         name = record.text(recorded.window_column) or recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
         item = self._systems.told_apart(name, self._item(record))
@@ -161,10 +163,11 @@ class _RecordedReading:
         first, place = self._copies.setdefault(known, (record.file, row.where))
         if (first, place) != (record.file, row.where):
             where = place if first == record.file else f"{first} {place}"
+            apart = self._by_file() if first != record.file else ""
             raise record.refused(
                 f"the row is a copy of {where}",
                 "Remove it; or, if equal rows are repeated judgements, give the mapping "
-                "`repeats: true`.",
+                f"`repeats: true`.{apart}",
             )
 
     def finish(self, files: RecordedFiles) -> None:
@@ -226,7 +229,16 @@ class _RecordedReading:
         read = {root_of(name) for name in self._recorded.reads}
         asked = next((name for name in columns if name not in read), "")
         one = f" Or read one {asked} alone: `only: {{{asked}: ...}}`." if asked else ""
-        return f"Give an item one description.{one}"
+        # Rows that are read in order come from a later file only after the first.
+        apart = self._by_file() if record.file != self._first_file else ""
+        return f"Give an item one description.{one}{apart}"
+
+    def _by_file(self) -> str:
+        """Return how items of several files with the same ids are told apart."""
+        key = self._recorded.item.key
+        if "{" in key:
+            return ""
+        return f' If each file has items of its own: `item: {{key: "{{file}}-{{{key}}}"}}`.'
 
     def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
         """Return the first column in which two rows describe an item differently."""

@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binomtest, ttest_rel
 
 from judge_gym.analysis.recorded import Audited, audited
+from judge_gym.errors import DataFileError
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import Recorded, stages_rubric
 from judge_gym.report.recorded import audit_report
@@ -121,3 +122,19 @@ def test_who_guesses_is_named(tmp_path: Path) -> None:
 def test_one_judge_is_right_more_often_than_nobody(tmp_path: Path) -> None:
     _, opening = audit_of(tmp_path, {"a": "r" * 30 + "w" * 10})
     assert opening.startswith("40 judgements by 1 judge")
+
+
+def test_items_of_several_files_with_the_same_ids_can_be_told_apart(tmp_path: Path) -> None:
+    for task, truth in (("code", "yes"), ("prose", "no")):
+        lines = [f"i{n},a,{truth},yes" for n in range(4)]
+        (tmp_path / f"{task}.csv").write_text("\n".join(["item,judge,truth,verdict", *lines]))
+    paths = [tmp_path / "code.csv", tmp_path / "prose.csv"]
+    with pytest.raises(DataFileError) as error:
+        audited(recorded_files(paths, MAPPING), MAPPING, stages_rubric(MAPPING))
+    [remedy] = error.value.remedies
+    assert 'item: {key: "{file}-{item}"}' in remedy
+    apart = MAPPING.model_copy(
+        update={"item": MAPPING.item.model_copy(update={"key": "{file}-{item}"})}
+    )
+    found = audited(recorded_files(paths, apart), apart, stages_rubric(apart))
+    assert len(found.data.truth.label) == 8
