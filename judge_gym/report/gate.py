@@ -217,11 +217,11 @@ def gate_junit(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -
             case = ElementTree.SubElement(
                 suite, "testcase", classname=report.judge.name, name=check.name
             )
+            said = f"{check.question}: {check.result.words}"
             if kind := _kind(check):
-                message = f"{check.question}: {check.result.words}"
-                ElementTree.SubElement(case, kind, message=message).text = _text(check)
+                ElementTree.SubElement(case, kind, message=said).text = _text(check)
             else:
-                ElementTree.SubElement(case, "system-out").text = _text(check)
+                ElementTree.SubElement(case, "system-out").text = f"{said}\n{_text(check)}"
     for one in stopped:
         name, kind = one.name, _KINDS[one.result]
         suite = ElementTree.SubElement(

@@ -39,13 +39,13 @@ from judge_gym.store.decisions import Kept
 ANCHORS, PEOPLE_ANCHORS, FRESH = "anchors", "people's anchors", "fresh items"
 """Names of the checks of all reviews together: of the judge, of people, and of the systems."""
 _AGAIN = {
-    ANCHORS: ("it answers as", "review", "Read the texts that moved, and calibrate it again."),
+    ANCHORS: ("of the judge", "review", "Read the texts that moved, and calibrate it again."),
     PEOPLE_ANCHORS: (
-        "people label as", "day",
+        "of people's labels", "day",
         "Read what they label otherwise, and agree on a rule before relying on agreement.",
     ),
     FRESH: (
-        "it judges fresh items as", "review",
+        "of how it judges fresh items", "review",
         "Read fresh items of the systems that moved; the judge answers its own texts as before.",
     ),
 }  # fmt: skip
@@ -262,7 +262,7 @@ def _check(
 
     `called` names a look.
     """
-    question, look, action = _AGAIN[name]
+    of, look, action = _AGAIN[name]
     look = called or look
     looks, alarm = len(stream.items), ALARM * streams
     method = f"conformal test martingale over {counted(looks, look)}; {alarm:g} shows a move"
@@ -273,9 +273,12 @@ def _check(
     if change.estimate is not None:
         evidence += (
             f", now {change.estimate:+.1f} points [{change.lower:.1f}, {change.upper:.1f}] "
-            "beside the mean of before"
+            f"beside the mean of before, an interval that holds at all {look}s together and so is "
+            f"wider than one of a single {look}"
         )
-    result, rule = Result.PASSES, f"{alarm:g} shows a move, falsely in at most 5% of all streams"
+    result, rule = Result.PASSES, f"{alarm:g} would show a move, falsely in at most 5% of streams"
+    if stream.highest >= alarm:
+        rule = f"{alarm:g} shows a move, falsely in at most 5% of streams"
     if moved:
         result = Result.FAILS
     elif stream.why_open:
@@ -284,7 +287,7 @@ def _check(
         action = f"Add {counted(LEAST_ANCHORS - n, 'text')}." if lacking else "Review it again."
     else:
         action = ""
-    asks = f"{question} at all times before, however often one looks"
+    asks = f"no move {of} since the first {look} is shown, however often one looks"
     return Check(name, asks, e, result, f"{evidence}; {rule}", action, beside=(change,))
 
 

@@ -180,6 +180,21 @@ def test_the_first_time_again_compares_with_the_first_answers_alone():
     assert second["anchors"].estimate.n_items == 20
 
 
+def test_anchors_below_their_alarm_say_no_more_than_that_no_move_is_shown():
+    """Four fifths moved up by a step before the first of two looks, and stayed there."""
+    right = grades(40)
+    up = [min(5, one + 1) for one in right]
+    last = looked(GRADES, right, [up, up], rule())[-1]
+    anchors = last["anchors"]
+    assert {last[name].result for name in ("changed", "drift")} == {Result.FAILS}
+    assert (anchors.result, anchors.estimate.estimate < 20) == (Result.PASSES, True)
+    assert anchors.question.startswith("no move of the judge since the first time is shown")
+    assert "20 would show a move" in anchors.reason
+    [change], drift = anchors.beside, last["drift"].estimate
+    assert change.upper - change.lower > drift.upper - drift.lower
+    assert "wider than one of a single time" in anchors.reason
+
+
 def part(size=20, texts=150, labelled=143, decided=(), *, same=True):
     return Again(size, texts, labelled, frozenset(decided), same)
 
