@@ -329,11 +329,13 @@ def changed_share(metric: str, changed: FloatArray) -> Estimate:
     return clustered_share(metric, changed.astype(np.int64), np.ones(len(changed), dtype=np.int64))
 
 
-def changed_check(moved: FloatArray, near: float, most: float) -> Check:
+def changed_check(
+    moved: FloatArray, near: float, most: float, may: str = "another model may answer"
+) -> Check:
     """Return the check that fewer than a share `most` of the texts are scored otherwise.
 
     `moved` is in points by text: one that moved by more than `near` is, and one that lost its score
-    (NaN). A mean that stays can hide that every text is: by Wilson.
+    (NaN). A mean that stays can hide that every text is: by Wilson. `may` says why it fails.
     """
     otherwise = (np.isnan(moved) | (np.abs(moved) > near)).astype(np.float64)
     return claimed(
@@ -344,8 +346,7 @@ def changed_check(moved: FloatArray, near: float, most: float) -> Check:
         if len(moved)
         else not_estimable("changed_scores", "no text had a score before"),
         MarginClaim(Direction.BELOW, most),
-        "Read the texts that moved most: another model may answer. Calibrate it before relying on "
-        "it.",
+        f"Read the texts that moved most: {may}. Calibrate it before relying on it.",
     )
 
 

@@ -20,7 +20,9 @@ from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.checking import ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
+    MovedText,
     change_checks,
+    moved_texts,
     of_sentinel,
     same_answers,
     served_check,
@@ -71,6 +73,8 @@ class GateReport:
     they were not, or because another model answers."""
     caution: str = ""
     """Why the judge's certificate may not be what it says, as a sentence; empty without a doubt."""
+    moved: tuple[MovedText, ...] = ()
+    """The texts that are judged otherwise than before, those that moved most first."""
 
     @property
     def result(self) -> Result:
@@ -177,8 +181,10 @@ def gate_report(
         same=same_answers(loaded.sentinel, first, again),
     )
     of_now = threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel))
+    moved: tuple[MovedText, ...] = ()
     if compared:
         first, *between = compared
+        moved = moved_texts(judge, loaded.sentinel, first, again)
         of_now += change_checks(judge, rule, loaded.sentinel, first, again, between)
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     new = len(results) - before + len(again) - before_again
@@ -186,7 +192,8 @@ def gate_report(
     said = _judged_again(loaded, when, before_again)
     if kept:
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
-    return replace(_report(loaded, checks, new, again, by, said, certified), look=when)
+    report = _report(loaded, checks, new, again, by, said, certified)
+    return replace(report, look=when, moved=moved)
 
 
 def _report(

@@ -31,6 +31,7 @@ from judge_gym.judges.calibrating.assessing import known_points
 from judge_gym.judges.calibrating.comparing import Agreement, agreement
 from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.own_judges import CallableJudge
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
 from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
@@ -265,7 +266,7 @@ def change_checks(
         drift = drift_checks([Drift(changed, verdicts=True)], margins)[0]
         beside = [at_look(drift, MarginClaim(Direction.BELOW, rule.changed), look)]
     else:
-        apart = changed_check(moved, margins.near, rule.changed)
+        apart = changed_check(moved, margins.near, rule.changed, _may_have_changed(judge))
         drift = drift_checks([Drift(moved[~np.isnan(moved)])], margins)[0]
         beside = [
             at_look(apart, MarginClaim(Direction.BELOW, rule.changed), look),
@@ -273,6 +274,57 @@ def change_checks(
         ]
     steady = judge_check(judge, sentinel, looks, "time")
     return [kept, *beside, *([steady] if steady else [])]
+
+
+def _may_have_changed(judge: Judge) -> str:
+    """Return what may answer otherwise: a function's code, or a model."""
+    functions = [isinstance(leaf, CallableJudge) for leaf in judge.leaves]
+    code = "code may have changed while its `version` did not"
+    if all(functions):
+        return f"its {code}"
+    may = "another model may answer"
+    return f"{may}, or a function's {code}" if any(functions) else may
+
+
+@dataclass(frozen=True)
+class MovedText:
+    """A text that is judged otherwise than before; None where it has no score."""
+
+    id: str
+    before: float | str
+    """The verdict, else the mean of the scores as the judge gives them."""
+    after: float | str | None
+
+
+def moved_texts(
+    judge: Judge,
+    sentinel: Sequence[Item],
+    before: Sequence[JudgeResult],
+    again: Sequence[JudgeResult],
+) -> tuple[MovedText, ...]:
+    """Return the texts that `change_checks` sees moved, those by most points first.
+
+    Those that lost their score come last, as `answers kept` tells of them; ties as in the file.
+    """
+    looks = [_by_text(sentinel, some) for some in (before, again)]
+    old, new = (mean_points(judge, sentinel, look) for look in looks)
+    by = np.abs(new - old)
+    moved = ~np.isnan(old) & (np.isnan(new) | (by > 0))
+    texts = []
+    for place in np.argsort(-by, kind="stable"):  # NaN comes last
+        item = sentinel[place]
+        was, is_now = (_said(judge, look[item.key]) for look in looks)
+        if moved[place] and was is not None:
+            texts.append(MovedText(item.id, was, is_now))
+    return tuple(texts)
+
+
+def _said(judge: Judge, results: Sequence[JudgeResult]) -> float | str | None:
+    scores = [result.score for result in results if result.score is not None]
+    if not scores:
+        return None
+    mean = float(np.mean(scores))
+    return (judge.verdict_of(mean) if judge.decides else None) or mean
 
 
 def _answers_kept(

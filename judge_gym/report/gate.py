@@ -1,14 +1,16 @@
 """The gate of judges for other programs: JSON, JUnit XML, and Markdown for a pull request."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
+from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
+from judge_gym.formats import plain
 from judge_gym.judges import Judge
 from judge_gym.judges.certifying.checking import CertificateError
 from judge_gym.judges.gate import GateReport
@@ -16,10 +18,12 @@ from judge_gym.judges.judging import UnreadableError
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.shelf import earlier_gates
-from judge_gym.report.table import Table, markdown_table, plain_table
+from judge_gym.report.table import Table, markdown_table, plain_table, sentence_inside
 from judge_gym.store.judges import check_values
 
 _KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.INCONCLUSIVE: "error"}
+MOST_MOVED = 10
+"""Texts shown at most of those that moved."""
 _SIMULATED = "SIMULATED DATA: not evidence about real models."
 
 
@@ -77,6 +81,8 @@ def gate_json(report: GateReport) -> dict[str, Any]:
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
         "checks": [check_values(check) | {"result": check.result.words} for check in report.checks],
+        "moved": len(report.moved),
+        "moved_most": [asdict(text) for text in report.moved[:MOST_MOVED]],
     }
 
 
@@ -122,8 +128,12 @@ def save_gates(
         title=f"Gate of {', '.join(names)}: {_together(results)}",
         found=" ".join([*(one.sentence for one in reports), *(one.sentence for one in stopped)]),
         tables=[
-            checks_table(f"{report.judge.name}, {report.answered}", report.checks)
+            table
             for report in reports
+            for table in (
+                checks_table(f"{report.judge.name}, {report.answered}", report.checks),
+                *_moved(report),
+            )
         ],
         sentences=[
             f"Judge files: {', '.join(map(str, files))}.",
@@ -169,6 +179,22 @@ def checks_table(title: str, checks: Sequence[Check]) -> Table:
     return plain_table(title, ("check", "result", "figure", "what to do"), rows)
 
 
+def _moved(report: GateReport) -> Iterator[Table]:
+    """Yield the texts that moved most, by their id, where any did."""
+    if report.moved:
+        shown = report.moved[:MOST_MOVED]
+        title = f"{report.judge.name}: {len(shown)} of {counted(len(report.moved), 'text')} judged "
+        rows = [(text.id, _value(text.before), _value(text.after)) for text in shown]
+        columns = ("text", "before", "after")
+        yield plain_table(f"{title}otherwise, those that moved most", columns, rows)
+
+
+def _value(said: float | str | None) -> str:
+    if said is None:
+        return "no score"
+    return said if isinstance(said, str) else plain(round(said, 2))
+
+
 def _lines(report: GateReport) -> Iterator[str]:
     """Yield what there is to say besides the checks."""
     yield (
@@ -187,6 +213,8 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
     for report in reports:
         table = checks_table("", report.checks)
         parts += [f"### Gate: {report.sentence}", markdown_table(table), *_lines(report)]
+        for moved in _moved(report):
+            parts += [f"{sentence_inside(moved.title)}:", markdown_table(moved)]
         if report.simulated:
             parts.append(_SIMULATED)
     parts += [

@@ -270,7 +270,19 @@ def test_a_judge_that_drifts_fails(command: CommandLine, own: Path) -> None:
     ended = command("judge", "gate", moved, "--recheck", "--markdown", report, "--junit", junit)
     assert ended.code == 1
     assert "moved: the gate fails." in ended.output
-    assert "fails" in report.read_text()
+    written = report.read_text()
+    assert "fails" in written
+    [gate] = json.loads(next(command.folder.rglob("gate-moved.json")).read_text())
+    # Texts graded 1 to 4 went up by one, 25 points of 100, and those graded 5 stay.
+    [changed] = [check for check in gate["checks"] if check["name"] == "changed"]
+    assert gate["moved"] == round(20 * changed["estimate"])
+    assert len(gate["moved_most"]) == 10
+    page = next(command.folder.rglob("gate-moved.html")).read_text()
+    for text in gate["moved_most"]:
+        number = int(text["id"])
+        assert (text["before"], text["after"]) == (1 + number % 5, 2 + number % 5)
+        assert f"| {number} | {1 + number % 5} | {2 + number % 5} |" in written
+        assert re.search(rf">{number}</t[dh]>", page)
     failures = [
         failure.get("message") for failure in ElementTree.parse(junit).getroot().iter("failure")
     ]

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError
-from judge_gym.judges import CallableJudge, Item, JudgeResult, Scale
+from judge_gym.judges import CallableJudge, HttpJudge, Item, JudgeResult, Scale
 from judge_gym.judges.gate_checks import (
     Again,
     at_least,
     change_checks,
     drift_caution,
+    moved_texts,
     of_sentinel,
     sentinel_caution,
     served_check,
@@ -138,6 +139,31 @@ def test_a_text_that_lost_its_score_is_changed():
     by_name = {check.name: check for check in checks}
     assert by_name["changed"].estimate.estimate == 0.4
     assert by_name["drift"].estimate.n_items == 12
+
+
+def test_the_texts_that_moved_most_are_named():
+    """By 4, 1, and 4 steps of 1 to 5; one is lost, one had no score before, and one stays."""
+    items = labelled([1, 2, 1, 3, 4, 5])
+    before = said(GRADES, items, [1, 2, 1, 3, None, 5])
+    again = said(GRADES, items, [5, 3, 5, None, 4, 5])
+    found = [(one.id, one.before, one.after) for one in moved_texts(GRADES, items, before, again)]
+    assert found == [("t0", 1, 5), ("t2", 1, 5), ("t1", 2, 3), ("t3", 3, None)]
+    items = labelled([0, 1])
+    [verdict] = moved_texts(
+        DECIDES, items, said(DECIDES, items, [0, 1]), said(DECIDES, items, [1, 1])
+    )
+    assert (verdict.id, verdict.before, verdict.after) == ("t0", "No", "Yes")
+
+
+def test_a_function_that_moved_is_told_to_look_at_its_code():
+    right = grades(40)
+    now = [6 - one for one in right]
+    action = {one.name: one for one in checked(GRADES, right, now, rule())}["changed"].action
+    assert "its code may have changed while its `version` did not" in action
+    assert "model" not in action
+    asked = HttpJudge(name="asked", url="http://localhost:1/x", scale=GRADES.scale)
+    action = {one.name: one for one in checked(asked, right, now, rule())}["changed"].action
+    assert "another model may answer" in action
 
 
 def looked(judge, right, later, gate):
