@@ -55,19 +55,22 @@ _COLUMNS = {
 """Heading → the metric of judgements that have no accuracy by order."""
 
 
-def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit | None:
+def audit(
+    data: SweepData, rows: Sequence[ResultRow], person: str = "", unread: Sequence[str] = ()
+) -> Audit | None:
     """Return the audit of a sweep whose judgements were all recorded; None for other sweeps.
 
     Judgements of several systems with known answers have their ranking, pairs with known answers
     their accuracy by order; other judgements the figures they allow.
-    `person` is who gave the known answers, where that was one person.
+    `person` is who gave the known answers, where that was one person. `unread` are columns that
+    may name wordings of the prompt and whose values are read as repeats.
     """
     if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
         return None
-    pairs = audit_of_pairs(data, rows)
-    if (ranked := audit_of_systems(data, rows)) is not None:
+    pairs = audit_of_pairs(data, rows, unread)
+    if (ranked := audit_of_systems(data, rows, unread)) is not None:
         return replace(ranked, parts=(*ranked.parts, pairs.table)) if pairs else ranked
-    found = pairs or _others(data, rows, person)
+    found = pairs or _others(data, rows, person, unread)
     notes = tuple(filter(None, (unranked(data, rows), *found.table.notes)))
     return replace(found, table=replace(found.table, notes=notes), parts=tuple(_parts(data, rows)))
 
@@ -114,7 +117,9 @@ _SAID = {
 """What each column is; `answer` is the known one, or whose label it is."""
 
 
-def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
+def _others(
+    data: SweepData, rows: Sequence[ResultRow], person: str, unread: Sequence[str]
+) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
     known = _known_columns(data, rows)
     right = {
@@ -143,7 +148,7 @@ def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
             notes=(
                 f"{words}{spans}",
                 *filter(None, [_common(rows) if MEAN in _shown(known) else ""]),
-                *sentences(data, rows, {*wordings_of(data), ONE_WORDING}),
+                *sentences(data, rows, {*wordings_of(data), ONE_WORDING}, unread),
             ),
             imported=True,
         )

@@ -188,16 +188,22 @@ def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     return {"Not shown to be better than guessing": sorted(set(names))} if names else {}
 
 
-def sentences(data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]) -> Iterable[str]:
-    """Yield what an audit says of judgements of any kind, below its table."""
+def sentences(
+    data: SweepData, rows: Sequence[ResultRow], shared: Collection[str], unread: Sequence[str]
+) -> Iterable[str]:
+    """Yield what an audit says of judgements of any kind, below its table.
+
+    `unread` are columns that may name wordings and whose values are read as repeats.
+    """
     judges = len({judge.model for judge in data.judges})
     found = (
-        *(_rankings(rows), _longer(rows), _itself(rows), _among(data, rows), _people(data, rows)),
+        *(_rankings(rows), _longer(rows), _itself(rows, unread), _among(data, rows)),
+        _people(data, rows),
         _votes(rows, shared, judges),
     )
     yield from filter(None, found)
-    yield f"What these data cannot say: {'; '.join(_unsaid(data, rows))}."
-    if following := _following(data, rows):
+    yield f"What these data cannot say: {'; '.join(_unsaid(data, rows, unread))}."
+    if following := _following(data, rows, unread):
         yield f"Collect next: {following}."
 
 
@@ -228,10 +234,10 @@ def _plural(axis: str) -> str:
     return f"{axis.replace('_', ' ')}s"
 
 
-def _following(data: SweepData, rows: Sequence[ResultRow]) -> str:
+def _following(data: SweepData, rows: Sequence[ResultRow], unread: Sequence[str]) -> str:
     """Return what to collect to learn the most important of what is not known; "" for nothing."""
     things = "pairs" if is_of_pairs(data) else "items"
-    if len(wordings_of(data)) == 1:
+    if len(wordings_of(data)) == 1 and not unread:
         return f"the same {things} under a second wording of the prompt"
     if _judged_once(data):
         orders = ", in both orders" if is_of_pairs(data) else ""
@@ -249,7 +255,7 @@ def _with_people(rows: Iterable[ResultRow]) -> bool:
     return any(row.metric == _PEOPLE and row.estimate is not None for row in rows)
 
 
-def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
+def _unsaid(data: SweepData, rows: Sequence[ResultRow], unread: Sequence[str]) -> Iterable[str]:
     pairs = is_of_pairs(data)
     if not any(data.truth.label):
         who = "judges or people" if _people_named(data) else "judges"
@@ -267,7 +273,14 @@ def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
     if _judged_once(data):
         each = "pair, order and wording" if pairs else "item and wording"
         yield f"whether a judge repeats itself (one judgement for each {each})"
-    if len(wordings_of(data)) == 1:
+    if unread:
+        columns = " or ".join(unread)
+        ask = " or ".join(f"`wording_column: {column}`" for column in unread)
+        yield (
+            "how far the wording of the prompt matters, and whether a judge repeats itself under "
+            f"one ({columns} may name wordings and is not read: if so, write {ask} into a mapping)"
+        )
+    elif len(wordings_of(data)) == 1:
         yield "how far the wording of the prompt matters (one wording)"
     yield "how sure a judge is (no probes)"
 
@@ -311,16 +324,17 @@ def _longer(rows: Sequence[ResultRow]) -> str:
     return f"Longer: share of winners that are the longer answer{base}: {', '.join(shares)}."
 
 
-def _itself(rows: Sequence[ResultRow]) -> str:
+def _itself(rows: Sequence[ResultRow], unread: Sequence[str]) -> str:
     by_judge = figures_by_judge(rows, ITSELF)
     values = {judge: figures_text(list(of.values())) for judge, of in by_judge.items()}
     known = [f"{judge} {value}" for judge, value in values.items() if value != ABSENT]
     if not known:
         return ""
+    others = f"; repeats here may be other values of {' or '.join(unread)}" if unread else ""
     below = any(value < 0 for of in by_judge.values() for value in estimates(of.values()))
     return (
         "With itself: share of the variance of scores that is between items, not between repeats; "
-        "1 is the same judgement every time"
+        f"1 is the same judgement every time{others}"
         f"{'; at 0 and below, repeats differ as much as items' * below}: {', '.join(known)}."
     )
 

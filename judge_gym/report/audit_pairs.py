@@ -48,7 +48,9 @@ class _Judge:
     ties: Sequence[ResultRow]
 
 
-def audit_of_pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
+def audit_of_pairs(
+    data: SweepData, rows: Sequence[ResultRow], unread: Sequence[str] = ()
+) -> Audit | None:
     by_metric = {metric: figures_by_judge(rows, metric) for metric in (RIGHT, FIRST, SAME, TIES)}
     over = {name: of[ONE_WORDING] for name, of in figures_by_judge(rows, OVER_WORDINGS).items()}
     estimable = {
@@ -82,7 +84,7 @@ def audit_of_pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
             *(["from people"] if far else []),
         ),
         tuple(_row(judge, several, far, ties=ties) for judge in judges),
-        notes=tuple(_notes(data, rows, judges, shared)),
+        notes=(*_notes(judges), *sentences(data, rows, shared, unread)),
         methods=("Right less wrong, in the checks, is 0 for guessing.",),
         imported=True,
         simulated=any(row.simulated for of in estimable.values() for row in of.values()),
@@ -144,9 +146,7 @@ def _strip(values: Sequence[float], low: float, high: float) -> str:
     return "".join(" ·•"[min(places[place], 2)] for place in range(_STRIP))
 
 
-def _notes(
-    data: SweepData, rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]
-) -> Iterable[str]:
+def _notes(judges: Sequence[_Judge]) -> Iterable[str]:
     yield (
         "Accuracy: share of judgements that are right, with a 95% interval over pairs. Unreadable "
         "answers are not right."
@@ -157,7 +157,6 @@ def _notes(
     )
     if any(value for judge in judges for value in estimates(judge.ties)):
         yield "Both ties: pairs that are a tie in both orders; they are no same choice."
-    yield from sentences(data, rows, shared)
 
 
 Published = dict[str, dict[str, dict[str, tuple[float, float]]]]

@@ -59,7 +59,9 @@ BySystem = Mapping[str, Mapping[str, ResultRow]]
 """System → metric → its row, of one judge."""
 
 
-def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
+def audit_of_systems(
+    data: SweepData, rows: Sequence[ResultRow], unread: Sequence[str] = ()
+) -> Audit | None:
     """Return the audit of judges that rank systems; None where no judge's ranking is known."""
     ranked: dict[str, dict[str, ResultRow]] = defaultdict(dict)
     systems: dict[str, dict[str, dict[str, ResultRow]]] = defaultdict(lambda: defaultdict(dict))
@@ -85,7 +87,7 @@ def audit_of_systems(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None
     found = replace(ranking, notes=tuple(notes))
     table = replace(
         _system_table(ordered, of_pairs=bool(data.truth.pair)),
-        notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING})),
+        notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING}, unread)),
     )
     return Audit(
         table, (found,), _plot(ordered, ranked), orders=tuple(_orders(rows, best, ordered))

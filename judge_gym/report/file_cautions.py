@@ -127,17 +127,34 @@ def _columns_not_read(unread: Unread, *, mapped: bool) -> Iterator[str]:
             yield f"If {people[0]} holds labels of a person, give them with {said}."
 
 
+def may_be_wordings(unread: Unread) -> tuple[str, ...]:
+    """Return the columns that may name wordings and that are not read, as keys of a mapping.
+
+    Only where a judge has several rows on an item, which then count as its repeats.
+    """
+    return tuple(_key(column) for column in _pooled(unread) if column_name(column) in WORDINGS)
+
+
+def _pooled(unread: Unread) -> dict[str, dict[str, None]]:
+    """Return the columns whose several values are read as repeats, with these."""
+    return {
+        column: values
+        for column, values in unread.criteria.items()
+        if 1 < len(values) <= MOST_CONDITIONS and unread.again
+    }
+
+
 def _criteria_together(unread: Unread) -> Iterator[str]:
     """Yield which columns may name criteria or wordings that are pooled: one judge, one item."""
-    for column, criteria in unread.criteria.items():
-        if 1 < len(criteria) <= MOST_CONDITIONS and unread.again:
-            first = next(iter(criteria))
-            of_wordings = f", or compare them: `wording_column: {_key(column)}`"
-            yield (
-                f"Figures are over all {len(criteria)} values of {column} together, as repeats of "
-                f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`"
-                f"{of_wordings if column_name(column) in WORDINGS else ''}."
-            )
+    wordings = may_be_wordings(unread)
+    for column, criteria in _pooled(unread).items():
+        first = next(iter(criteria))
+        of_wordings = f", or compare them: `wording_column: {_key(column)}`"
+        yield (
+            f"Figures are over all {len(criteria)} values of {column} together, as repeats of "
+            f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`"
+            f"{of_wordings if _key(column) in wordings else ''}."
+        )
 
 
 def _people_among_judges(unread: Unread) -> Iterator[str]:

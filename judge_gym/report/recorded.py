@@ -25,7 +25,7 @@ from judge_gym.report.evidence import (
     cut,
 )
 from judge_gym.report.facts import Facts
-from judge_gym.report.file_cautions import against_decisions, file_cautions
+from judge_gym.report.file_cautions import against_decisions, file_cautions, may_be_wordings
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, audit_headlines
@@ -87,7 +87,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
         written=now,
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, claims, facts.served),
-        audit=audit(found.data, rows, recorded.item.person),
+        audit=audit(found.data, rows, recorded.item.person, may_be_wordings(found.unread)),
         warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
     )

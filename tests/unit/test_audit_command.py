@@ -520,6 +520,27 @@ def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
         shown = " ".join(command("audit", "scores.csv").fine().output.split())
         assert (f"over all 2 values of {name} together" in shown) is bool(said), name
         assert said in shown
+        of_wordings = "or compare" in said
+        assert ("(one wording)" in shown, "under a second wording" in shown) == (
+            (not of_wordings,) * 2
+        ), name
+        assert ("may name wordings and is not read" in shown) is of_wordings, name
+    # Rows of the other wording stand in for repeats.
+    lines = [f"i{n},j{m},v{v},{1 + (n + m * v) % 5}"
+             for n in range(20) for m in range(2) for v in range(3)]  # fmt: skip
+    file.write_text("\n".join(["item,judge,prompt,score", *lines]))
+    shown = " ".join(command("audit", "scores.csv").fine().output.split())
+    assert "repeats here may be other values of prompt" in shown
+    # As the mapping is told to read it, the wordings are compared.
+    lines = [f"i{n},j,{value},{n % 2},{n % 2}" for n in range(12) for value in ("v1", "v2")]
+    file.write_text("\n".join(["item,judge,prompt,score,truth", *lines]))
+    (command.folder / "mapping.yaml").write_text(
+        "name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        "scale: {lowest: 0, highest: 1}\nitem: {key: item, truth: truth}\nwording_column: prompt\n"
+    )
+    read = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
+    assert "under 2 wordings of the prompt" in " ".join(read.split())
+    assert "may name wordings" not in read
 
 
 def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
