@@ -243,7 +243,10 @@ class OneCorrection:
     def errs(self) -> str:
         """How the judge errs, and whether it may be relied on alone, as the end of a sentence."""
         if self.serves:
-            return "errs alike on all systems"
+            return (
+                f"is not shown to err more on some: errors {2 * APART:g} of the scale apart would "
+                f"be found with a power of {self.power:.2f}, smaller ones less often"
+            )
         if self.p < 1 - LEVEL:
             return "errs more on some systems, so do not rely on it alone"
         return "may err more on some, so do not rely on it alone"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.system_errors import system_errors
-from judge_gym.metrics.system_scores import SystemScores
+from judge_gym.metrics.system_scores import OneCorrection, SystemScores
 
 
 def scores(judge, people, n_systems):
@@ -62,3 +62,18 @@ def test_intervals_hold_the_true_error_where_the_judge_errs() -> None:
         # 0.2 of what people fail, of which there is a third.
         held += raw.lower <= 0.2 / 3 <= raw.upper
     assert 0.9 * 200 <= held <= 0.995 * 200
+
+
+@pytest.mark.parametrize(
+    ("p", "power", "words"),
+    [
+        (0.01, 0.99, "errs more on some systems, so do not rely on it alone"),
+        (0.3, 0.14, "may err more on some, so do not rely on it alone"),
+        (0.23, 0.93, "is not shown to err more on some: errors 0.2 of the scale apart"),
+    ],
+)
+def test_what_is_said_of_errors_is_no_more_than_was_tested(p: float, power: float, words: str):
+    # Errors that differ by less may be there: a planted 0.1 has a power of 0.42 here.
+    found = OneCorrection(p, power)
+    assert found.errs.startswith(words)
+    assert ("power of 0.93" in found.errs) is found.serves
