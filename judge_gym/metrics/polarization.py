@@ -321,10 +321,7 @@ def _obstacle(kept: Verdicts, n_groups: int, common: BoolArray) -> str:
         return "no item was scored by every judge"
     median = float(np.median(kept.sizes()[:, common]))
     if median < MIN_REPLICATES:
-        return (
-            f"the median cell holds {median:g} scored replicates and {MIN_REPLICATES} are needed; "
-            "raise replicates"
-        )
+        return f"the median cell holds {median:g} scored replicates and {MIN_REPLICATES} are needed"
     return ""
 
 
