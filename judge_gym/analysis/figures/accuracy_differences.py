@@ -48,7 +48,7 @@ TABLES = (
 
 
 @dataclass(frozen=True, eq=False)
-class _Judge:
+class _Answerer:
     """A judge, its arms, and the share of its answers to each item that is right."""
 
     place: int
@@ -71,11 +71,11 @@ def accuracy_differences(group: Group) -> Iterator[ResultRow]:
         yield group.row(estimate, arms, p_adjusted=p, pair=_named(first, second))
 
 
-def _named(first: _Judge, second: _Judge) -> str:
+def _named(first: _Answerer, second: _Answerer) -> str:
     return f"{first.model} and {second.model}"
 
 
-def _judge(group: Group, number: int) -> _Judge | None:
+def _judge(group: Group, number: int) -> _Answerer | None:
     """Return what a judge has right; None where no answer is known.
 
     Of a pair, a judgement without a verdict is not right, as in its accuracy.
@@ -90,7 +90,7 @@ def _judge(group: Group, number: int) -> _Judge | None:
     item, right = item[chosen], rows.stages[chosen] == 1 << (truth.stage[item[chosen]] - 1)
     n = np.bincount(item, minlength=len(group.items))
     share = np.bincount(item, weights=right, minlength=len(group.items)) / np.maximum(n, 1)
-    return _Judge(number, judge.model, CellMeans(share[None], n[None]))
+    return _Answerer(number, judge.model, CellMeans(share[None], n[None]))
 
 
 OF_GROUP = (accuracy_differences,)
