@@ -229,7 +229,7 @@ class _RecordedReading:
         read = {root_of(name) for name in self._recorded.reads}
         asked = next((name for name in columns if name not in read), "")
         one = f" Or read one {asked} alone: `only: {{{asked}: ...}}`." if asked else ""
-        # Rows that are read in order come from a later file only after the first.
+        # An item of a later file may be another one with the same id.
         apart = self._by_file() if record.file != self._first_file else ""
         return f"Give an item one description.{one}{apart}"
 

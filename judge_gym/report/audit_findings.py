@@ -122,12 +122,7 @@ def most_right(rows: Sequence[ResultRow], metric: str) -> str:
     judge, and where judges have several accuracies each, as on several tasks.
     """
     whole = [
-        row
-        for row in rows
-        if row.metric == metric
-        and is_whole(row)
-        and row.estimate is not None
-        and "wording" not in row.scope
+        row for row in _over_wordings(rows, metric) if is_whole(row) and row.estimate is not None
     ]
     by_judge = {str(row.scope["judge"]): row for row in whole}
     if len(by_judge) < 2 or len(by_judge) < len(whole):
@@ -136,21 +131,24 @@ def most_right(rows: Sequence[ResultRow], metric: str) -> str:
     nearly_all = [row for row in whole if row.n_items >= _NEARLY_ALL * items]
     most = max(row.estimate or 0.0 for row in nearly_all)
     best = sorted(str(row.scope["judge"]) for row in nearly_all if row.estimate == most)
-    names = " and ".join(judge_of(by_judge[name]) for name in best)
+    names = [judge_of(by_judge[name]) for name in best]
     of = f"its {counted(by_judge[best[0]].n_items, 'item')}" if not best[1:] else "their items"
-    said = [f"Right most often: {names}, on {figures_text([by_judge[best[0]]])} of {of}."]
+    said = [
+        f"Right most often: {' and '.join(names)}, on {figures_text([by_judge[best[0]]])} of {of}."
+    ]
     others = {
         name: judge_of(row) + f" ({row.n_items:,} items)" * (row not in nearly_all)
         for name, row in sorted(by_judge.items())
         if name not in best
     }
-    found = _compared_with(rows, others, best[0], " or ".join(map(_plain, best))) | _guessing(rows)
+    found = _compared_with(rows, others, best[0], " or ".join(names)) | _guessing(rows)
     said += [f"{words}: {first_of(chosen, _MOST_NAMED)}." for words, chosen in found.items()]
     return " ".join(said)
 
 
-def _plain(judge: str) -> str:
-    return judge.removeprefix(RECORDED)
+def _over_wordings(rows: Sequence[ResultRow], metric: str) -> list[ResultRow]:
+    """Return the rows of a metric that are of no single wording."""
+    return [row for row in rows if row.metric == metric and "wording" not in row.scope]
 
 
 def _compared_with(
@@ -160,11 +158,7 @@ def _compared_with(
 
     Over several wordings none is tested: rankings over every choice are.
     """
-    by_pair = {
-        str(row.scope["pair"]): row
-        for row in rows
-        if row.metric == DIFFERENCE and "wording" not in row.scope
-    }
+    by_pair = {str(row.scope["pair"]): row for row in _over_wordings(rows, DIFFERENCE)}
     less, more = "Shown to be right less often", "Right more often on the items of both"
     open_, apart = f"Not shown to differ from {named}", f"Without an item in common with {named}"
     found: dict[str, list[str]] = {words: [] for words in (less, more, open_, apart)}
@@ -182,8 +176,7 @@ def _compared_with(
 
 def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """Return the judges whose agreement with the known answers may be that of chance."""
-    kappas = [row for row in rows if row.metric == "cohens_kappa" and is_whole(row)]
-    whole = [row for row in kappas if "wording" not in row.scope]
+    whole = [row for row in _over_wordings(rows, "cohens_kappa") if is_whole(row)]
     names = [judge_of(row) for row in whole if row.lower is not None and row.lower <= 0]
     return {"Not shown to be better than guessing": sorted(set(names))} if names else {}
 

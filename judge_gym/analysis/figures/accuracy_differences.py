@@ -68,11 +68,8 @@ def accuracy_differences(group: Group) -> Iterator[ResultRow]:
     ]
     for (first, second), (estimate, p) in zip(pairs, adjusted_by_holm(estimates), strict=True):
         arms = [group.own_arms[one.place] for one in (first, second)]
-        yield group.row(estimate, arms, p_adjusted=p, pair=_named(first, second))
-
-
-def _named(first: _Answerer, second: _Answerer) -> str:
-    return f"{first.model} and {second.model}"
+        pair = f"{first.model} and {second.model}"
+        yield group.row(estimate, arms, p_adjusted=p, pair=pair)
 
 
 def _judge(group: Group, number: int) -> _Answerer | None:
