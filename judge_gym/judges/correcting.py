@@ -56,6 +56,9 @@ MOST_SYSTEMS = 6
 """Most categories of texts that are compared with each other."""
 GROUPS = 5
 """Groups of the judge's scores among which the next labels are planned."""
+WORTH_GROUPS = 0.95
+"""Half-width by groups over the narrower of today's and that at random, up to which labels are
+planned by groups."""
 ALL = "all texts"
 _BY_GAIN = "labels were drawn by expected gain, not at random"
 _TO_RANK = "labels were drawn more often of some categories, to rank them"
@@ -112,8 +115,13 @@ class HalfWidths:
     """With as many more labels at random, by the method in use."""
     as_planned: float
     """With as many as planned by groups of scores, and estimated by groups."""
-    is_offered: bool
-    """Whether the plan is narrower than labels at random."""
+    is_first: bool = False
+    """Whether labels by gain have no interval yet: more of them by groups give one."""
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether labels by groups are worth it: they are no random sample any more."""
+        return self.is_first or self.as_planned <= WORTH_GROUPS * min(self.now, self.at_random)
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,8 @@ class Correction:
     undecided: tuple[str, ...] = ()
     """The differences of systems that are open: the next labels are then drawn at random, as those
     by gain narrow the mean of all texts alone."""
+    decided: tuple[str, ...] = ()
+    """The differences of systems that labels tell from 0."""
 
 
 def correct(
@@ -186,15 +196,19 @@ def correct(
     firsts = np.unique(figures.text, return_index=True)[1]
     left = figures.unlabelled(items)[firsts]
     texts, draw = [of_rows[place] for place in firsts], draw_to_compare(of_rows)
-    at_random = draw == "random" and not figures.by_gain
-    plan = None if at_random else next_labels(figures.to_label(firsts, left), more)
+    of_pairs = draw == "random" and not figures.by_gain
+    plan = None if of_pairs else next_labels(figures.to_label(firsts, left), more)
     halves = None if plan is None else _half_widths(plan, found[0], used, figures, every)
-    undecided = () if figures.by_gain else tuple(_undecided(of_rows, found))
+    compared = _compared_systems(of_rows, found)
+    decided = tuple(row.about for row in compared if side_of_0(row.corrected))
+    undecided = tuple(row.about for row in compared if not side_of_0(row.corrected))
+    if figures.by_gain:
+        undecided = ()
     if halves and (undecided or not halves.is_offered):
-        plan, at_random = None, True
+        plan = None
     chosen = (
         _at_random(judge, texts, left, more)
-        if at_random
+        if plan is None
         else _drawn(judge, texts, figures, firsts, left, plan)
     )
     middles = figures.groups[firsts]
@@ -215,16 +229,16 @@ def correct(
         sum(bool(item.system) and item.system == item.second_system for item in of_rows),
         any(item.second_system for item in of_rows),
         undecided,
+        decided,
     )
 
 
-def _undecided(items: Sequence[Item], rows: Sequence[Corrected]) -> Iterator[str]:
-    """Yield the differences of which labels cannot tell the better of two systems.
-
-    None where items name categories alone, which nobody chooses between.
-    """
-    if all(item.system for item in items):
-        yield from (row.about for row in rows if row.is_difference and not side_of_0(row.corrected))
+def _compared_systems(items: Sequence[Item], rows: Sequence[Corrected]) -> list[Corrected]:
+    """Return the differences of systems; none where items name categories alone, which nobody
+    chooses between."""
+    if not all(item.system for item in items):
+        return []
+    return [row for row in rows if row.is_difference]
 
 
 def _narrower(
@@ -257,15 +271,14 @@ def _half_widths(
     """Return what as many labels bring at random and as planned, from the interval in use."""
     more, now = int(plan.counts.sum()), _half(of_all.corrected)
     if now is None:
-        return HalfWidths(more, plan.now, plan.at_random, plan.allocated, is_offered=True)
+        return HalfWidths(more, plan.now, plan.at_random, plan.allocated, used.by_gain)
     grouped = stratified_mean(figures.by_group(every), bounds=figures.bounds)
     # The plan's own half-widths leave out what the estimate adds; their ratios stand.
     planned = plan.allocated / plan.now * (_half(grouped) or plan.now)
     at_random = now * plan.at_random / plan.now
     if not used.by_gain:
         at_random = now * _narrowed(used.part(every), more)
-    offered = planned < now if used.by_gain else planned < min(now, at_random)
-    return HalfWidths(more, now, at_random, planned, is_offered=offered)
+    return HalfWidths(more, now, at_random, planned)
 
 
 def _narrowed(part: Labelled, more: int) -> float:
@@ -603,7 +616,7 @@ def _drawn(
     figures: _Figures,
     firsts: IntArray,
     left: BoolArray,
-    plan: NextLabels | None,
+    plan: NextLabels,
 ) -> tuple[tuple[Item, float], ...]:
     """Draw the planned number of texts at random among those of a group without a label.
 
@@ -614,7 +627,7 @@ def _drawn(
     rng = np.random.default_rng(derive_seed("next labels", judge.key, keys))
     middles, counts = figures.groups[firsts], np.bincount(figures.text)
     sure = figures.sure[firsts]
-    for middle, count in plan.rows if plan else ():
+    for middle, count in plan.rows:
         places = np.flatnonzero((middles == middle) & left)
         first = places[sure[places]]
         first = first[np.argsort(-counts[first], kind="stable")][:count]

@@ -1,6 +1,6 @@
 """People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import figure_or_reason, side_of_0
 from judge_gym.judges import Judge
-from judge_gym.judges.correcting import ALL, Corrected, Correction, HalfWidths
+from judge_gym.judges.correcting import ALL, WORTH_GROUPS, Corrected, Correction
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport
@@ -156,8 +156,14 @@ def _of_labels(found: Correction) -> Iterator[str]:
 def expectations(found: Correction) -> Iterator[str]:
     """Yield what more labels are expected to bring."""
     yield from _of_differences(found)
-    if found.half_widths:
-        yield _of_all(found.half_widths, found.undecided)
+    if halves := found.half_widths:
+        yield (
+            f"Expected half-width of the 95% interval of all texts: {halves.now:.2g} now, "
+            f"{halves.at_random:.2g} with {halves.more} more labels at random, "
+            f"{halves.as_planned:.2g} with {halves.more} more by groups of scores."
+        )
+    if found.chosen:
+        yield f"The next labels are drawn {_draw_and_why(found)}."
     if found.plan is not None and not found.by_gain:
         yield (
             "The labels have to be of a random part of the texts. Labels as planned are random "
@@ -167,33 +173,44 @@ def expectations(found: Correction) -> Iterator[str]:
         yield draw_note(found.draw)
 
 
-def _of_all(halves: HalfWidths, undecided: Sequence[str]) -> str:
-    """Return what more labels bring to the mean of all texts, and why none are planned."""
-    said = (
-        f"Expected half-width of the 95% interval of all texts: {halves.now:.2g} now, "
-        f"{halves.at_random:.2g} with {halves.more} more labels at random, "
-        f"{halves.as_planned:.2g} with {halves.more} more by groups of scores."
-    )
-    if undecided:
+def _draw_and_why(found: Correction) -> str:
+    """Return how the next labels are drawn, and why so."""
+    halves, narrower = found.half_widths, f"at least {1 - WORTH_GROUPS:.0%} narrower"
+    if halves is None and found.draw == "random":
+        return "at random, as labels by groups of scores say nothing of the systems of pairs"
+    if halves is None:
+        return "at random, as a plan by groups of scores needs two labels"
+    if found.undecided:
         return (
-            f"{said} The next labels are drawn at random, to compare systems "
-            f"({first_of(undecided, _MOST_TOLD)}): labels by groups narrow the mean of all texts."
+            f"at random, to compare systems ({first_of(found.undecided, _MOST_TOLD)}): labels by "
+            "groups narrow the mean of all texts"
         )
+    if halves.is_first:
+        return "by groups of scores, as labels by gain have no interval yet"
     if halves.is_offered:
-        return said
+        return (
+            f"by groups of scores, as the interval of all texts is then {narrower} than now and "
+            "than with labels at random"
+        )
     return (
-        f"{said} Labels by groups would not be narrower than random ones: the next labels are "
-        "drawn at random."
+        f"at random, as labels by groups of scores would not make the interval of all texts "
+        f"{narrower} than it is now, or than labels at random would"
     )
 
 
 def _of_differences(found: Correction) -> Iterator[str]:
-    if found.expected:
+    """Yield what labels bring to the differences, and which of systems need none."""
+    waiting = [one for one in found.expected if one.about not in found.decided]
+    if waiting:
         narrower = ", ".join(
-            f"{one.about} {one.now:.2g} now, {one.then:.2g} with {one.more} more"
-            for one in found.expected
+            f"{one.about} {one.now:.2g} now, {one.then:.2g} with {one.more} more" for one in waiting
         )
         yield f"Expected half-width of a difference, with labels at random: {narrower}."
+    if found.decided:
+        yield (
+            f"Decided, so more labels are not needed to compare: "
+            f"{first_of(found.decided, _MOST_TOLD)}."
+        )
 
 
 def draw_note(draw: str) -> str:
@@ -229,6 +246,7 @@ def correction_json(
         "next": [
             {"item": item.id, "probability": probability} for item, probability in found.chosen
         ],
+        "decided": list(found.decided),
         "differences_next": [asdict(one) for one in found.expected],
         "half_width": None
         if halves is None

@@ -22,7 +22,7 @@ from judge_gym.judges import (
     Scale,
     new_label,
 )
-from judge_gym.judges.correcting import Corrected, Correction, correct
+from judge_gym.judges.correcting import Corrected, Correction, HalfWidths, correct
 from judge_gym.judges.label_files import collect_labels
 from judge_gym.judges.pairwise_judge import DecidedByOrder
 from judge_gym.judges.systems import ComparedSystems
@@ -540,6 +540,49 @@ def test_a_plan_that_is_wider_than_labels_at_random_is_not_offered() -> None:
     assert any("drawn at random" in one for one in expectations(found))
 
 
+@pytest.mark.parametrize("share", [0.5, 0.94, 0.96, 1.02])
+@pytest.mark.parametrize("narrower", ["now", "at_random"])
+def test_labels_by_groups_are_offered_where_they_are_5_percent_narrower(
+    share: float, narrower: str
+) -> None:
+    """Than the narrower of today's interval and that with labels at random."""
+    other = {"now": (1.0, 1.5), "at_random": (1.5, 1.0)}[narrower]
+    assert HalfWidths(50, *other, share).is_offered is (share < 0.95)
+
+
+@pytest.mark.parametrize("drawn", ["", "gain"])
+def test_a_plan_that_is_hardly_narrower_is_not_offered(drawn: str) -> None:
+    """With spreads of 1 and 1.3 in groups of one size, a plan by groups saves (1.3 - 1)² / 4 of a
+    variance of (1 + 1.3²) / 2: 0.8% of the half-width."""
+    rng = np.random.default_rng(3)
+    scores = np.repeat([0.0, 10.0], 150)
+    people = np.round(5 + rng.normal(0, np.where(scores == 0, 1.0, 1.3))).clip(0, 10)
+    labels = [float(one) if place % 3 == 0 else None for place, one in enumerate(people)]
+    found = corrected(scores.tolist(), labels, drawn=drawn)
+    halves = found.half_widths
+    assert halves is not None
+    assert 0.98 < halves.as_planned / halves.at_random < 1
+    assert halves.as_planned < 0.85 * halves.now
+    assert found.plan is None
+    assert {probability for _, probability in found.chosen} == {50 / 200}
+    assert any("drawn at random, as labels by groups" in one for one in expectations(found))
+
+
+def test_one_label_is_too_few_for_groups_so_the_next_are_drawn_at_random() -> None:
+    found = corrected([float(one % 9) for one in range(80)], [4.0, *[None] * 79])
+    assert (found.plan, found.half_widths, len(found.chosen)) == (None, None, 50)
+    assert any("drawn at random" in one for one in expectations(found))
+
+
+def test_of_a_decided_comparison_of_pairs_no_more_labels_are_needed() -> None:
+    found = pairs([("new", "new" if place % 5 else "old") for place in range(120)], 60)
+    assert found.decided == ("old less new",)
+    said = " ".join(expectations(found))
+    assert "Decided, so more labels are not needed to compare: old less new." in said
+    assert "half-width of a difference" not in said
+    assert "drawn at random" in said
+
+
 def test_a_conclusion_says_which_system_is_better_and_what_more_labels_bring() -> None:
     # The judge agrees with people on every text: 30 of 100 answers of b are wrong, 60 of a.
     right = [float(10 * (place % 10 >= 6)) for place in range(100)]
@@ -567,17 +610,22 @@ def test_while_a_comparison_is_open_the_next_labels_serve_it(gap: float, is_open
     rng = np.random.default_rng(2)
     scores = np.tile(np.repeat([0.0, 10.0], 100), 2)
     people = np.where(scores == 0, 0, rng.integers(2, 6, 400)).astype(float)
-    people += np.repeat([0.0, gap], 200)
+    people += np.where(scores == 0, 0, np.repeat([0.0, gap], 200))
     labels = [float(one) if place % 5 == 0 else None for place, one in enumerate(people)]
     found = corrected(scores.tolist(), labels, ["a"] * 200 + ["b"] * 200)
     halves = found.half_widths
     assert halves is not None
     assert halves.is_offered
-    assert found.undecided == (("b less a",) if is_open else ())
+    assert (found.undecided, found.decided) == (
+        (("b less a",), ()) if is_open else ((), ("b less a",))
+    )
     assert (found.plan is None) is is_open
     assert len(found.chosen) == 50
     said = " ".join(expectations(found))
     assert ("drawn at random, to compare systems (b less a)" in said) is is_open
+    assert ("drawn by groups of scores" in said) is not is_open
+    assert ("more labels are not needed to compare: b less a." in said) is not is_open
+    assert ("half-width of a difference" in said) is is_open
     if is_open:
         # 320 of 400 have no label.
         assert {probability for _, probability in found.chosen} == {50 / 320}
