@@ -12,14 +12,16 @@ from flows.judge_study import JudgeStudy, decided, judging, run_study, spending_
 from flows.running import Run
 from judge_gym.calibration.checks import Margins
 from judge_gym.evidence.given_rows import file_or_rows
-from judge_gym.judges.calibrating.comparing import Comparison, agreement, read_two
-from judge_gym.judges.calibrating.comparing import compare as compared
+from judge_gym.judges.calibrating.comparing import (
+    ComparisonFindings,
+    comparison_findings,
+    read_two,
+)
 from judge_gym.judges.calibrating.judging import Asked, results_by_row
 from judge_gym.report.comparison import save_comparison
 from judge_gym.report.files import WrittenReport
 from judge_gym.runtime import Runtime
 from judge_gym.settings import settings
-from judge_gym.store.judges import answered
 from tasks.events import emit_failure
 from tasks.judges import write_report
 
@@ -65,31 +67,16 @@ async def compare(
     judges, file = read_two(old, new, given, fields, labels, label_fields)
     asked = [Asked(judge, file.texts, repeats) for judge in judges]
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
-    made: list[Comparison] = []
+    made: list[ComparisonFindings] = []
 
     def written(runtime: Runtime) -> WrittenReport:
         with runtime.session() as session:
-            old_results, new_results = (
-                results_by_row(session, judge, file.texts, repeats) for judge in judges
-            )
-            results = old_results, new_results
-            sides = [*zip(judges, results, strict=True)]
-            titles = [f"{judge.name}, {answered(session, judge.record, [own])}"
-                      for judge, own in sides]  # fmt: skip
-        made.append(compared(judges, file.texts, results, margins))
-        return save_comparison(
-            (judges[0].name, judges[1].name),
-            titles,
-            made[-1],
-            [agreement(judge, file.answers, own) for judge, own in sides],
-            runtime.settings.reports_dir,
-            simulated=any(one.simulated for own in results for one in own),
-        )
+            results = [results_by_row(session, judge, file.texts, repeats) for judge in judges]
+            made.append(comparison_findings(session, judges, file, results, margins))
+        return save_comparison(made[-1], runtime.settings.reports_dir)
 
     async def verdict(_: Run) -> State[Path] | None:
-        if not by_verdict:
-            return None
-        replacement = made[-1].replacement
+        replacement = made[-1].comparison.replacement
         return decided([replacement.result], replacement.sentence)
 
     study = JudgeStudy(
@@ -98,7 +85,7 @@ async def compare(
         spending=spending_on(f"Comparison of {judges[0].name} and {judges[1].name}", asked),
         steps=[judging(asked, retry_failed=retry_failed)],
         report=lambda: write_report("comparison", written),
-        finish=verdict,
+        finish=verdict if by_verdict else None,
         reported=(),
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

@@ -1,5 +1,6 @@
 """Gate: whether judges reach the thresholds in their files; a run that passes is a success."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ class _Gates:
         return decided([report.result for report in self.reports], sentences)
 
 
+async def _save_stopped(files: Sequence[Path], stopped: Sequence[Stopped]) -> None:
+    """Write the page of gates that did not decide."""
+    await write_report(
+        "gate", lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir)
+    )
+
+
 @unless_named
 def _run_name() -> str:
     return f"gate {' '.join(Path(file).name for file in flow_run.parameters['files'])}"
@@ -117,16 +125,10 @@ async def gate(
         # Without columns of its own, the file has those of the gate.
         changes |= {"labels": labels, **({"label_fields": label_fields} if label_fields else {})}
 
-    async def save_stopped(stopped: list[Stopped]) -> None:
-        await write_report(
-            "gate",
-            lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir),
-        )
-
     try:
         loaded = load_gates(files, changes, certificate or ())
     except JudgeGymError as error:
-        await save_stopped(not_begun(str(error), files))
+        await _save_stopped(files, not_begun(str(error), files))
         raise
     gates = _Gates(loaded, recheck=recheck, retry_failed=retry_failed)
 
@@ -147,5 +149,5 @@ async def gate(
     except OutageError:
         raise  # the run begins again
     except JudgeGymError as error:
-        await save_stopped([stopped_by(error, one.judge) for one in gates.loaded])
+        await _save_stopped(files, [stopped_by(error, one.judge) for one in gates.loaded])
         raise

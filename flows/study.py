@@ -3,7 +3,7 @@
 from collections.abc import Coroutine, Sequence
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeGuard
 
 from prefect import flow
 from prefect.client.schemas.objects import State
@@ -93,12 +93,10 @@ async def study(
                 approve_over_usd=approve_over_usd,
                 day=day,
             )
-            state = await _state_or_failure(sweep, _dates(period), day)
-            if isinstance(state, JudgeGymError):
-                failures.append(state)
-            elif _ends_the_run(state):
+            state = await _state_unless_failed(sweep, _dates(period), day, failures)
+            if _ends_the_run(state):
                 return state
-            else:
+            if state is not None:
                 await _save_point(current, loaded, period, state)
         added = len(missing) - len(failures)
         if review is not None:
@@ -110,21 +108,20 @@ async def study(
                 approve_over_usd=approve_over_usd,
                 again={"day": day},
             )
-            state = await _state_or_failure(reviewing, "Review", day)
-            if isinstance(state, JudgeGymError):
-                failures.append(state)
-            elif _ends_the_run(state):
+            state = await _state_unless_failed(reviewing, "Review", day, failures)
+            if _ends_the_run(state):
                 return state
         page = await report_drift(file)
     return _ended(due, added, failures, page)
 
 
-async def _state_or_failure(
-    work: Coroutine[Any, Any, State[Any]], of: str, day: date
-) -> State[Any] | JudgeGymError:
-    """Return the state in which a sweep or review ends, or why it failed, named by `of`.
+async def _state_unless_failed(
+    work: Coroutine[Any, Any, State[Any]], of: str, day: date, failures: list[JudgeGymError]
+) -> State[Any] | None:
+    """Return the state in which a sweep or review ends; None if it failed.
 
-    `day` is that of the run, for the next one where a bound per hour is reached.
+    Appends why it failed to `failures`, named by `of`. `day` is that of the run, for the next one
+    where a bound per hour is reached.
     """
     try:
         state = await work
@@ -133,15 +130,17 @@ async def _state_or_failure(
     except OutageError:
         raise  # the run is resumed, where a failed period would wait for the next one
     except JudgeGymError as error:
-        return _failure(of, error)
+        failures.append(_failure(of, error))
+        return None
     if state.is_failed():
-        return _failure(of, await state.aresult(raise_on_failure=False))
+        failures.append(_failure(of, await state.aresult(raise_on_failure=False)))
+        return None
     return state
 
 
-def _ends_the_run(state: State[Any]) -> bool:
+def _ends_the_run(state: State[Any] | None) -> TypeGuard[State[Any]]:
     """Whether the study ends as its part did: it was cancelled, or waits."""
-    return state.is_cancelled() or state.name == "Waiting"
+    return state is not None and (state.is_cancelled() or state.name == "Waiting")
 
 
 async def _save_point(

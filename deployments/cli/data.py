@@ -29,9 +29,10 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deployments.cli.recorded import MappedFiles
+    from judge_gym.lab.annotating import ImportedLabels
     from judge_gym.lab.importing import Imported
     from judge_gym.lab.recorded_answers import Repeats
 
@@ -256,17 +257,7 @@ def import_annotations(
         done = [
             store(session, given, sweep=name, rubric=rubric, replaced=replace) for given in read
         ]
-    show_table(
-        "Annotations",
-        ("set", "people", "judges", "items", "labels", "of several", "new", "deleted", "stored"),
-        (
-            (
-                *(one.name, one.people, one.judges, one.items, one.labels),
-                *(one.several, one.new, one.deleted, one.stored),
-            )
-            for one in done
-        ),
-    )
+    _show_annotations(done)
     for given in read:
         if alike := given.names_alike:
             console.print(
@@ -276,6 +267,20 @@ def import_annotations(
             )
     following = f"figures {name}" if name else f"alt-test {done[0].name}"
     console.print(f"Next: {command()} analyse {following}", markup=False)
+
+
+def _show_annotations(sets: "Iterable[ImportedLabels]") -> None:
+    show_table(
+        "Annotations",
+        ("set", "people", "judges", "items", "labels", "of several", "new", "deleted", "stored"),
+        (
+            (
+                *(one.name, one.people, one.judges, one.items, one.labels),
+                *(one.several, one.new, one.deleted, one.stored),
+            )
+            for one in sets
+        ),
+    )
 
 
 def delete_annotations(

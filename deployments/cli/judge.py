@@ -134,11 +134,7 @@ def score(
     from judge_gym.report.scores import save_scores, scores_json
     from judge_gym.settings import settings
 
-    if export is not None and export.suffix not in _EXPORTS:
-        raise ConfigError(
-            f"--export is {export}, which ends in {export.suffix!r}.",
-            f"Name a file that ends in {' or '.join(_EXPORTS)}.",
-        )
+    _check_export(export)
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
     asked = [Asked(judge, read.items, repeats)]
     planned = asked + expected_critics([judge], read.items, repeats)
@@ -169,6 +165,14 @@ def score(
 
 
 _EXPORTS = (".csv", ".json", ".jsonl")
+
+
+def _check_export(file: Path | None) -> None:
+    if file is not None and file.suffix not in _EXPORTS:
+        raise ConfigError(
+            f"--export is {file}, which ends in {file.suffix!r}.",
+            f"Name a file that ends in {' or '.join(_EXPORTS)}.",
+        )
 
 
 def _export(

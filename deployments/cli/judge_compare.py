@@ -42,9 +42,9 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.calibration.checks import Result
+    from judge_gym.calibration.checks import Margins, Result
     from judge_gym.judges import AnyJudge, Item, JudgeResult
-    from judge_gym.judges.calibrating.comparing import Agreement, Comparison
+    from judge_gym.judges.calibrating.comparing import ComparisonFindings
     from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.runtime import Runtime
@@ -89,6 +89,7 @@ def compare(
     and accuracy, against the labels.
     """
     from deployments.cli import estimates
+    from judge_gym.calibration.checks import Margins
     from judge_gym.judges.calibrating.judging import Asked
 
     least = least_of(fail_under, ("agreement", "accuracy"))
@@ -98,69 +99,48 @@ def compare(
     asked = [Asked(judge, loaded[1].texts, repeats) for judge in loaded[0]]
     if not estimates.agreed("Estimate for the comparison", asked, plan_only=plan, yes=yes):
         return
-    comparison, agreed = _compare(
-        loaded,
-        repeats=repeats,
-        margins=(bias, limits),
-        shown=shown,
-        retry_failed=retry_failed,
-    )
-    figures = {"agreement": agreed[1].concordance, "accuracy": agreed[1].met}
+    margins = Margins(replacement_bias=bias, replacement_limits=limits)
+    findings = _compare(loaded, repeats, margins, shown=shown, retry_failed=retry_failed)
+    new_agreed = findings.agreed[1]
+    figures = {"agreement": new_agreed.concordance, "accuracy": new_agreed.met}
     given = {name: figure for name, figure in figures.items() if figure is not None}
     checks = held({"the new judge": given}, least)
     if as_json:
         from judge_gym.report.comparison import comparison_json
 
-        json_output.give(comparison_json(comparison, agreed, checks))
-    verdict = [comparison.replacement.result] if by_verdict else []
+        json_output.give(comparison_json(findings, checks))
+    verdict = [findings.comparison.replacement.result] if by_verdict else []
     exit_by([*verdict, *(check.result for check in checks)])
 
 
 def _compare(
     loaded: "tuple[tuple[AnyJudge, AnyJudge], ItemFile]",
-    *,
     repeats: int,
-    margins: tuple[float, float],
+    margins: "Margins",
+    *,
     shown: int,
     retry_failed: bool,
-) -> "tuple[Comparison, list[Agreement]]":
-    """Judge with both, print the comparison and return it, with each judge's agreement."""
+) -> "ComparisonFindings":
+    """Judge with both, print the comparison and return it."""
     from deployments.cli.environment import database
-    from judge_gym.calibration.checks import Margins
-    from judge_gym.judges.calibrating.comparing import agreement
-    from judge_gym.judges.calibrating.comparing import compare as compared
+    from judge_gym.judges.calibrating.comparing import comparison_findings
     from judge_gym.report.comparison import save_comparison
     from judge_gym.settings import settings
-    from judge_gym.store.judges import answered
 
     judges, read = loaded
-    texts = read.texts
-    results = _judge(judges, texts, repeats, retry_failed=retry_failed)
-    bias, limits = margins
-    enough = Margins(replacement_bias=bias, replacement_limits=limits)
+    results = _judge(judges, read.texts, repeats, retry_failed=retry_failed)
     with database() as session:
-        by_judge = [
-            answered(session, judge.record, [own])
-            for judge, own in zip(judges, results, strict=True)
-        ]
-    titles = [f"{judge.name}, {by}" for judge, by in zip(judges, by_judge, strict=True)]
-    comparison = compared(judges, texts, results, enough)
-    _show_comparison(titles, comparison, len(texts), shown)
-    agreed = [
-        agreement(judge, read.answers, own) for judge, own in zip(judges, results, strict=True)
-    ]
-    for judge, of_judge in zip(judges, agreed, strict=True):
+        findings = comparison_findings(session, judges, read, results, margins)
+    _show_comparison(findings, len(read.texts), shown)
+    for name, of_judge in zip(findings.names, findings.agreed, strict=True):
         if of_judge.labels:
-            console.plain(f"{judge.name}: {of_judge}")
-    for by in by_judge:
+            console.plain(f"{name}: {of_judge}")
+    for by in findings.answered:
         show_note(by)
-    simulated = any(result.simulated for own_results in results for result in own_results)
-    if simulated:
+    if findings.simulated:
         say_simulated()
-    names, folder = (judges[0].name, judges[1].name), settings().reports_dir
-    written = save_comparison(names, titles, comparison, agreed, folder, simulated=simulated)
-    console.plain(f"Page: {written.path}")
-    return comparison, agreed
+    console.plain(f"Page: {save_comparison(findings, settings().reports_dir).path}")
+    return findings
 
 
 def _load(old: Path, new: Path, *files: Any) -> "tuple[tuple[AnyJudge, AnyJudge], ItemFile]":
@@ -202,12 +182,10 @@ def _judge(
     return results
 
 
-def _show_comparison(
-    titles: Sequence[str], comparison: "Comparison", n_items: int, shown: int
-) -> None:
+def _show_comparison(findings: "ComparisonFindings", n_items: int, shown: int) -> None:
     from judge_gym.report.comparison import comparison_tables, furthest_table
 
-    old, new = titles
+    (old, new), comparison = findings.titles, findings.comparison
     replacement = comparison.replacement
     show_checks(f"{new}, in place of {old}", replacement.checks)
     for table in (*comparison_tables(comparison), furthest_table(comparison, shown)):

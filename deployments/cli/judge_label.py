@@ -88,7 +88,6 @@ def label(
     read.check([judge])
     if said := read.conversations.said().strip():
         console.plain(said)
-    criteria = _criteria(judge, by_criterion=by_criterion)
     labelling = Labelling(
         judge=judge,
         items=_texts_to_rank(read) if Draw(draw) is Draw.RANKING else read.texts,
@@ -96,7 +95,7 @@ def label(
         judged=mean_scores(_stored(judge, read.texts)),
         draw=Draw(draw),
         until=until,
-        criteria=criteria,
+        criteria=_criteria(judge, by_criterion=by_criterion),
         shows_score=show_score,
         sure=labelled_for_sure(read.items),
         overlap=overlap,
@@ -104,12 +103,17 @@ def label(
     )
     if labelling.draw is Draw.GAIN and (to_compare := draw_to_compare(read.items)):
         errors.plain(draw_note(to_compare))
+    _label(labelling, annotator.strip(), port, items)
+
+
+def _label(labelling: "Labelling", annotator: str, port: int, items: Path) -> None:
+    """Serve the page until Ctrl-C, then print what is labelled."""
     labelling.labels()  # errors in the file are raised before a server is started
     if not labelling.judged:
         console.print(
             "The judge has no stored scores: labelling stops when all items are labelled."
         )
-    asyncio.run(_serve(labelling, annotator.strip(), port, items))
+    asyncio.run(_serve(labelling, annotator, port, items))
     stored = labelling.labels()
     console.plain(stored.said() if stored else "No labels.")
 

@@ -504,13 +504,9 @@ def run(
     bound per hour. Rerun the command to resume.
     """
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
+    from judge_gym.errors import JudgeGymError
 
-    if unknown := set(only or ()) - set(PARTS):
-        raise ConfigError(
-            f"A sweep has no part {', '.join(sorted(unknown))}.",
-            f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
-        )
+    _check_parts(only or ())
     failure = None
     try:
         run_id = run_sweep(
@@ -534,6 +530,16 @@ def run(
     if failure is not None:
         raise _with_report(failure, file)
     check_failed_work(load_sweep(file).name, only)
+
+
+def _check_parts(parts: Sequence[str]) -> None:
+    from judge_gym.errors import ConfigError, did_you_mean
+
+    if unknown := set(parts) - set(PARTS):
+        raise ConfigError(
+            f"A sweep has no part {', '.join(sorted(unknown))}.",
+            f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
+        )
 
 
 def _with_report(failure: "JudgeGymError", file: Path) -> "JudgeGymError":

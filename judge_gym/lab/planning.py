@@ -181,6 +181,7 @@ def plan_sweep(
     examples = Examples(session, texts)
     each = _each_call(providers, amounts, examples, past)
     lines = list(_lines(configured, providers, amounts, each))
+    models = models_used(configured, sweep, experiments)
     return Plan(
         lines=lines,
         is_bound=bounds.known,
@@ -192,16 +193,29 @@ def plan_sweep(
         warnings=[
             *dropped,
             *evidence_notes(session, [one.window for one in experiments], configured, previews),
-            *replicate_warnings(sweep),
-            *_late_plan(session, sweep, stored),
-            *_warnings_of_models(providers, models_used(configured, sweep, experiments)),
-            *unwritten_rivals(sweep),
-            *renamed_windows(session, sweep),
-            *_hourly_warnings(session, providers, lines),
+            *_warnings(session, sweep, stored, providers, models, lines),
         ],
         assumptions=_assumptions(providers, amounts, past, examples),
         contrasts=contrast_powers(sweep),
     )
+
+
+def _warnings(
+    session: Session,
+    sweep: Sweep,
+    stored: Sequence[Experiment],
+    providers: Providers,
+    models: Sequence[str],
+    lines: Iterable[PlanLine],
+) -> Iterator[str]:
+    """Yield what to be careful about apart from evidence: the design, models and bounds."""
+    yield from replicate_warnings(sweep)
+    yield from _late_plan(session, sweep, stored)
+    yield from model_warnings(providers, models)
+    yield from _missing_keys(providers, models)
+    yield from unwritten_rivals(sweep)
+    yield from renamed_windows(session, sweep)
+    yield from _hourly_warnings(session, providers, lines)
 
 
 def _late_plan(session: Session, sweep: Sweep, stored: Sequence[Experiment]) -> Iterator[str]:
@@ -272,11 +286,6 @@ def _hourly_warnings(
     real = [line for line in lines if not is_simulated_provider(line.provider)]
     calls = sum(line.to_do for line in real)
     return bound_warnings(session, providers, calls, sum(line.left.cost_usd or 0 for line in real))
-
-
-def _warnings_of_models(providers: Providers, models: Sequence[str]) -> Iterator[str]:
-    yield from model_warnings(providers, models)
-    yield from _missing_keys(providers, models)
 
 
 def _missing_keys(providers: Providers, models: Collection[str]) -> Iterator[str]:

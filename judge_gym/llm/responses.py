@@ -67,17 +67,7 @@ def read_answer(
     `response` is litellm's, None where it could not read it; `original` the JSON as received,
     `price` that of the providers file, `listed` that of litellm's list.
     """
-    own = read_body(parsed(original))
-    if own is None and hasattr(response, "data"):  # embeddings in another vendor's form
-        own = read_body(response.model_dump())
-    try:
-        read = _Read() if response is None else _read_by_litellm(response)
-        said = own or _of_litellm(response)
-    except (AttributeError, IndexError, TypeError) as error:
-        if own is None or not (own.has_message or own.error):
-            why = f"The answer is no completion: {_lack(error)}"
-            raise ProviderError("unreadable", why, status=200, passes=False) from error
-        read, said = _Read(), own
+    read, said = _readings(response, original)
     finish = finish_of(said.finish)
     if finish == "error":
         why = said.error or f"finish reason {said.finish_given}"
@@ -113,6 +103,21 @@ def read_answer(
         reasoning=storable(reasoning.strip()[:MAX_ANSWER_CHARACTERS]),
         chances=said.chances or read.chances,
     )
+
+
+def _readings(response: Any, original: Any) -> tuple[_Read, ResponseContent]:
+    """Return what litellm has read of a response, and what its own JSON says."""
+    own = read_body(parsed(original))
+    if own is None and hasattr(response, "data"):  # embeddings in another vendor's form
+        own = read_body(response.model_dump())
+    try:
+        read = _Read() if response is None else _read_by_litellm(response)
+        return read, own or _of_litellm(response)
+    except (AttributeError, IndexError, TypeError) as error:
+        if own is None or not (own.has_message or own.error):
+            why = f"The answer is no completion: {_lack(error)}"
+            raise ProviderError("unreadable", why, status=200, passes=False) from error
+        return _Read(), own
 
 
 def _read_by_litellm(response: Any) -> _Read:

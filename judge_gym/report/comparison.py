@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
-from judge_gym.judges.calibrating.comparing import Agreement, Comparison
+from judge_gym.judges.calibrating.comparing import Comparison, ComparisonFindings
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport, figures_of
 from judge_gym.report.gate import checks_table
@@ -22,12 +22,10 @@ _FURTHEST = 20
 """Items that the page shows."""
 
 
-def comparison_json(
-    comparison: Comparison, agreed: Sequence[Agreement], thresholds: Sequence[Check]
-) -> dict[str, Any]:
-    """Return a comparison as JSON; `agreed` is how the old and the new judge agree with labels."""
+def comparison_json(findings: ComparisonFindings, thresholds: Sequence[Check]) -> dict[str, Any]:
+    """Return a comparison as JSON."""
+    comparison, sides = findings.comparison, map(agreement_json, findings.agreed)
     replacement = comparison.replacement
-    sides = map(agreement_json, agreed)
     return {
         "result": str(replacement.result),
         "sentence": replacement.sentence,
@@ -42,19 +40,9 @@ def comparison_json(
     }
 
 
-def save_comparison(
-    names: tuple[str, str],
-    titles: Sequence[str],
-    comparison: Comparison,
-    agreed: Sequence[Agreement],
-    folder: Path,
-    *,
-    simulated: bool,
-) -> WrittenReport:
-    """Write the page of a comparison, and all of it as JSON.
-
-    `names` are of the old and the new judge, `titles` the same with their models.
-    """
+def save_comparison(findings: ComparisonFindings, folder: Path) -> WrittenReport:
+    """Write the page of a comparison, and all of it as JSON."""
+    names, titles, comparison = findings.names, findings.titles, findings.comparison
     stem, furthest = stem_of("comparison", *names), furthest_table(comparison, _FURTHEST)
     checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
     page = StudyPage(
@@ -63,12 +51,14 @@ def save_comparison(
         found=comparison.replacement.sentence,
         tables=[checks, *comparison_tables(comparison), *([furthest] if furthest else [])],
         sentences=[
-            f"{title}: {one}" for title, one in zip(titles, agreed, strict=True) if one.labels
+            f"{title}: {one}"
+            for title, one in zip(titles, findings.agreed, strict=True)
+            if one.labels
         ],
-        simulated=simulated,
+        simulated=findings.simulated,
         files=(f"{stem}.json",),
     )
-    return save_study(page, folder, comparison_json(comparison, agreed, ()))
+    return save_study(page, folder, comparison_json(findings, ()))
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Margins, span
 from judge_gym.calibration.comparisons import (
@@ -28,9 +29,11 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import answers_agreement
 from judge_gym.metrics.system_scores import figures_of_system
+from judge_gym.model_names import Answered
 from judge_gym.records.items import distinct
 from judge_gym.records.judgements import mean_scores
 from judge_gym.seeds import derive_seed
+from judge_gym.store.judges import answered
 
 _HALF_WAY = 49.999
 """Points within which the mean of a judge's verdicts is on the label's side."""
@@ -207,6 +210,44 @@ class Agreement:
 def near_of(judge: Judge) -> float:
     """Return the points of 100 within which a mean score meets its label."""
     return _HALF_WAY if judge.decides else Margins().near
+
+
+@dataclass(frozen=True)
+class ComparisonFindings:
+    """What the judgements of an old and a new judge on one file say, for pages and programs."""
+
+    names: tuple[str, str]
+    answered: tuple[Answered, Answered]
+    comparison: Comparison
+    agreed: tuple[Agreement, Agreement]
+    """How each agrees with the labels of the answers."""
+    simulated: bool
+
+    @property
+    def titles(self) -> list[str]:
+        """The names of the judges with their models."""
+        return [f"{name}, {by}" for name, by in zip(self.names, self.answered, strict=True)]
+
+
+def comparison_findings(
+    session: Session,
+    judges: tuple[Judge, Judge],
+    file: ItemFile,
+    results: Sequence[Sequence[JudgeResult]],
+    margins: Margins,
+) -> ComparisonFindings:
+    """Return the comparison of two judges on a file, who answered, and the agreement of each."""
+    (old, new), (old_results, new_results) = judges, results
+    return ComparisonFindings(
+        (old.name, new.name),
+        (
+            answered(session, old.record, [old_results]),
+            answered(session, new.record, [new_results]),
+        ),
+        compare(judges, file.texts, (old_results, new_results), margins),
+        (agreement(old, file.answers, old_results), agreement(new, file.answers, new_results)),
+        simulated=any(one.simulated for own in results for one in own),
+    )
 
 
 @dataclass(frozen=True)
