@@ -84,7 +84,7 @@ chaos: $(READY) ## Kill the parts of runs at forty moments, where the tests have
 		tests/slow/test_chaos_of_workers.py
 
 soak: $(READY) ## Run an installation through faults for hours, watched: make soak HOURS=8 (0.2 is 12 minutes)
-	@$(BIN)/python tests/soak.py --hours $(HOURS) --to .judge-gym/soak
+	@$(BIN)/python tests/soak.py --hours $(HOURS) $(if $(SEED),--seed $(SEED)) --to .judge-gym/soak
 
 mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch
 	@$(BIN)/python tests/mutations.py

@@ -194,3 +194,16 @@ def until_no_run_is_left(place: Place, seconds: float) -> None:
         )
 
     until_or_not(ended, seconds, every=3)
+
+
+def problems_left(place: Place, seconds: float) -> tuple[str, ...]:
+    """What the doctor still finds after so many seconds; some findings last for minutes."""
+    left: tuple[str, ...] = ()
+
+    def settled() -> bool:
+        nonlocal left
+        *_, left = examined(place)
+        return not left
+
+    until_or_not(settled, seconds, every=10)
+    return left

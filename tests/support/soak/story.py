@@ -5,11 +5,12 @@ import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from deployments.cli.doctor_providers import LATELY
 from support.soak.clock import Clock
 from support.soak.faults import (
     Seen,
-    examined,
     go_through,
+    problems_left,
     timeline,
     until_all_judged,
     until_no_run_is_left,
@@ -24,6 +25,8 @@ MEGABYTES, MEGABYTES_AN_HOUR = 400, 100
 DRAIN_S = 420.0
 RESUMED_S = 900.0
 """`resume-crashed` looks every five minutes, for runs that have not begun after three."""
+SETTLED_S = (LATELY + timedelta(minutes=1)).total_seconds()
+"""The doctor names a limit that was lowered by refusals for so long after the last one."""
 
 
 def soak(folder: Path, seed: int, seconds: float) -> Story:
@@ -49,7 +52,6 @@ def soak(folder: Path, seed: int, seconds: float) -> Story:
             unschedule(there, made)
             until_no_run_is_left(there, RESUMED_S)
             runs = [run for run in there.runs() if minute(run["expected_start_time"]) <= stopped]
-        *_, problems = examined(there)
         answers = "SELECT count(*) FROM llm_calls WHERE status = 'succeeded'"
         return Story(
             seed=seed,
@@ -62,7 +64,7 @@ def soak(folder: Path, seed: int, seconds: float) -> Story:
             ledger=there.postgres.count(answers),
             answered=there.provider.answered.copy(),
             at_risk=there.at_risk,
-            problems_left=problems,
+            problems_left=problems_left(there, SETTLED_S),
             began=began,
             stopped=stopped,
         )
