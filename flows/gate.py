@@ -17,11 +17,12 @@ from flows.judged_items import judge_requests
 from flows.running import Run
 from judge_gym.errors import JudgeGymError, OutageError
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.gate import GateReport, day_again, gate_report, judgements_of
+from judge_gym.judges.gate import GateReport, begin_again, gate_report, judgements_of
 from judge_gym.judges.gate_texts import LoadedGate, load_gates
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.gate import Stopped, not_begun, save_gates, stopped_by
 from judge_gym.runtime import Runtime
+from judge_gym.store.rechecks import Recheck
 from tasks.events import emit_failure
 from tasks.judges import write_report
 
@@ -35,8 +36,8 @@ class _Gates:
     retry_failed: bool
     before: list[int] = field(default_factory=list)
     """By gate, the judgements that were there."""
-    again: list[tuple[str, int]] = field(default_factory=list)
-    """By gate, the day on which its sentinel set is judged again, "" for none, and as above."""
+    again: list[tuple[Recheck | None, int]] = field(default_factory=list)
+    """By gate, when its sentinel set is judged again, None where it is not, and as above."""
     reports: list[GateReport] = field(default_factory=list)
 
     @property
@@ -54,15 +55,11 @@ class _Gates:
         await judge_requests(run, self.asked, retry_failed=self.retry_failed)
 
     async def judge_again(self, run: Run) -> None:
-        days = [run.query(day_again, one, recheck=self.recheck) for one in self.loaded]
-        self.again = [
-            (day, run.query(judgements_of, one, day) if day else 0)
-            for one, day in zip(self.loaded, days, strict=True)
-        ]
-        for one, day in zip(self.loaded, days, strict=True):
-            if day:
+        self.again = [run.query(begin_again, one, recheck=self.recheck) for one in self.loaded]
+        for one, (again, _) in zip(self.loaded, self.again, strict=True):
+            if again:
                 sentinel = [Asked(one.judge, one.sentinel, one.rule.repeats)]
-                retry = self.retry_failed
+                retry, day = self.retry_failed, again.review_day
                 await judge_requests(run, sentinel, retry_failed=retry, review_day=day)
 
     def read(self, runtime: Runtime) -> list[GateReport]:
@@ -70,8 +67,8 @@ class _Gates:
         of_gates = zip(self.loaded, self.before, self.again, strict=True)
         with runtime.session() as session:
             self.reports = [
-                gate_report(session, one, day, had, had_again)
-                for one, had, (day, had_again) in of_gates
+                gate_report(session, one, again, had, had_again)
+                for one, had, (again, had_again) in of_gates
             ]
         return self.reports
 

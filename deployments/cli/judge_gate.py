@@ -279,19 +279,17 @@ def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     from deployments.cli.environment import database_engine
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.gate import day_again
+    from judge_gym.judges.gate import judged_again
 
     show_labels((gate.judge.name, gate.said()) for gate in gates)
     show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
-    by_day: dict[str, list[Asked]] = {}
     with database_engine() as engine, Session(engine) as session:  # rolled back at its end
-        for gate in gates:
-            if day := day_again(session, gate, recheck=recheck):
-                again = Asked(gate.judge, gate.sentinel, gate.rule.repeats)
-                by_day.setdefault(day, []).append(again)
+        times = [judged_again(session, gate, recheck=recheck) for gate in gates]
     why = "by --recheck" if recheck else "by an earlier --recheck, or since another model answers"
-    for day, rechecked in by_day.items():
-        show_judging(f"Again, {why}", rechecked, review_day=day)
+    for gate, again in zip(gates, times, strict=True):
+        if again:
+            asked = [Asked(gate.judge, gate.sentinel, gate.rule.repeats)]
+            show_judging(f"Again, {why}", asked, review_day=again.review_day)
 
 
 def _run(

@@ -36,21 +36,11 @@ from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store.decisions import GATE, Kept, ReviewDecision, last_kept, save_review
-from judge_gym.store.judges import (
-    answered,
-    judged_days,
-    judged_on,
-    judged_times,
-    newest_review_day,
-    save_judge,
-)
+from judge_gym.store.judges import answered, judged_on, judged_times, save_judge
+from judge_gym.store.rechecks import Recheck, rechecks, save_recheck
 from judge_gym.store.served import configurations, newest_configuration
 
-_GATE_DAY = "gate "
-"""How the `review_day` of judgements of a sentinel set begins."""
 _DECIDED = (Result.PASSES, Result.FAILS)
-_NUMBER = " #"
-"""What stands before the number of a day's second sentinel set, and of further ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +58,8 @@ class GateReport:
     """Judgements that were not stored before; 0 for an unchanged judge on unchanged texts."""
     answered: Answered
     simulated: bool
-    look: str = ""
-    """The day on which the texts were judged again, and ` #2` of the second time then; empty where
-    they were not, or because another model answers."""
+    recheck: Recheck | None = None
+    """The time that the texts were judged again; None where they were not."""
     caution: str = ""
     """Why the judge's certificate may not be what it says, as a sentence; empty without a doubt."""
     moved: tuple[MovedText, ...] = ()
@@ -123,33 +112,32 @@ async def run_gate(
         runtime, loaded.judge, loaded.texts, repeats=repeats, retry_failed=retry_failed
     )
     with runtime.session() as session:
-        day = day_again(session, loaded, recheck=recheck)
-        again = judgements_of(session, loaded, day) if day else 0
-    if day:
+        again, made = begin_again(session, loaded, recheck=recheck)
+    if again:
         await judge_items(
             runtime,
             loaded.judge,
             loaded.sentinel,
             repeats=repeats,
             retry_failed=retry_failed,
-            review_day=day,
+            review_day=again.review_day,
         )
     with runtime.session() as session:
-        return gate_report(session, loaded, day, before, again)
+        return gate_report(session, loaded, again, before, made)
 
 
-def judgements_of(session: Session, loaded: LoadedGate, day: str = "") -> int:
-    """Return how many judgements of the texts are stored; with a `day`, of the sentinel set."""
-    items = loaded.sentinel if day else loaded.texts
+def judgements_of(session: Session, loaded: LoadedGate, again: Recheck | None = None) -> int:
+    """Return how many judgements of the texts are stored; of a recheck, of the sentinel set."""
+    items, day = (loaded.sentinel, again.review_day) if again else (loaded.texts, "")
     return sum(judged_times(session, loaded.judge.record, items, loaded.rule.repeats, day).values())
 
 
 def gate_report(
-    session: Session, loaded: LoadedGate, day: str, before: int, before_again: int
+    session: Session, loaded: LoadedGate, recheck: Recheck | None, before: int, before_again: int
 ) -> GateReport:
     """Return what the gate finds in the stored judgements.
 
-    `day` is the one under which the sentinel set was judged again, empty where it was not; `before`
+    `recheck` is the time that the sentinel set was judged again, None where it was not; `before`
     and `before_again` are how many judgements of the texts and of the sentinel set were stored
     before this run. Raises `NotJudgedError` where some are missing.
     """
@@ -157,17 +145,17 @@ def gate_report(
     certified = loaded.certified()
     results = _stored(session, loaded, texts, "")
     checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts))
-    if not day:
+    if not recheck:
         by = answered(session, judge.record, [results])
         if certified:
             certified.check_served(by.served)
         days = judged_on(session, judge.record, texts, rule.repeats)
         said = f"Answers of {days}. --recheck asks again." if before else ""
         return _report(loaded, checks, len(results) - before, results, by, said, certified)
-    again = _stored(session, loaded, loaded.sentinel, day)
+    again = _stored(session, loaded, loaded.sentinel, recheck.review_day)
     # Whoever kept a judge that moved did not show what a certificate says of it.
-    kept = None if certified else last_kept(session, GATE, _judge_id(session, judge), date.max)
-    compared = _compared_with(session, loaded, day, results, kept)
+    kept = None if certified else _last_kept(session, loaded)
+    compared = _compared_with(session, loaded, recheck, results, kept)
     first = compared[0] if compared else again
     was, by = (answered(session, judge.record, [some]) for some in (first, again))
     if certified:
@@ -188,12 +176,11 @@ def gate_report(
         of_now += change_checks(judge, rule, loaded.sentinel, first, again, between)
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     new = len(results) - before + len(again) - before_again
-    when = _when(day)
-    said = _judged_again(loaded, when, before_again)
+    said = _judged_again(loaded, recheck, before_again)
     if kept:
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
     report = _report(loaded, checks, new, again, by, said, certified)
-    return replace(report, look=when, moved=moved)
+    return replace(report, recheck=recheck, moved=moved)
 
 
 def _report(
@@ -218,22 +205,19 @@ def _report(
     )
 
 
-def _when(day: str) -> str:
-    """Return the date of a `review_day` with its number; "" of one that another model began."""
-    when = day.removeprefix(_GATE_DAY)
-    return when if "-" in when else ""
-
-
-def _judged_again(loaded: LoadedGate, when: str, stored: int) -> str:
+def _judged_again(loaded: LoadedGate, recheck: Recheck, stored: int) -> str:
     """Return which answers the figures of a sentinel set are of, for a person."""
-    since = f"on {when}" if when else "since another model answers"
     said = (
         f"Figures are of {counted(len(loaded.sentinel), 'text')} of {len(loaded.texts)}, judged "
-        f"again {since}; earlier answers are only what they are compared with."
+        f"again {_on(recheck)}; earlier answers are only what they are compared with."
     )
     return (
         f"{said} {counted(stored, 'answer')} of them stored by an earlier run." if stored else said
     )
+
+
+def _on(recheck: Recheck) -> str:
+    return f"on {recheck.when}" if recheck.day else "since another model answers"
 
 
 def _stored(
@@ -245,41 +229,70 @@ def _stored(
     return [result for some in by_text.values() for result in some]
 
 
-def day_again(session: Session, gate: LoadedGate, *, recheck: bool) -> str:
-    """Return the `review_day` under which texts are judged again; empty where none are."""
-    return recheck_day(session, gate) if recheck else _changed_day(session, gate)
+def judged_again(session: Session, gate: LoadedGate, *, recheck: bool) -> Recheck | None:
+    """Return when texts are judged again; None where none are."""
+    return next_recheck(session, gate) if recheck else _since_change(session, gate)
 
 
-def recheck_day(session: Session, gate: LoadedGate) -> str:
-    """Return the `review_day` under which `--recheck` judges the sentinel set again now.
+def begin_again(session: Session, gate: LoadedGate, *, recheck: bool) -> tuple[Recheck | None, int]:
+    """Return when texts are judged again, and how many of these judgements are stored.
 
-    That of today's last one where it was interrupted, else one that has no judgements yet.
+    Stored before anything is judged, so that an interrupted one is resumed.
     """
-    today = f"{_GATE_DAY}{datetime.now(UTC).date()}"
-    last = newest_review_day(session, gate.judge.record, today)
-    if not last:
-        return today
-    repeats = gate.rule.repeats
-    made = judged_times(session, gate.judge.record, gate.sentinel, repeats, last)
-    if sum(made.values()) < len(gate.sentinel) * repeats:
-        return last
-    number = int(last.partition(_NUMBER)[2] or 1)
-    return f"{today}{_NUMBER}{number + 1}"
+    again = judged_again(session, gate, recheck=recheck)
+    if again is None:
+        return None, 0
+    save_recheck(session, _judge_id(session, gate.judge), gate.sentinel_digest, again)
+    return again, judgements_of(session, gate, again)
+
+
+def next_recheck(session: Session, gate: LoadedGate) -> Recheck:
+    """Return the time that `--recheck` judges the sentinel set again now.
+
+    Today's last one where it was interrupted, else one that has no judgements yet.
+    """
+    today = datetime.now(UTC).date()
+    of_today = [one for one in _rechecks(session, gate) if one.day == today]
+    if of_today and judgements_of(session, gate, of_today[-1]) < _size(gate):
+        return of_today[-1]
+    number = max((one.number for one in of_today), default=0) + 1
+    return Recheck(_key(gate, today, number), today, number)
+
+
+def _size(gate: LoadedGate) -> int:
+    return len(gate.sentinel) * gate.rule.repeats
+
+
+def _key(gate: LoadedGate, *parts: object) -> str:
+    """Return the `review_day` of a recheck: gates that share texts have answers of their own."""
+    return " ".join(map(str, ("gate", *parts, gate.sentinel_digest)))
+
+
+def _rechecks(session: Session, gate: LoadedGate) -> list[Recheck]:
+    """Return the history of a gate: of its judge, and of the set of texts that it judges again."""
+    return rechecks(session, gate.judge.record.key, gate.sentinel_digest)
+
+
+def _last_kept(session: Session, gate: LoadedGate) -> Kept | None:
+    """Return the newest decision to keep the judge as one of these rechecks found it."""
+    looks = [one.review_day for one in _rechecks(session, gate)]
+    return last_kept(session, GATE, _judge_id(session, gate.judge), date.max, looks)
 
 
 def _compared_with(
     session: Session,
     gate: LoadedGate,
-    day: str,
+    recheck: Recheck,
     first: Sequence[JudgeResult],
     kept: Kept | None,
 ) -> list[Sequence[JudgeResult]]:
-    """Return the answers that those of a day are compared with, oldest first.
+    """Return the answers that those of a recheck are compared with, oldest first.
 
     The `first` ones and those of each time that the whole sentinel set was judged again; where a
-    person kept the judge, from the answers that were kept on. None where these are the day's own.
+    person kept the judge, from the answers that were kept on. None where these are the recheck's.
     """
-    days = judged_days(session, gate.judge.record, _GATE_DAY)
+    days = [one.review_day for one in _rechecks(session, gate)]
+    day = recheck.review_day
     earlier = days[: days.index(day)] if day in days else days
     counts_from = kept is not None and bool(_whole(session, gate, kept.look))
     if kept and counts_from:
@@ -307,38 +320,37 @@ def save_gate_decision(
 ) -> str:
     """Store what a person decided about a judge whose texts its gate judged again.
 
-    `keep` closes what the gate found: later answers are compared with the newest of these, which
-    are returned by the name of their day. Raises `ConfigError` where texts were not judged again.
+    `keep` closes what the gate found: later answers are compared with the newest of these, whose
+    day is returned. Raises `ConfigError` where texts were not judged again.
     """
-    days = judged_days(session, gate.judge.record, _GATE_DAY)
-    looks = [day for day in days if _whole(session, gate, day)]
+    looks = [one for one in _rechecks(session, gate) if _whole(session, gate, one.review_day)]
     if not looks:
         raise ConfigError(
             f"The gate of {gate.judge.name} has not judged its texts again.",
             "Run judge-gym judge gate --recheck first.",
         )
     today = datetime.now(UTC).date().isoformat()
-    details = {"day": today, "look": looks[-1], **where}
+    details = {"day": today, "look": looks[-1].review_day, **where}
     save_review(session, GATE, _judge_id(session, gate.judge), decision, person, reason, details)
-    return looks[-1].removeprefix(_GATE_DAY)
+    return _on(looks[-1])
 
 
 def _judge_id(session: Session, judge: Judge) -> int:
     return save_judge(session, judge.record)
 
 
-def _changed_day(session: Session, gate: LoadedGate) -> str:
-    """Return the `review_day` under which the sentinel set is judged; empty if nothing changed."""
-    judge = gate.judge
-    last = newest_review_day(session, judge.record, _GATE_DAY)
-    known = _known(session, judge, gate.texts, gate.rule.repeats, last)
+def _since_change(session: Session, gate: LoadedGate) -> Recheck | None:
+    """Return when the sentinel set is judged, by who answers; None if nothing changed."""
+    judge, earlier = gate.judge, _rechecks(session, gate)
+    last = earlier[-1] if earlier else None
+    known = _known(session, judge, gate.texts, gate.rule.repeats, last.review_day if last else "")
     newest = [
         newest_configuration(session, model) for leaf in judge.leaves for model in leaf.models
     ]
     unknown = [one for one in newest if one is not None and one not in known]
     if not unknown:
         return last
-    return f"{_GATE_DAY}{digest(*(part for one in unknown for part in one))}"
+    return Recheck(_key(gate, digest(*(part for one in unknown for part in one))))
 
 
 def _known(

@@ -17,6 +17,7 @@ from judge_gym.judges.files import AnyJudge, load_judge
 from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
 from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.records.items import Item
+from judge_gym.seeds import digest
 
 _PLACE = "the gate in the judge's file"
 
@@ -53,6 +54,11 @@ class LoadedGate:
         unchanged = self.rule.unchanged_texts(verdicts=self.judge.decides).values()
         labelled = self.labelled if self.rule.by_labels else 0
         return ordered[: max(LEAST_AGAIN, labelled, *unchanged)]
+
+    @property
+    def sentinel_digest(self) -> str:
+        """Tells this set from that of another gate of the judge, which has rechecks of its own."""
+        return digest(*sorted(item.key for item in self.sentinel))
 
     @property
     def labelled(self) -> int:

@@ -158,10 +158,12 @@ def save_gates(
 
 def _when(reports: Sequence[GateReport]) -> str:
     """Return the day that a gate's figures are of, and which time its texts were judged again."""
-    looks = [report.look.partition(" #") for report in reports if report.look]
-    if not looks:
+    times = [
+        (one.recheck.day, one.recheck.number) for one in reports if one.recheck and one.recheck.day
+    ]
+    if not times:
         return str(datetime.now(UTC).date())
-    day, number = max((day, int(number or 1)) for day, _, number in looks)
+    day, number = max(times)
     return f"{day}-again-{number}"
 
 

@@ -1,6 +1,6 @@
 """Decisions of people: costs and rubrics that they approved, and which judges they keep."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Literal
@@ -141,10 +141,17 @@ class Kept:
     """After a gate, the `review_day` of the answers that were kept."""
 
 
-def last_kept(session: Session, review: str, judge_id: int, before: date) -> Kept | None:
+def last_kept(
+    session: Session,
+    review: str,
+    judge_id: int,
+    before: date,
+    looks: Collection[str] | None = None,
+) -> Kept | None:
     """Return the newest review before a day after which a person kept a judge; None without one.
 
-    Of several decisions about one day the newest counts.
+    Of several decisions about one day the newest counts. Of a gate, only decisions about its own
+    `looks`, by their `review_day`.
     """
     rows = session.scalars(
         sa.select(t.Decision)
@@ -152,7 +159,11 @@ def last_kept(session: Session, review: str, judge_id: int, before: date) -> Kep
         .where(t.Decision.judge_id == judge_id)
         .order_by(t.Decision.id)
     )
-    by_day = {date.fromisoformat(row.details["day"]): row for row in rows}
+    by_day = {
+        date.fromisoformat(row.details["day"]): row
+        for row in rows
+        if looks is None or row.details.get("look") in looks
+    }
     kept = [day for day, row in by_day.items() if row.decision == "keep" and day < before]
     if not kept:
         return None

@@ -105,32 +105,6 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
     return " to ".join(days)
 
 
-def newest_review_day(session: Session, judge: JudgeRecord, beginning: str) -> str:
-    """Return the newest `review_day` of a judge that begins so; empty without any."""
-    day = t.JudgeResult.review_day
-    found = session.scalar(
-        sa.select(day)
-        .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
-        .where(t.Judge.key == judge.key, day.startswith(beginning, autoescape=True))
-        .order_by(t.JudgeResult.id.desc())
-        .limit(1)
-    )
-    return found or ""
-
-
-def judged_days(session: Session, judge: JudgeRecord, beginning: str) -> list[str]:
-    """Return each `review_day` of a judge that begins so, in the order in which they began."""
-    day = t.JudgeResult.review_day
-    found = session.scalars(
-        sa.select(day)
-        .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
-        .where(t.Judge.key == judge.key, day.startswith(beginning, autoescape=True))
-        .group_by(day)
-        .order_by(sa.func.min(t.JudgeResult.id))
-    )
-    return list(found)
-
-
 def forget_failures(
     session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:

@@ -20,6 +20,8 @@ SELECT
     i.label,
     r.repeat,
     r.review_day,
+    g.day AS rechecked_on,
+    g.number AS recheck_number,
     r.status,
     r.score,
     r.subscores,
@@ -40,6 +42,7 @@ SELECT
 FROM judge_results AS r
 JOIN judges AS j ON j.id = r.judge_id
 JOIN judge_items AS i ON i.id = r.item_id
+LEFT JOIN rechecks AS g ON g.judge_id = r.judge_id AND g.review_day = r.review_day
 CROSS JOIN LATERAL (
     SELECT
         count(*) AS calls,
@@ -85,7 +88,9 @@ COMMENT ON COLUMN analysis.judge_results.second_text IS 'The second text of a pa
 COMMENT ON COLUMN analysis.judge_results.context IS 'What the judge could compare the text with; empty without one.';
 COMMENT ON COLUMN analysis.judge_results.label IS 'The label that the text had when it was last judged or looked up with one: a score or the name of a verdict.';
 COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of this item, from 0.';
-COMMENT ON COLUMN analysis.judge_results.review_day IS 'Date of the review that repeated the judgement (judge-gym judge review), or the check of a sentinel set (judge-gym judge gate); empty otherwise.';
+COMMENT ON COLUMN analysis.judge_results.review_day IS 'Date of the review that repeated the judgement (judge-gym judge review), or key of the recheck of a sentinel set (judge-gym judge gate); empty otherwise.';
+COMMENT ON COLUMN analysis.judge_results.rechecked_on IS 'Day of the recheck by --recheck; NULL otherwise, as where a gate saw that another model answers.';
+COMMENT ON COLUMN analysis.judge_results.recheck_number IS 'Which recheck of that day, from 1; NULL outside rechecks.';
 COMMENT ON COLUMN analysis.judge_results.status IS 'scored, inconsistent (the two orders of a pair disagree), cannot_assess (by the judge''s own word), unparseable, refused or failed.';
 COMMENT ON COLUMN analysis.judge_results.score IS 'Rubric: total on the scale of the judge. Binary: 1 for the first verdict, else 0. Pair: 1 first, 0 second, 0.5 tie. NULL unless scored.';
 COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to score. Pair: order (as_given, swapped) to score of the first text. Ensemble and routed: member to its score.';

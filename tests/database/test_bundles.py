@@ -499,6 +499,7 @@ OF_PRODUCTS = {
     "panel_reviews",
     "panels",
     "perturbed_texts",
+    "rechecks",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from sqlalchemy.orm import Session
 
 from judge_gym.lab import judging, scoring
 from judge_gym.records.calls import Answer
+from judge_gym.seeds import digest
 from judge_gym.simulator.launch import running
 from judge_gym.store import migrate
 from judge_gym.store.calls import outcomes_of
+from judge_gym.store.rechecks import rechecks
 from support.migrations import LATER, add_later_migration, newest
 from support.postgres import temporary_database
 from support.rig import calls, run, runtime_at
@@ -95,6 +98,32 @@ def test_rows_of_the_baseline_are_there_after_the_upgrade(filled: str) -> None:
     assert revision(filled) == newest()
     assert kept(before, rows(filled))
     check_readable(filled)
+
+
+RECHECKS = """
+INSERT INTO judge_items (key, corpus, name, text, context) VALUES ('b', '', '2', 'B.', ''),
+    ('a', '', '3', 'A.', '');
+INSERT INTO judge_results (judge_id, item_id, repeat, status, score, subscores, reason, call_ids,
+    review_day)
+SELECT 1, i.id, r.repeat, 'scored', 0.5, '{}', '', '{}', r.day
+FROM (VALUES ('gate 2026-11-27', 0), ('gate 2026-11-27', 1), ('gate 0f0f0f0f0f0f0f0f', 0),
+    ('gate 2026-11-27 #2', 0)) AS r (day, repeat)
+JOIN judge_items AS i ON i.key IN ('a', 'b') AND (i.key = 'a' OR r.day <> 'gate 2026-11-27 #2');
+"""
+
+
+def test_rechecks_of_gates_before_are_of_the_texts_that_were_judged(filled: str) -> None:
+    execute(filled, RECHECKS)
+    migrate.upgrade(filled)
+    engine = sa.create_engine(filled, poolclass=sa.NullPool)
+    with Session(engine) as session:
+        whole = rechecks(session, "j", digest("a", "b"))
+        part = rechecks(session, "j", digest("a"))
+        assert rechecks(session, "j", digest("b")) == []
+    assert [(one.review_day, one.day, one.number) for one in whole] == [
+        ("gate 2026-11-27", date(2026, 11, 27), 1), ("gate 0f0f0f0f0f0f0f0f", None, 1),
+    ]  # fmt: skip
+    assert [(one.review_day, one.when) for one in part] == [("gate 2026-11-27 #2", "2026-11-27 #2")]
 
 
 def test_a_later_migration_keeps_the_rows_and_fills_its_column(

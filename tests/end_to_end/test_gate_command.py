@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -340,6 +341,45 @@ def test_every_recheck_asks_again(command: CommandLine, own: Path) -> None:
     assert [page.file for page in shelf(newest.parent)["Gates"]] == ["gate-own.html"]
     planned = command("judge", "gate", own, "--recheck", "--plan").fine().output
     assert re.search(r"own, own:grade\W+0\W+20\b", planned), planned
+
+
+def test_two_gates_of_one_judge_have_rechecks_of_their_own(command: CommandLine, own: Path) -> None:
+    """One of all 30 texts, one of the first 20: all that is judged again of the one is also of the
+    other, and of the other a part."""
+    items = command.folder / "items.jsonl"
+    (command.folder / "few.jsonl").write_text("\n".join(items.read_text().splitlines()[:20]))
+    own.write_text(own.read_text().replace("sentinel: 20", "sentinel: 30"))
+    few = own.with_name("few.yaml")
+    few.write_text(own.read_text().replace("items.jsonl", "few.jsonl"))
+
+    def again(file: Path) -> dict[str, Any]:
+        [gate] = json.loads(command("judge", "gate", file, "--recheck", "--json").output)
+        return gate
+
+    def twice(gate: dict[str, Any]) -> bool:
+        return "anchors" in {check["name"] for check in gate["checks"]}
+
+    for file in (own, few):
+        command("judge", "gate", file).fine()
+    (command.folder / "shift").write_text("1")
+    again(own)
+    moved = again(own)
+    assert (moved["new_judgements"], " #2;" in moved["answers"], twice(moved)) == (30, True, True)
+    decide = ("judge", "decide", own, "own", "keep", "--by", "Ada")
+    command(*decide).fine()
+    # The other gate was not judged again yet, nor was its judge kept.
+    [stored] = json.loads(command("judge", "gate", few, "--json").fine().output)
+    assert (stored["new_judgements"], stored["answers"][:11]) == (0, "Answers of ")
+    refused = command("judge", "decide", few, "own", "keep", "--by", "Bo")
+    assert "has not judged its texts again" in refused.errors
+    first = again(few)
+    assert (first["new_judgements"], " #" in first["answers"], twice(first)) == (20, False, False)
+    assert "Ada" not in first["answers"]
+    assert first["moved"] > 0
+    # What is kept of the one stays so of the first.
+    command("judge", "decide", few, "own", "keep", "--by", "Bo").fine()
+    [kept] = json.loads(command("judge", "gate", own, "--json").output)
+    assert "that Ada kept on" in kept["answers"]
 
 
 def test_a_move_within_the_margins_is_shown_by_all_times_together(

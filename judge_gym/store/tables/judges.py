@@ -1,6 +1,6 @@
 """Judges for products, what they judge, and their results."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, UniqueConstraint
@@ -110,4 +110,25 @@ class JudgeResult(Base):
             name="failure_when_not_judged",
         ),
         CheckConstraint("score NOT IN ('NaN', 'Infinity', '-Infinity')", name="score_finite"),
+    )
+
+
+class Recheck(Base):
+    """One time that a gate judged its sentinel set again, of one judge and one set of texts."""
+
+    __tablename__ = "rechecks"
+    id: Mapped[int] = new_id()
+    judge_id: Mapped[int] = reference("judges.id")
+    texts_digest: Mapped[str]
+    """Of the keys of the sentinel set: gates with other texts have a history of their own."""
+    review_day: Mapped[str]
+    """That of its judgements."""
+    day: Mapped[date | None]
+    """The day of `--recheck`; none where another model or configuration answered."""
+    number: Mapped[int] = mapped_column(Integer, server_default="1")
+    """Which one of the day."""
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        UniqueConstraint("judge_id", "review_day"),
+        CheckConstraint("number > 0", name="number_positive"),
     )
