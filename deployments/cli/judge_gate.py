@@ -28,6 +28,7 @@ from deployments.cli.output import (
     show_checks_of_several,
     show_labels,
     show_note,
+    show_table,
 )
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 _NO_FILE = Path("gate")
 """Stands for the judge file where the command line names none."""
+_MOST_MOVED = 5
+"""Texts printed at most of those that moved; the page has more."""
 _THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
 
@@ -317,6 +320,8 @@ def _run(
 
 
 def _show(reports: "Sequence[GateReport]") -> None:
+    from judge_gym.report.gate import moved_tables
+
     titles = [
         marked(f"{report.judge.name}, {report.answered}", simulated=report.simulated)
         for report in reports
@@ -328,6 +333,10 @@ def _show(reports: "Sequence[GateReport]") -> None:
             (title, report.judge.name, report.checks)
             for title, report in zip(titles, reports, strict=True)
         )
+    for report in reports:
+        for moved in moved_tables(report, _MOST_MOVED):
+            title = marked(moved.title, simulated=report.simulated)
+            show_table(title, moved.columns, [row.cells for row in moved.rows])
     show_labels((report.judge.name, report.labels) for report in reports)
     for report in reports:
         name = f"{report.judge.name}: " if len(reports) > 1 else ""

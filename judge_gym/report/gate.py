@@ -132,7 +132,7 @@ def save_gates(
             for report in reports
             for table in (
                 checks_table(f"{report.judge.name}, {report.answered}", report.checks),
-                *_moved(report),
+                *moved_tables(report),
             )
         ],
         sentences=[
@@ -181,10 +181,10 @@ def checks_table(title: str, checks: Sequence[Check]) -> Table:
     return plain_table(title, ("check", "result", "figure", "what to do"), rows)
 
 
-def _moved(report: GateReport) -> Iterator[Table]:
-    """Yield the texts that moved most, by their id, where any did."""
+def moved_tables(report: GateReport, most: int = MOST_MOVED) -> Iterator[Table]:
+    """Yield a table of the texts that moved most, by their id, where any did."""
     if report.moved:
-        shown = report.moved[:MOST_MOVED]
+        shown = report.moved[:most]
         title = f"{report.judge.name}: {len(shown)} of {counted(len(report.moved), 'text')} judged "
         rows = [(text.id, _value(text.before), _value(text.after)) for text in shown]
         columns = ("text", "before", "after")
@@ -215,7 +215,7 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
     for report in reports:
         table = checks_table("", report.checks)
         parts += [f"### Gate: {report.sentence}", markdown_table(table), *_lines(report)]
-        for moved in _moved(report):
+        for moved in moved_tables(report):
             parts += [f"{sentence_inside(moved.title)}:", markdown_table(moved)]
         if report.simulated:
             parts.append(_SIMULATED)

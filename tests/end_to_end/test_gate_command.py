@@ -271,6 +271,7 @@ def test_a_judge_that_drifts_fails(command: CommandLine, own: Path) -> None:
     ended = command("judge", "gate", moved, "--recheck", "--markdown", report, "--junit", junit)
     assert ended.code == 1
     assert "moved: the gate fails." in ended.output
+    shown = re.findall(r"^\W*(\d+)\W+([1-5])\W+([1-5])\W*$", ended.output, re.MULTILINE)
     written = report.read_text()
     assert "fails" in written
     [gate] = json.loads(next(command.folder.rglob("gate-moved.json")).read_text())
@@ -278,6 +279,10 @@ def test_a_judge_that_drifts_fails(command: CommandLine, own: Path) -> None:
     [changed] = [check for check in gate["checks"] if check["name"] == "changed"]
     assert gate["moved"] == round(20 * changed["estimate"])
     assert len(gate["moved_most"]) == 10
+    most = [
+        (one["id"], *(f"{one[on]:g}" for on in ("before", "after"))) for one in gate["moved_most"]
+    ]
+    assert shown == most[:5]
     page = next(command.folder.rglob("gate-moved.html")).read_text()
     for text in gate["moved_most"]:
         number = int(text["id"])
