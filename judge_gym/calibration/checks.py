@@ -234,8 +234,13 @@ def more_items(
 
 def would_show(estimate: Estimate, claim: MarginClaim, needed: int | None, noun: str) -> str:
     """Return in words that `needed` items would decide the claim; None where none would."""
-    if needed is None:
+    if needed is None and estimate.items_lower is None:
         return f"Use many more {noun}: the value lies at the margin."
+    if needed is None:
+        return (
+            "Use more wordings or rubric draws: those used differ so much that it stays open with "
+            f"any number of {noun}."
+        )
     low, high = claim.region
     holds = estimate.estimate is not None and low < estimate.estimate < high
     shows = "it" if holds else "that it does not hold"
@@ -245,8 +250,9 @@ def would_show(estimate: Estimate, claim: MarginClaim, needed: int | None, noun:
 def items_needed(estimate: Estimate, claim: MarginClaim, tests: float = 1.0) -> int | None:
     """Return how many items would decide the claim if the estimate stayed where it is.
 
-    A forecast from one estimate, of two digits. None without an interval, and at the margin. It is
-    decided at 5% over `tests`, as Holm's correction has it.
+    A forecast from one estimate, of two digits. None without an interval, at the margin, and where
+    what wordings or rubric draws add to its error is too much alone. It is decided at 5% over
+    `tests`, as Holm's correction has it.
     """
     value = estimate.estimate
     if value is None or estimate.lower is None or estimate.upper is None:
@@ -287,12 +293,26 @@ def _items_to_exclude(estimate: Estimate, value: float, edge: float, tests: floa
         return items_for_share_unseen(share, level)
     if distance * _FAR < half:
         return None
-    ratio = half / distance * normal_quantile(level) / normal_quantile()
+    wanted = distance * normal_quantile() / normal_quantile(level)
+    of_items = _half_over_items(estimate, above=edge > value) or half
+    stays = half**2 - of_items**2  # what wordings and rubric draws add, whatever the items
+    if stays >= wanted**2:
+        return None
+    ratio = of_items / math.sqrt(wanted**2 - max(0.0, stays))
     if value in (estimate.lower, estimate.upper):
         # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
         z2 = normal_quantile() ** 2
         return math.ceil((estimate.n_items + z2) * ratio - z2)
     return math.ceil(estimate.n_items * ratio**2)
+
+
+def _half_over_items(estimate: Estimate, *, above: bool) -> float | None:
+    """Return half the interval over items alone, on one side; None where that is the interval."""
+    if estimate.estimate is None or estimate.items_lower is None or estimate.items_upper is None:
+        return None
+    if above:
+        return estimate.items_upper - estimate.estimate
+    return estimate.estimate - estimate.items_lower
 
 
 def _share_to_exclude(estimate: Estimate, half: float, distance: float) -> float | None:

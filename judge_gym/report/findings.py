@@ -5,12 +5,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import MIXED
 from judge_gym.design.axes import axes as design_axes
 from judge_gym.formats import figure, number, p_value, side_of_0
 from judge_gym.metrics.accuracy import OF_PAIRS
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import contrast_figure
-from judge_gym.metrics.margins import ALPHA
+from judge_gym.metrics.margins import ALPHA, Conclusion, Direction, MarginClaim, conclude
 from judge_gym.report.scopes import (
     Scope,
     behind,
@@ -131,6 +133,32 @@ def claimed(finding: FindingRow) -> str:
     if finding.direction == "within":
         return f"within {number(finding.margin)} of {number(finding.reference)}"
     return f"{finding.direction} {number(finding.reference + finding.margin)}"
+
+
+def claim_and_estimate(finding: FindingRow) -> tuple[MarginClaim, Estimate]:
+    """Return what a finding claims, and the figure that it claims it of."""
+    claim = MarginClaim(Direction(finding.direction), finding.margin, finding.reference)
+    estimate = Estimate(
+        finding.hypothesis,
+        finding.estimate,
+        finding.lower,
+        finding.upper,
+        finding.n,
+        finding.n_items,
+        unit=finding.unit,
+        because=finding.reason,
+        items_lower=finding.items_lower,
+        items_upper=finding.items_upper,
+    )
+    return claim, estimate
+
+
+def open_by_correction(finding: FindingRow) -> bool:
+    """Whether its interval decides a finding, and the correction for many tests leaves it open."""
+    if finding.conclusion != Conclusion.INCONCLUSIVE:
+        return False
+    claim, estimate = claim_and_estimate(finding)
+    return conclude(estimate, claim) is not Conclusion.INCONCLUSIVE
 
 
 TITLES: Mapping[str, str] = {
@@ -336,6 +364,7 @@ _EFFECTS = (
 
 def largest_effects(rows: Sequence[ResultRow]) -> list[str]:
     """Return a sentence per kind of effect that these figures have with an interval."""
+    rows = averaged(rows)
     return [sentence for effect in _EFFECTS if (sentence := _sentence(effect, rows))]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
 from judge_gym.design.plans import PlanState
@@ -21,6 +22,7 @@ from judge_gym.report.findings import (
     claimed,
     distinct_labels,
     joint_label,
+    open_by_correction,
 )
 from judge_gym.report.moves import (
     NO_SETTINGS,
@@ -140,6 +142,12 @@ class Headline:
     def figure(self) -> str:
         """The value with its interval, or the range of several values."""
         return figures_text(self.findings)
+
+    @property
+    def said(self) -> str:
+        """The conclusion; where the intervals would decide all, that the correction does not."""
+        alone = all(open_by_correction(finding) for finding in self.findings)
+        return f"{self.conclusion} after correction" if alone else self.conclusion
 
     @property
     def untested_outcome(self) -> bool:
@@ -288,7 +296,7 @@ def headline_table(
     claims, checks = (
         [
             Row(
-                (row.label, row.figure, row.conclusion) if row.label else (),
+                (row.label, row.figure, row.said) if row.label else (),
                 heading=_heading(row),
                 about=behind(finding.scope for finding in row.findings),
             )
@@ -357,9 +365,9 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     plot = Plot(
         "headlines",
         "The claims beside their margins",
-        "A claim is supported if its 95% interval lies wholly beyond the shaded margin. In bits, 0 "
-        "is chance, and 1 is verdicts without overlap. A mark leads to the answers behind it. "
-        "Exploratory claims were not planned.",
+        "A claim is supported if its 95% interval lies wholly beyond the shaded margin, and does "
+        "so after correction for many tests. In bits, 0 is chance, and 1 is verdicts without "
+        "overlap. A mark leads to the answers behind it. Exploratory claims were not planned.",
         TITLE,
         missing="no claim could be tested",
     )
@@ -431,6 +439,7 @@ def summary_of(
     rows: Sequence[ResultRow] = (),
 ) -> Summary:
     """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
+    rows = averaged(rows)
     documents = sum(window.documents or 0 for window in status.windows)
     found = headlines(findings)
     spent = status.spent

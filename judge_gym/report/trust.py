@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, number, percent
 from judge_gym.metrics.estimate import RemarkKind
@@ -43,7 +44,11 @@ MOST_TILES = 6
 def trust_tiles(
     rows: Sequence[ResultRow], claims: Sequence[Headline], served: ServedSummary
 ) -> list[Tile]:
-    """Return the five tiles; one that lacks its figures shows that it is absent, and why."""
+    """Return the five tiles; one that lacks its figures shows that it is absent, and why.
+
+    Judgements of a level whose figure over all levels is there count once.
+    """
+    rows = averaged(rows)
     return [
         _share(rows, "unparseable_rate", READABLE, readable=True),
         _abstained(rows),

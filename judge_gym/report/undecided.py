@@ -5,9 +5,13 @@ from collections.abc import Iterator, Sequence
 from judge_gym.calibration.checks import more_items
 from judge_gym.counting import counted
 from judge_gym.formats import figure
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.margins import Conclusion, Direction, MarginClaim, conclude
-from judge_gym.report.findings import claimed, distinct_labels
+from judge_gym.metrics.margins import Conclusion
+from judge_gym.report.findings import (
+    claim_and_estimate,
+    claimed,
+    distinct_labels,
+    open_by_correction,
+)
 from judge_gym.report.headlines import Headline
 from judge_gym.store.results import FindingRow
 
@@ -40,16 +44,9 @@ def _figures(row: Headline) -> Iterator[str]:
 
 def _settled_by(finding: FindingRow) -> str:
     """Return what would decide a finding: more items, unless its interval does so already."""
-    claim = MarginClaim(Direction(finding.direction), finding.margin, finding.reference)
-    estimate = Estimate(
-        finding.hypothesis,
-        finding.estimate,
-        finding.lower,
-        finding.upper,
-        finding.n,
-        finding.n_items,
-        unit=finding.unit,
-    )
-    if conclude(estimate, claim) is Conclusion.INCONCLUSIVE:
-        return more_items(estimate, claim)
-    return "Its interval decides it, but not after correction for many tests: plan fewer figures."
+    if open_by_correction(finding):
+        return (
+            "Its interval decides it, but not after correction for many tests: plan fewer figures."
+        )
+    claim, estimate = claim_and_estimate(finding)
+    return more_items(estimate, claim)

@@ -53,6 +53,19 @@ def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
     assert tiles(rows)[READABLE][1] == "of 300 answers hold a verdict; lowest 85% (b/b)"
 
 
+def test_judgements_of_a_rubric_draw_count_once(make_row) -> None:
+    """Three draws of 100 judgements each are those 300 of which the pooled figure is."""
+    draws = [
+        make_row("unparseable_rate", share, scope={"judge": "a/a", "rubric_draw": draw}, n=100)
+        for draw, share in enumerate((0.3, 0.0, 0.0))
+    ]
+    pooled = make_row("unparseable_rate", 0.1, scope={"judge": "a/a"}, n=300)
+    assert tiles([pooled, *draws])[READABLE][1] == (
+        "of 300 answers hold a verdict; lowest 90% (a/a)"
+    )
+    assert tiles(draws)[READABLE][1] == "of 300 answers hold a verdict; lowest 90% (a/a)"
+
+
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
     """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
     claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])

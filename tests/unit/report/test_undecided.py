@@ -34,8 +34,47 @@ def test_an_open_figure_is_named_with_its_setting_and_the_items_that_would_decid
     assert undecided(rows[1:]) == []
 
 
+def test_items_narrow_their_part_of_the_error_alone(make_finding) -> None:
+    """Half of the interval is 0.06, of items alone 0.048: the draws add 0.036, squared.
+
+    To end 0.04 away the items' part has to be (0.04² - 0.036²)^½ = 0.01744: 20 x (0.048 / 0.01744)²
+    is 151.6, so about 160.
+    """
+    of_items = {"items_lower": 0.012, "items_upper": 0.108}
+    found = make_finding(
+        "inconclusive", 0.06, (0.0, 0.12), scope=scope("law"), **CONTRAST, **of_items
+    )
+    assert "about 160 would show" in undecided(headlines([found]))[1]
+
+
+def test_draws_that_differ_too_much_are_not_mended_by_items(make_finding) -> None:
+    """Of half a width of 0.06, the draws add 0.052, and the margin is 0.04 away."""
+    of_items = {"items_lower": 0.03, "items_upper": 0.09}
+    found = make_finding(
+        "inconclusive", 0.06, (0.0, 0.12), scope=scope("law"), **CONTRAST, **of_items
+    )
+    line = undecided(headlines([found]))[1]
+    assert "Use more wordings or rubric draws" in line
+    assert "would show" not in line
+
+
 def test_a_figure_that_the_correction_alone_leaves_open_needs_no_items(make_finding) -> None:
     rows = headlines(
         [make_finding("inconclusive", 0.05, (0.0, 0.09), scope=scope("law"), **CONTRAST)]
     )
     assert undecided(rows)[1].endswith("after correction for many tests: plan fewer figures.")
+    assert rows[0].said == "inconclusive after correction"
+
+
+def test_a_figure_that_its_interval_leaves_open_is_not_said_to_be_by_correction(
+    make_finding,
+) -> None:
+    """Of two in one row, the interval of the second holds the margin of 0.1."""
+    found = [
+        make_finding("inconclusive", 0.05, (0.0, upper), scope=scope(concept), **CONTRAST)
+        for concept, upper in (("law", 0.09), ("order", 0.11))
+    ]
+    assert [row.said for row in headlines(found)] == [
+        "inconclusive after correction",
+        "inconclusive",
+    ]
