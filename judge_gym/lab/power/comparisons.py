@@ -152,14 +152,14 @@ def not_simulated(sweep: Sweep) -> list[str]:
 def replicate_warnings(sweep: Sweep) -> list[str]:
     """Return a sentence per claim about polarization that the sweep's replicates put at risk."""
     about: dict[tuple[str, float], list[str]] = defaultdict(list)
-    groups = sweep.alike(("task_type", "concept", "model", "rubric", "abstain"))
+    groups = sweep.alike(("task_type", "concept", "model", "rubric", "abstain", *facet_names()))
     experiments = [group.experiment for group in groups]
     for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS):
         if hypothesis.metric != "polarization_excess":
             continue
         for group in _peers(hypothesis, experiments):
             judges = group.judges
-            replicates = median(experiment.replicates for experiment in judges)
+            replicates = median(experiment.replicates for experiment in judges) * group.times
             enough = MIN_REPLICATES + judges[0].abstain
             if _families(judges) and replicates < enough:
                 about[hypothesis.key, replicates].append(judges[0].concept)

@@ -35,6 +35,23 @@ def test_a_claim_about_polarization_needs_five_scored_replicates_a_cell(
     assert all("H1" in warning and warned in warning for warning in warnings)
 
 
+@pytest.mark.parametrize(
+    ("draws", "replicates", "warned"),
+    [(3, 2, ""), (2, 2, "With 4, it cannot be tested"), (20, 1, "")],
+)
+def test_draws_of_a_rubric_are_samples_of_its_cells(
+    tmp_path: Path, draws: int, replicates: int, warned: str
+) -> None:
+    """Polarization is of all draws together: a cell of 3 draws and 2 replicates holds 6."""
+    file = tmp_path / "my.yaml"
+    block = ("replicates: 2", f"replicates: {replicates}")
+    draw = ("windows:", f"rubric_draws: {draws}\nwindows:")
+    file.write_text(sweep_text("quick.yaml", SHARED, block, SWAP, draw))
+    warnings = replicate_warnings(load_sweep(file))
+    assert len(warnings) == bool(warned)
+    assert all(warned in warning for warning in warnings)
+
+
 def test_rubrics_of_their_own_and_single_families_test_no_claim_about_polarization(
     tmp_path: Path,
 ) -> None:
