@@ -1,11 +1,22 @@
-"""Names and words that differ only in case, or in the space around them."""
+"""Names and words that differ only in case, or in the space around them, and names like others."""
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import TypeVar
 
 T = TypeVar("T")
+MISSPELT = 0.8
+"""Least similarity of a name to another that it is taken for a misspelling of."""
+LONGEST_NAME = 60
+"""Characters of a name or an id in a column; one with more is a text."""
+_SYSTEMS = {
+    *("system", "sys", "generator", "model", "llm", "provider", "submission", "bot", "assistant"),
+    "agent",
+}
+_OF_A_NAME = re.compile(r"_?(id|name|label|version|\d+)$")
+"""What follows in names such as sys_name, model_id and generator_2."""
 
 
 def folded(text: str) -> str:
@@ -16,6 +27,15 @@ def folded(text: str) -> str:
 def column_name(text: str) -> str:
     """Return a name as those of columns are compared: `Item ID`, `item-id`, `itemId`: item_id."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", "_", text.strip()).casefold()
+
+
+def may_name_systems(column: str) -> bool:
+    """Whether the name of a column is one that columns of systems have, such as sys and model_name.
+
+    None is read as the system for it: whoever has such a column is told.
+    """
+    name = _OF_A_NAME.sub("", column_name(column))
+    return name in _SYSTEMS or bool(get_close_matches("system", [name], cutoff=MISSPELT))
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from judge_gym.alike import said_alike
+from judge_gym.alike import LONGEST_NAME, MISSPELT, may_name_systems, said_alike
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown, what_exists
 from judge_gym.errors import ConfigError, DataFileError, NoRowError, did_you_mean
@@ -34,10 +34,6 @@ LABEL_WORDS = {
     "label", "labels", "mark", "rating", "reference", "score", "target", "truth", "verdict",
 }  # fmt: skip
 """Words in the name of a column that may hold labels; none is read by its name but `truth`."""
-_MISSPELT = 0.8
-"""Least similarity to "truth" or "system" of a column that is taken for a misspelling."""
-_LONGEST_ID = 60
-"""Characters of a value that may be an id."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -299,7 +295,7 @@ class ItemFile:
     def _are_ids(self, column: str) -> bool:
         """Return whether a column has a short value of its own, without spaces, in each row."""
         values = self.column(column)
-        short = all(0 < len(one) <= _LONGEST_ID and " " not in one for one in values)
+        short = all(0 < len(one) <= LONGEST_NAME and " " not in one for one in values)
         return 1 < len(values) == len(set(values)) and short
 
     def _systems_said(self, mapping: Path | str) -> str:
@@ -311,9 +307,17 @@ class ItemFile:
             apart = f" Names that differ only in case count as different: {alike}." if alike else ""
             return f" Systems: {first_of(names)}{rest}.{apart}"
         return "".join(
-            f" Column {column!r} may name systems: to use it, {_mapped('system', column, mapping)}."
-            for column in get_close_matches("system", self.columns, n=1, cutoff=_MISSPELT)
+            f" Column {column!r} may name systems and is not read as one: to use it, "
+            f"{_mapped('system', column, mapping)}."
+            for column in self.columns
+            if may_name_systems(column) and self._tells_apart(column)
         )
+
+    def _tells_apart(self, column: str) -> bool:
+        """Whether a column that no field is read from has several values, all of them short."""
+        values = self.column(column)
+        is_short = all(len(one) <= LONGEST_NAME for one in values)
+        return column not in self.used.values() and is_short and len({*values}) > 1
 
 
 def _mapped(name: str, column: str, mapping: Path | str) -> str:
@@ -426,7 +430,7 @@ def _typed_rows(
 
 def _check_truth(path: Path, rows: TypedRows[Item]) -> None:
     """Raise `DataFileError` for a column that misspells `truth`, where none was read."""
-    misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
+    misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=MISSPELT)
     if misspelt and "truth" not in rows.used and "truth" not in rows.columns:
         raise DataFileError(
             f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",

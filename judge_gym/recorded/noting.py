@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judge_gym.alike import column_name
+from judge_gym.alike import LONGEST_NAME, column_name, may_name_systems
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
@@ -16,8 +16,6 @@ from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unrea
 from judge_gym.recorded.mapping import Recorded, as_score, read_score
 from judge_gym.recorded.record import Record
 
-_SYSTEMS = ("system", "generator", "generator_2", "model", "model_id", "provider")
-"""Columns that often name what was compared."""
 CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
 """Columns that name what was asked of a judge, where it judged an item by several."""
 WORDINGS = {
@@ -237,12 +235,16 @@ class Noting:
             self._columns = names
             unread.columns |= {name: None for name in values if name not in self._named}
             self._systems = [
-                name for name in _SYSTEMS if name in values and name not in self._grouped
+                name
+                for name in values
+                if may_name_systems(name)
+                and name not in self._grouped
+                and not self._recorded.item.system
             ]
             self._criteria = [name for name in unread.columns if column_name(name) in CONDITIONS]
             self._statuses = [name for name in unread.columns if STATUS.search(name)]
         for name in self._systems:
-            if isinstance(values[name], str):
+            if isinstance(values[name], str) and len(values[name]) <= LONGEST_NAME:
                 unread.pooled.setdefault(name, {})[values[name]] = None
         for name in self._criteria:
             if isinstance(values.get(name), str) and len(values[name]) <= _LONGEST_CONDITION:

@@ -554,8 +554,12 @@ def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
         "scale: {lowest: 1, highest: 5}\nitem: {key: key%s}\n"
     )
     (command.folder / "mapping.yaml").write_text(mapping % "")
-    pooled = " ".join(command("audit", "scores.csv", "--mapping", "mapping.yaml").output.split())
-    assert "Figures are over all 2 values of model together." in pooled
+    for column in ("model", "sys", "System name"):
+        (command.folder / "named.csv").write_text("\n".join([f"key,{column},judge,score", *lines]))
+        shown = command("audit", "named.csv", "--mapping", "mapping.yaml").output
+        pooled = " ".join(shown.split())
+        assert f"Figures are over all 2 values of {column} together." in pooled
+        assert f"give item.system: {column} for" in pooled
     for key in ("system", "category"):
         (command.folder / "mapping.yaml").write_text(mapping % f", {key}: model")
         shown = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output

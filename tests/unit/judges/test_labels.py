@@ -1,5 +1,7 @@
 """Labels in files of items: read where they are unambiguous, else an error, never dropped."""
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -129,6 +131,43 @@ def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_pat
         "another; each text is judged once, and where judge and people are compared it counts as "
         "often as it was labelled."
     )
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["sys", "sys_name", "System ID", "systemId", "sytem", "generator", "model_name", "provider"],
+)
+def test_a_column_that_may_name_systems_is_said_not_to_be_read_as_one(
+    tmp_path: Path, column: str
+) -> None:
+    rows = "".join(f"t{n},text {n},{'new' if n % 2 else 'old'}\n" for n in range(4))
+    file = written(tmp_path, f"id,text,{column}\n{rows}")
+    read = read_item_file(file)
+    assert not any(item.system for item in read.items)
+    option = shlex.quote(column)
+    assert f"is not read as one: to use it, add --fields system={option}." in read.said(GRADES)
+    assert f"add fields: {{system: {column}}} to" in read.said(GRADES, Path("my.yaml"))
+    mapped = read_item_file(file, {"system": column})
+    assert {item.system for item in mapped.items} == {"old", "new"}
+    assert "may name systems" not in mapped.said(GRADES)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("system_prompt", "abab"),
+        ("modeling", "abab"),
+        ("model", "aaaa"),
+        ("sys", ("You answer politely, and in at most three sentences in all. " * 2, "") * 2),
+    ],
+    ids=["another name", "another word", "one value", "texts"],
+)
+def test_other_columns_are_not_said_to_name_systems(
+    tmp_path: Path, column: str, values: Sequence[str]
+) -> None:
+    rows = "".join(f'text {n},"{value}"\n' for n, value in enumerate(values))
+    read = read_item_file(written(tmp_path, f"text,{column}\n{rows}"))
+    assert "may name systems" not in read.said(GRADES)
 
 
 @pytest.mark.parametrize(
