@@ -29,7 +29,13 @@ rubrics_applied AS (
             WHEN 'own' THEN x.model
             WHEN 'shared' THEN x.config #>> '{rubric,model}'
         END
-        AND (r.variant = 0 OR x.config #>> '{rubric,kind}' = 'own' AND (w.swap ->> 'sham')::boolean)
+        AND (
+            -- store/rubrics.py numbers a sham 2, and the draws after the first from 3 on.
+            r.variant = CASE coalesce((x.config ->> 'rubric_draw')::integer, 0)
+                WHEN 0 THEN 0 ELSE 2 + (x.config ->> 'rubric_draw')::integer END
+            OR r.variant = 2 AND x.config #>> '{rubric,kind}' = 'own'
+                AND (w.swap ->> 'sham')::boolean
+        )
 )
 SELECT
     sweep,

@@ -18,11 +18,12 @@ from judge_gym.store import migrate, views
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import register_sweep
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
+from judge_gym.store.rubrics import applied_key, variant_of
 from judge_gym.store.spending import spending_scope, spent
 from support.lab import SWEEP, Lab, labels, only, rubric
 from support.migrations import add_later_migration
 from support.postgres import temporary_database
-from support.rig import a_call, an_answer, run, runtime_at
+from support.rig import a_call, an_answer, ready_rubric, run, runtime_at
 from support.study import UTILITY, Study, corpus, window
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
@@ -440,13 +441,52 @@ def test_spending_of_a_sweep_is_what_its_budget_counts(database: str, tmp_path: 
     run(work())
 
 
-async def _answered(study: Study, key: str, answer: Answer, **call: Any) -> None:
-    """A call whose first answer was discarded, for a quarter of a dollar."""
+def test_spending_counts_the_rubrics_of_the_draws_that_a_sweep_has(
+    database: str, tmp_path: Path
+) -> None:
+    """Of draws 0, 1 and 2, a sweep of the first two has paid for two rubrics."""
+
+    async def work() -> None:
+        async with runtime_at(database, "http://127.0.0.1:9") as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 1)))
+            draws = [
+                study.experiment("real/one", rubric_draw=draw, scale_size=2) for draw in (0, 1, 2)
+            ]
+            study.change(lambda session: register_sweep(session, "drawn", "", None, draws[:2]))
+            for experiment in draws:
+                key = applied_key(experiment)
+                call_id = await _answered(study, f"rubric/{key}/0", an_answer(cost_usd=1.0))
+                about = {
+                    "owner_model": experiment.model,
+                    "owner_family": experiment.family,
+                    "concept": experiment.concept,
+                    "country": experiment.country,
+                    "scale_size": experiment.scale_size,
+                    "variant": variant_of(experiment.rubric_draw),
+                }
+                made = ready_rubric(key, call_id).values | about
+                study.change(
+                    lambda session, row=made: session.execute(sa.insert(t.Rubric).values(row))
+                )
+            used = study.change(lambda session: spent(session, spending_scope(session, "drawn")))
+        [(calls, cost)] = query(
+            database,
+            "SELECT sum(calls), sum(cost_usd) FROM analysis.spending WHERE sweep = 'drawn'",
+        )
+        # Each has a discarded first answer, for a quarter of a dollar.
+        assert (calls, cost) == (used.calls, used.cost_usd) == (4, 2.5)
+
+    run(work())
+
+
+async def _answered(study: Study, key: str, answer: Answer, **call: Any) -> int:
+    """The id of a call whose first answer was discarded, for a quarter of a dollar."""
     ledger = Ledger(study.runtime.engine)
     (opened,) = await ledger.open([a_call(key, **call)], "real")
     await ledger.write(Sent(opened.id, now(), Request({"max_tokens": 50})))
     discarded = {"kind": "cut", "answer": "so far", "cost_usd": 0.25}
     await ledger.write(Closed(opened.id, answer, [discarded], (), now()))
+    return opened.id
 
 
 def test_every_view_with_the_simulated_mark_has_the_imported_mark(database: str) -> None:

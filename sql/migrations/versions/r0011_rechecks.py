@@ -10,7 +10,7 @@ revision = "r0011"
 down_revision = "r0010"
 branch_labels = None
 depends_on = None
-VIEWS = "939ddda11e2023c0"
+VIEWS = "3662a2688cc84368"
 _TABLE = """
 CREATE TABLE rechecks (
     id BIGINT GENERATED ALWAYS AS IDENTITY,
