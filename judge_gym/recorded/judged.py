@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Literal, NamedTuple, TypeGuard
 
+from judge_gym.evidence.normal_text import normal_text
 from judge_gym.evidence.redacting import Redaction
 from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.mapping import Choice, as_score
 from judge_gym.recorded.reported import Apart
+from judge_gym.seeds import digest
 
 KNOWN = "the known answers"
 """Who gave the known answers, in `Unread.ranges`."""
@@ -74,6 +76,18 @@ class Judging:
 
     def __str__(self) -> str:
         return f"{self.judge}, wording {self.wording}" if self.wording else self.judge
+
+
+LONGEST_WORDING = 80
+_OPENING = 40
+
+
+def wording_name(text: str) -> str:
+    """Return the name of a wording: its own, or the opening of a whole prompt with its digest."""
+    line = " ".join(normal_text(text).split())
+    if len(line) <= LONGEST_WORDING:
+        return line
+    return f"{line[:_OPENING].rstrip()}… {digest(line)[:6]}"
 
 
 @dataclass
@@ -212,6 +226,9 @@ class Unread:
     """A column that may name what was compared, and that no figure is given by → its values."""
     criteria: dict[str, dict[str, None]] = field(default_factory=dict)
     """A column that may name what was asked of a judge, and that is not read → its values."""
+    prompts: dict[str, bool] = field(default_factory=dict)
+    """Such a column with whole prompts → whether they differ between rows of an item and a judge.
+    """
 
     def note_known(self, column: str, written: str) -> None:
         """Note a known answer, or the label of a person, that is a number."""

@@ -163,7 +163,8 @@ class Recorded(MappedColumns):
     """Columns with a verdict each, of judges that they name, or `rest`: all that the mapping names
     for nothing else. In place of `judge: '{column}'` and `verdicts`."""
     wording_column: str = added()
-    """The column that names the wording of the prompt; each becomes experiments of its own."""
+    """The column that names the wording of the prompt, or has the prompt; each of up to 20 prompts
+    becomes experiments of its own."""
     repeats: bool = added(False)
     """Equal rows of a file are repeated judgements; otherwise they are refused as copies."""
     swapped_column: str = added()

@@ -12,7 +12,14 @@ from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
 from judge_gym.recorded.derived import names_of
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
-from judge_gym.recorded.judged import KNOWN, DoubtedScale, Given, Judging, Unread
+from judge_gym.recorded.judged import (
+    KNOWN,
+    DoubtedScale,
+    Given,
+    Judging,
+    Unread,
+    wording_name,
+)
 from judge_gym.recorded.mapping import Recorded, as_score, read_score
 from judge_gym.recorded.record import Record
 
@@ -27,7 +34,8 @@ CONDITIONS = {*CRITERIA, *WORDINGS, "temperature", "language", "config", "settin
 """Columns that name how judgements of one item by one judge may differ."""
 MOST_CONDITIONS = 20
 _LONGEST_CONDITION = 40
-"""Values of such a column, and their characters; one with more holds texts, such as prompts."""
+"""Values of such a column, and their characters; one with more holds texts, such as prompts: they
+may be wordings where they differ between rows of an item and a judge."""
 STATUS = re.compile(r"status|state\b|outcome|error", re.IGNORECASE)
 """What in a column's name says that it tells how a judgement ended."""
 _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "exception", "cancelled"})
@@ -59,6 +67,7 @@ class Noting:
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
         self._criteria: list[str] = []
+        self._prompts: dict[str, dict[tuple[str, Judging, str], int]] = {}
         self._statuses: list[str] = []
         self._grouped = {
             name
@@ -93,6 +102,7 @@ class Noting:
         self._note_columns(record.row.values)
         for judging, given in by_judge.items():
             self._note_again(window, place, judging, item)
+            self._note_prompts(record.row.values, window, judging, item)
             for one in given:
                 if one.choice is not None:
                     self._note_range(judging.judge, one.verdict)
@@ -132,6 +142,20 @@ class Noting:
             self._unread.again.append(f"{judging} on {place}")
         self._cells.add(cell)
         self._unread.cells = len(self._cells)
+
+    def _note_prompts(
+        self, values: Mapping[str, Any], window: str, judging: Judging, item: str
+    ) -> None:
+        """Note which columns have whole prompts that differ between rows of an item and a judge."""
+        for name, differ in self._unread.prompts.items():
+            if differ or not isinstance(values.get(name), str):
+                continue
+            if len(self._unread.criteria[name]) > MOST_CONDITIONS:  # more than wordings are
+                self._prompts.pop(name, None)
+                continue
+            text, cells = hash(values[name]), self._prompts.setdefault(name, {})
+            if cells.setdefault((window, judging, item), text) != text:
+                self._unread.prompts[name] = True
 
     def _note_range(self, name: str, written: str) -> None:
         number = as_score(written)
@@ -247,10 +271,15 @@ class Noting:
             if isinstance(values[name], str) and len(values[name]) <= LONGEST_NAME:
                 unread.pooled.setdefault(name, {})[values[name]] = None
         for name in self._criteria:
-            if isinstance(values.get(name), str) and len(values[name]) <= _LONGEST_CONDITION:
-                known = unread.criteria.setdefault(name, {})
-                if len(known) <= MOST_CONDITIONS:
-                    known[values[name]] = None
+            if not isinstance(value := values.get(name), str):
+                continue
+            if len(value) > _LONGEST_CONDITION:
+                if column_name(name) not in WORDINGS:
+                    continue
+                unread.prompts.setdefault(name, False)
+            known = unread.criteria.setdefault(name, {})
+            if len(known) <= MOST_CONDITIONS:
+                known[wording_name(value)] = None
         for name in self._statuses:
             written = str(values.get(name) or "").strip()
             if written.casefold() in _FAILED:

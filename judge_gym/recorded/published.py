@@ -4,7 +4,7 @@ from judge_gym.design.experiment import STANDARD_WORDING
 from judge_gym.design.window import Published
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.files import RecordedFiles, beside
-from judge_gym.recorded.judged import Judging
+from judge_gym.recorded.judged import Judging, wording_name
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.record import Record
 
@@ -23,7 +23,7 @@ def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
         if row.fault:
             raise record.fault(row.fault)
         judge = record.named(columns.judge)
-        wording = record.text(columns.wording) or STANDARD_WORDING
+        wording = wording_name(record.text(columns.wording)) or STANDARD_WORDING
         figures = (
             published.setdefault(judge, {})
             .setdefault(wording, {})

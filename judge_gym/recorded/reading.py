@@ -15,16 +15,18 @@ from judge_gym.recorded.decisions import Decisions
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.items import Described, described_items, item_of
 from judge_gym.recorded.judged import (
+    LONGEST_WORDING,
     Given,
     Judging,
     RecordedItem,
     RecordedWindow,
     Recordings,
     Unread,
+    wording_name,
 )
 from judge_gym.recorded.labelled import add_labels
 from judge_gym.recorded.mapping import Recorded, as_score
-from judge_gym.recorded.noting import CRITERIA, Noting
+from judge_gym.recorded.noting import CRITERIA, MOST_CONDITIONS, Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
 from judge_gym.recorded.systems import Systems
@@ -32,7 +34,6 @@ from judge_gym.seeds import sha256
 
 MAX_ITEMS = 100_000
 """Most items of one window."""
-LONGEST_WORDING = 80
 _MISSING = ...
 _SIMPLE = (str, int, float, type(None), type(_MISSING))
 _MOST_NAMED = 3
@@ -96,6 +97,7 @@ class _RecordedReading:
         self._described_by: dict[tuple[object, ...], RecordedItem] = {}
         self._copies: dict[tuple[str, ...], tuple[Path, str]] = {}
         self._first_file: Path | None = None
+        self._prompts = set[str]()
 
     def chooses(self, record: Record) -> bool:
         """Return whether `only` reads a row; counts it if not."""
@@ -127,12 +129,7 @@ class _RecordedReading:
         if self._is_of_a_person(record):
             window.add_label(item.key, self._judge(record), *self._label(record))
             return
-        wording = record.named(recorded.wording_column) if recorded.wording_column else ""
-        if len(wording) > LONGEST_WORDING:
-            raise record.fault(
-                f"{recorded.wording_column} has {len(wording)} characters",
-                f"Use at most {LONGEST_WORDING}: the name of a wording, not the prompt.",
-            )
+        wording = self._wording(record)
         given = list(self._decisions.given(record, item.key))
         by_judge: dict[Judging, list[Given]] = {}
         if recorded.judges_in_columns:
@@ -144,6 +141,23 @@ class _RecordedReading:
         for judging, own in by_judge.items():
             window.judgements.setdefault(judging, []).extend(own)
         self._noting.note(record, name, item.key, by_judge, given)
+
+    def _wording(self, record: Record) -> str:
+        """Return the wording of a row; raises `EvidenceError` for whole prompts of which there are
+        too many, as where each item has its own."""
+        if not (column := self._recorded.wording_column):
+            return ""
+        name = record.named(column)
+        if len(name) <= LONGEST_WORDING:
+            return name
+        wording = wording_name(record.text(column))
+        self._prompts.add(wording)
+        if len(self._prompts) > MOST_CONDITIONS:
+            raise record.fault(
+                f"{column} has more than {MOST_CONDITIONS} different prompts",
+                "Name a column with few wordings, each of many items.",
+            )
+        return wording
 
     def _judge(self, record: Record) -> str:
         judge = self._recorded.judge

@@ -140,7 +140,7 @@ def _pooled(unread: Unread) -> dict[str, dict[str, None]]:
     return {
         column: values
         for column, values in unread.criteria.items()
-        if 1 < len(values) <= MOST_CONDITIONS and unread.again
+        if 1 < len(values) <= MOST_CONDITIONS and unread.again and unread.prompts.get(column, True)
     }
 
 
@@ -149,11 +149,15 @@ def _criteria_together(unread: Unread) -> Iterator[str]:
     wordings = may_be_wordings(unread)
     for column, criteria in _pooled(unread).items():
         first = next(iter(criteria))
-        of_wordings = f", or compare them: `wording_column: {_key(column)}`"
+        compare = f"ompare them: `wording_column: {_key(column)}`"
+        if column in unread.prompts:  # whole prompts, as which no mapping names one
+            how = f"C{compare}"
+        else:
+            how = f"Read each alone: `only: {{{_key(column)}: {_key(first)}}}`"
+            how += f", or c{compare}" if _key(column) in wordings else ""
         yield (
             f"Figures are over all {len(criteria)} values of {column} together, as repeats of "
-            f"a judge on an item. Read each alone: `only: {{{_key(column)}: {_key(first)}}}`"
-            f"{of_wordings if _key(column) in wordings else ''}."
+            f"a judge on an item. {how}."
         )
 
 

@@ -156,8 +156,9 @@ decisions: {{A: 1, B: 2}}
 """
 
 
-def test_an_audit_has_the_figures_of_an_import(place: Place) -> None:
-    place.bring(AUDIT_MAPPING, AUDITED)
+@pytest.mark.parametrize("wording", ["plain", "Which answer is better? Think of both. " * 5])
+def test_an_audit_has_the_figures_of_an_import(place: Place, wording: str) -> None:
+    place.bring(AUDIT_MAPPING, AUDITED.replace(",plain,", f",{wording},"))
     stored = {(row.metric, row.scope_key): row for row in place.figures("audited")}
     recorded, rubric = load_recorded(place.folder / "mapping.yaml")
     found = audited(recorded_files([place.folder / "recorded.csv"], recorded), recorded, rubric)

@@ -504,6 +504,12 @@ def test_decisions_that_contradict_their_answers_are_counted(
     assert said in " ".join(shown.split())
 
 
+PROMPTS = (
+    f"Is this summary faithful to its source? {'Read both. ' * 6}",
+    f"You compare a summary with its source. {'Answer 0 or 1. ' * 6}",
+)
+
+
 def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
     command: CommandLine,
 ) -> None:
@@ -513,14 +519,16 @@ def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
         ("Prompt version", ("1", "2"), '`only: {Prompt version: "1"}`, or compare'),
         ("criterion", ("clear", "brief"), "`only: {criterion: clear}`."),
         ("seed", ("41", "42"), ""),
-        ("prompt", ("Is this summary faithful to its source? " + "a" * 9, "Is it?" * 9), ""),
+        ("prompt", (PROMPTS[0], "v2"), "Compare them: `wording_column: prompt`."),
+        ("prompt", PROMPTS, "Compare them: `wording_column: prompt`."),
+        ("rubric", PROMPTS, ""),
     ):
         lines = [f"i{n},j,{value},{n % 2},{n % 2}" for n in range(12) for value in values]
         file.write_text("\n".join([f"item,judge,{name},score,truth", *lines]))
         shown = " ".join(command("audit", "scores.csv").fine().output.split())
         assert (f"over all 2 values of {name} together" in shown) is bool(said), name
         assert said in shown
-        of_wordings = "or compare" in said
+        of_wordings = "ompare" in said
         assert ("(one wording)" in shown, "under a second wording" in shown) == (
             (not of_wordings,) * 2
         ), name
@@ -541,6 +549,35 @@ def test_a_column_that_may_name_wordings_is_told_where_figures_are_pooled(
     read = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
     assert "under 2 wordings of the prompt" in " ".join(read.split())
     assert "may name wordings" not in read
+
+
+def test_whole_prompts_are_compared_as_wordings_and_not_taken_for_prompts_of_items(
+    command: CommandLine,
+) -> None:
+    file, mapping = command.folder / "scores.csv", command.folder / "mapping.yaml"
+    # Each item has its own prompt, judged twice: these are repeats.
+    lines = [f"i{n},j,{PROMPTS[n % 2]},{n % 2},{n % 2},{run}" for n in range(12) for run in (1, 2)]
+    file.write_text("\n".join(["item,judge,prompt,score,truth,run", *lines]))
+    shown = " ".join(command("audit", file).fine().output.split())
+    assert "values of prompt together" not in shown
+    assert "(one wording)" in shown
+    # Under the second prompt the judge is wrong of every fourth item.
+    lines = [f"i{n},j,{prompt},{(n + (n % 4 == place == 1)) % 2},{n % 2}"
+             for n in range(12) for place, prompt in enumerate(PROMPTS)]  # fmt: skip
+    file.write_text("\n".join(["item,judge,prompt,score,truth", *lines]))
+    mapping.write_text(
+        "name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        "scale: {lowest: 0, highest: 1}\nitem: {key: item, truth: truth}\nwording_column: prompt\n"
+    )
+    shown = " ".join(command("audit", file, "--mapping", mapping).fine().output.split())
+    assert "under 2 wordings of the prompt" in shown
+    # Right of 21 of 24; kappa is 1, and of the second prompt (9/12 - 1/2) / (1/2).
+    assert re.search(r"j 0\.88 \[.* 0\.50 to 1\.00 ", shown)
+    # A prompt of each item is no wording.
+    lines = [f"i{n},j,{PROMPTS[0]} {n},{n % 2},{n % 2}" for n in range(30)]
+    file.write_text("\n".join(["item,judge,prompt,score,truth", *lines]))
+    refused = command("audit", file, "--mapping", mapping)
+    assert "line 22: prompt has more than 20 different prompts" in " ".join(refused.errors.split())
 
 
 def test_a_column_that_may_name_systems_is_told_where_figures_are_pooled(
