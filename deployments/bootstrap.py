@@ -50,6 +50,7 @@ class BootstrappedObject:
 
     name: str
     outcome: Outcome
+    is_deployment: bool = False
 
 
 async def bootstrap(

@@ -123,9 +123,10 @@ async def deploy_all(*, overwrite: bool = False, image: str = "") -> list[Bootst
         BootstrappedObject(
             f"deployment {name}",
             outcome(_described(before[name]) if name in before else None, _described(after[name])),
+            is_deployment=True,
         )
         for name in sorted(after)
-    ] + [BootstrappedObject(str(edit), "kept") for edit in edits]
+    ] + [BootstrappedObject(str(edit), "kept", is_deployment=True) for edit in edits]
 
 
 def _described_in_file() -> dict[str, Any]:

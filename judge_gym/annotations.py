@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -127,8 +128,21 @@ class AnnotationMapping(Frozen):
         return Chosen(Layout(self.rows, names, self.header), self.only)
 
 
-ADJUDICATED = "adjudication"
-"""How an item is drawn on which people differ."""
+class Draw(StrEnum):
+    """How an item is drawn to be labelled."""
+
+    RANDOM = "random"
+    """Every item that is left alike, in one order for all annotators."""
+    GAIN = "gain"
+    """More often where the judge meets labels now and then: their interval narrows fastest."""
+    RANKING = "ranking"
+    """More often of categories, such as systems, whose order labels have not decided."""
+    ADJUDICATION = "adjudication"
+    """Of items on which people differ, to decide them; the label is then the known answer."""
+
+
+SCORE_SHOWN = ", score shown"
+"""What follows the draw of a label that was given with the judge's score in view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +166,24 @@ class Annotation:
     item_key: str = ""
     """The identity of the text that was labelled; empty when the file has none."""
     draw: str = ""
-    """How the item was drawn to be labelled: `random` or `gain`; empty when that is unknown."""
+    """Its `Draw` with `SCORE_SHOWN`, as the file has it; empty when that is unknown."""
     probability: float | None = None
     """The probability with which it was drawn among the items that were left, in (0, 1]."""
 
     @property
     def decides(self) -> bool:
         """Whether it decides an item on which people differ, with their labels in view."""
-        return self.draw == ADJUDICATED
+        return self.drawn_by == Draw.ADJUDICATION
+
+    @property
+    def drawn_by(self) -> str:
+        """The `Draw` alone."""
+        return self.draw.removesuffix(SCORE_SHOWN)
+
+    @property
+    def score_shown(self) -> bool:
+        """Whether it was given with the judge's score in view, which it may follow."""
+        return self.draw.endswith(SCORE_SHOWN)
 
 
 @dataclass(frozen=True)

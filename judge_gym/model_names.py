@@ -45,6 +45,21 @@ def is_version_of(served: str, model: str) -> bool:
     return given.startswith(asked) and bool(given == asked or _VERSION.fullmatch(given, len(asked)))
 
 
+_BETWEEN = " and "
+"""What stands between the two of a pair."""
+
+
+def pair_of(first: str, second: str) -> str:
+    """Return what two judges or families are called together."""
+    return f"{first}{_BETWEEN}{second}"
+
+
+def members_of(pair: str) -> tuple[str, str]:
+    """Return the two of a `pair_of`."""
+    first, _, second = pair.partition(_BETWEEN)
+    return first, second
+
+
 @dataclass(frozen=True)
 class Answered:
     """The model asked for, and those that its provider says have answered."""

@@ -190,7 +190,7 @@ def show_steps(steps: "list[BootstrappedObject]") -> None:
 def summary(steps: "list[BootstrappedObject]") -> str:
     """Return how many deployments and other objects were created, changed or kept as edited."""
     outcomes = Counter(step.outcome for step in steps)
-    deployments = Counter(step.outcome for step in steps if step.name.startswith("deployment "))
+    deployments = Counter(step.outcome for step in steps if step.is_deployment)
     parts = [
         f"{counted(number, noun)} {outcome}"
         for outcome in ("created", "changed", "freed")

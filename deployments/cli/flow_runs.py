@@ -28,6 +28,7 @@ class SweepFlowRun:
     """As Prefect names it."""
     then: str
     """What becomes of it, as a sentence."""
+    is_resumed: bool = True
 
 
 def waiting_run(sweep: str) -> SweepFlowRun | None:
@@ -59,7 +60,8 @@ def lost_run(sweep: str) -> SweepFlowRun | None:
     run, scheduled = asyncio.run(_last_and_schedule(sweep))
     if run is None or run.deployment_id is None or run.state is None:
         return None
-    if not _goes_on(run):
+    goes_on = _goes_on(run)
+    if not goes_on:
         then = "Nothing resumes it."
     elif run.state.is_scheduled():
         then = "It is resumed when a worker takes it."
@@ -70,7 +72,8 @@ def lost_run(sweep: str) -> SweepFlowRun | None:
         )
     else:
         then = f"Nothing resumes it: the schedule of {LOOKS_FOR_CRASHED} is not active."
-    return SweepFlowRun(str(run.id), run.name, run.state.name or "", then)
+    resumed = goes_on and (run.state.is_scheduled() or scheduled)
+    return SweepFlowRun(str(run.id), run.name, run.state.name or "", then, resumed)
 
 
 def resumes(sweep: str) -> bool:

@@ -9,6 +9,7 @@ import typer
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import SweepName, name_of
 from deployments.cli.output import command, console
+from judge_gym.model_names import members_of
 
 if TYPE_CHECKING:
     from judge_gym.report.multiverse import SpecificationCurve
@@ -85,7 +86,7 @@ def _chosen(
 def _judges(curve: "SpecificationCurve") -> set[str]:
     """Return the judges that a claim compares; none where it is about all."""
     pair = curve.scope.get("pair", "")
-    return set(pair.split(" and ")) if pair else set()
+    return set(members_of(pair)) if pair else set()
 
 
 def _judge(name: str, known: Sequence[str]) -> str:

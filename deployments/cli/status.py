@@ -359,7 +359,7 @@ def _why_it_ended(status: "Status", lost: SweepFlowRun | None = None) -> str:
             "message, so its process was killed, or its machine stopped."
         )
         then = lost.then if lost else ""
-        if lost is None or then.startswith("Nothing"):
+        if lost is None or not lost.is_resumed:
             then = f"{then} Resume it with `{command()} sweep run FILE`.".strip()
         return f"{why} {then}"
     return f"The last run ended at {run.ended_at:%Y-%m-%d %H:%M} UTC: {run.message or ''}"

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.groups import MIXED
 from judge_gym.calibration.review_file import load_review_file
 from judge_gym.design.study_file import StudyFile
 from judge_gym.metrics.control_chart import Limits, false_alarm_share, individuals_limits
@@ -17,8 +18,6 @@ from judge_gym.store.studies import Point, points_of
 
 _OF_PERIOD = "window"
 """The entry of a scope that differs from period to period."""
-_MIXED = "_mixed"
-"""The end of a metric's name whose rows are of several rubrics."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def drift_of(session: Session, study: StudyFile) -> StudyDrift:
     scopes: dict[tuple[str, str], Mapping[str, object]] = {}
     for point in points:
         for row in load_results(session, point.run_id):
-            metric = row.metric.removesuffix(_MIXED)
+            metric = row.metric.removesuffix(MIXED)
             if metric not in study.figures or row.estimate is None:
                 continue
             scope = {name: value for name, value in row.scope.items() if name != _OF_PERIOD}

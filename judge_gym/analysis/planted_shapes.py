@@ -12,7 +12,7 @@ import numpy as np
 
 from judge_gym.analysis.figures.regimes import CANNOT_TELL
 from judge_gym.analysis.figures.roles import OWN, WRITES
-from judge_gym.analysis.groups import without
+from judge_gym.analysis.groups import MIXED, without
 from judge_gym.analysis.recoveries import (
     EXPECTED,
     Expect,
@@ -101,7 +101,7 @@ _OF_CONTRAST: Mapping[str, Of] = {
 
 def planted_value(sweep: PlantedSweep, row: ResultRow) -> float | None:
     """Return what a figure should come to; None where nothing planted says so."""
-    if expect := _EXPECTED.get(row.metric.removesuffix("_mixed")):
+    if expect := _EXPECTED.get(row.metric.removesuffix(MIXED)):
         expectation = expect(sweep, row)
         return None if expectation is None else expectation.value
     if of := _OF_JUDGE.get(row.metric):

@@ -32,6 +32,7 @@ from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import permutation_p
 from judge_gym.metrics.permutation import SINGLE_EPSILON, permutation_null
 from judge_gym.metrics.polarization import jensen_shannon
+from judge_gym.model_names import pair_of
 from judge_gym.records.shown import stages_of
 from judge_gym.store.judgement_texts import divided_cells
 
@@ -155,7 +156,7 @@ def _family_pairs(group: Group) -> Iterator[tuple[str, tuple[Verdicts, IntArray]
         places = [place for place, family in enumerate(judge_families) if family in pair]
         judges = [group.present[place] for place in places]
         family = np.array([pair.index(judge_families[place]) for place in places])
-        yield " and ".join(pair), (group.compared.of_judges(judges), family)
+        yield pair_of(*pair), (group.compared.of_judges(judges), family)
 
 
 def _between(family: IntArray) -> Callable[[FloatArray], FloatArray]:

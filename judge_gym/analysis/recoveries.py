@@ -27,6 +27,7 @@ from judge_gym.design.strategies.view import Viewing
 from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
+from judge_gym.model_names import pair_of
 from judge_gym.planted import expected as model
 from judge_gym.planted.families import Family, family_named, parameters_of, shifted
 from judge_gym.planted.judging import PlantedCase, ShownOrder, case_of
@@ -261,7 +262,7 @@ def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> PlantedValue | Non
         return None
     families = sorted({judge.experiment.family for judge in group.present})
     for pair in combinations(families, 2):
-        if " and ".join(pair) == row.scope["pair"]:
+        if pair_of(*pair) == row.scope["pair"]:
             sides = [
                 [judge for judge in group.present if judge.experiment.family == f] for f in pair
             ]

@@ -38,6 +38,7 @@ from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import sampling
 from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
+from judge_gym.model_names import members_of
 from judge_gym.seeds import digest
 from judge_gym.store.results import Planned, ResultRow, is_analysed, latest_run, planned, save_run
 
@@ -184,7 +185,7 @@ class _Described:
         found = set(range(len(self._judges)))
         named = {scope[part] for part in ("judge", "rival") if part in scope}
         if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two
-            named |= set(scope["pair"].split(" and "))
+            named |= set(members_of(scope["pair"]))
         if named:
             found &= self._with("model", named) | self._with("family", named)
         if "window" in scope:

@@ -13,9 +13,9 @@ from judge_gym.errors import did_you_mean
 from judge_gym.formats import short
 from judge_gym.metrics.class_rates import SENSITIVITY, SPECIFICITY
 from judge_gym.metrics.estimate import (
-    ALL_ALIKE,
     EPSILON,
     LEVEL,
+    BoundedMethod,
     Estimate,
     items_for_share_unseen,
     largest_share_unseen,
@@ -24,7 +24,7 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.margins import Conclusion, Direction, MarginClaim, conclude
 from judge_gym.metrics.points import HIGHEST
-from judge_gym.metrics.score_agreement import BEYOND_LIMITS, LIMITS_ALIKE
+from judge_gym.metrics.score_agreement import BEYOND_LIMITS
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.perturbations import perturbations
 
@@ -320,9 +320,9 @@ def _share_to_exclude(estimate: Estimate, half: float, distance: float) -> float
 
     `half` is half of the interval on the side of the margin, `distance` how far that is.
     """
-    if estimate.method == LIMITS_ALIKE:
+    if estimate.method == BoundedMethod.LIMITS_ALIKE:
         return BEYOND_LIMITS
-    if estimate.method != ALL_ALIKE or distance <= EPSILON:
+    if estimate.method != BoundedMethod.ALL_ALIKE or distance <= EPSILON:
         return None
     return distance * largest_share_unseen(estimate.n_items) / half
 

@@ -25,9 +25,8 @@ from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
-    ALL_ALIKE,
     EPSILON,
-    FEW_MOVED,
+    BoundedMethod,
     Estimate,
     mean_difference,
     mean_over_items,
@@ -49,6 +48,7 @@ from judge_gym.metrics.score_agreement import (
     rank_agreement,
     score_alpha,
 )
+from judge_gym.model_names import pair_of
 
 DRIFT = "drift"
 """The name of the check of a judge against itself at an earlier time."""
@@ -76,7 +76,7 @@ def between_checks(
     checks = [_alike(judges, points, margins, rng)] if len(judges) > 1 else []
     for i, j in combinations(range(len(judges)), 2):
         both = ~np.isnan(points[:, [i, j]]).any(axis=1)
-        pair = f"{judges[i]} and {judges[j]}"
+        pair = pair_of(judges[i], judges[j])
         checks.append(
             claimed(
                 f"rank agreement: {pair}",
@@ -418,7 +418,7 @@ def _measured_drift(drift: Drift, margins: Margins) -> Check:
 def _is_beyond(change: Estimate, claim: MarginClaim) -> bool:
     """Whether a mean lies beyond its margin, and its interval is not by t."""
     low, high = claim.region
-    by_t = change.method not in (ALL_ALIKE, FEW_MOVED)
+    by_t = not isinstance(change.method, BoundedMethod)
     return not by_t and change.estimate is not None and not low < change.estimate < high
 
 

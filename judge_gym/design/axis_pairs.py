@@ -107,6 +107,12 @@ def rubric_level(experiment: Experiment, names: Mapping[str, str]) -> str:
     return f"provided {names[source.rubric.key]}" if names and source.rubric else str(source)
 
 
+def parts_of_level(level: str) -> tuple[str, str]:
+    """Return the kind of a `rubric_level`, and `by MODEL`, the name of a provided one, or ""."""
+    kind, _, rest = level.partition(" ")
+    return kind, rest
+
+
 def _rank(experiment: Experiment, axis: str) -> Any:
     """Return what orders the values of an axis: as declared, else their own order."""
     if axis == "rubric":

@@ -335,7 +335,7 @@ def read_model(model: type[M], node: Node) -> M:
         name = str(fault["loc"][0]) if fault["loc"] else ""
         at = items.get(name, node)
         if at is node or fault["type"] == "value_error":
-            raise at.place.problem(f"does not fit: {_reason(fault)}") from None
+            raise at.place.problem(f"does not fit: {fault_reason(fault)}") from None
         legal = legal_text(model.model_fields[name])
         raise at.place.problem(f"is {shown(at.value)}", f"Use {legal}.") from None
 
@@ -376,7 +376,7 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
             if isinstance(part, int) and part < len(node.entries):
                 node = node.entries[part]
         if deepest["type"] == "value_error":
-            raise node.place.problem(f"does not fit: {_reason(deepest)}") from None
+            raise node.place.problem(f"does not fit: {fault_reason(deepest)}") from None
         legal = legal_text(model.model_fields[name])
         raise node.place.problem(f"is {shown(node.value)}", f"Use {legal}.") from None
 
@@ -424,8 +424,9 @@ def _of_kind(models: Sequence[type[BaseModel]], node: Node) -> type[BaseModel]:
     return kinds[kind.value]
 
 
-def _reason(error: Mapping[str, Any]) -> str:
-    message: str = error["msg"]
+def fault_reason(fault: Mapping[str, Any]) -> str:
+    """Return what is wrong by a fault of pydantic, without pydantic's own words before it."""
+    message: str = fault["msg"]
     return message.removeprefix("Value error, ")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judge_gym.design.config import corpus_files, shown
+from judge_gym.design.config import corpus_files, fault_reason, shown
 from judge_gym.errors import DataFileError, EvidenceError, NoRowError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
 from judge_gym.evidence.row import DataRow
@@ -202,7 +202,7 @@ class _Reading(Generic[R]):
             return self._form.model_validate(values)
         except ValidationError as error:
             fault = error.errors()[0]
-        message = fault["msg"].removeprefix("Value error, ")
+        message = fault_reason(fault)
         # A fault of the row as a whole says which field it lacks, if any.
         name = str((fault["loc"] or (fault.get("ctx", {}).get("field", ""),))[0])
         if not name:

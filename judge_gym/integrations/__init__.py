@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from judge_gym.design.config import fault_reason
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.base import run_now
@@ -107,7 +108,7 @@ def text_item(text: str | None, context: str = "") -> Item:
         return Item(id="text", text=text, context=context)
     except ValidationError as error:
         fault = error.errors()[0]
-        reason = str(fault["msg"]).removeprefix("Value error, ")
+        reason = fault_reason(fault)
         raise NotScoredError(f"There is no score: the {fault['loc'][0]} {reason}.", "") from None
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import Field, ValidationError
 
 from judge_gym.answers.contradiction import contradicted_mark, contradicted_verdict
-from judge_gym.design.config import shown
+from judge_gym.design.config import fault_reason, shown
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
@@ -43,7 +43,7 @@ def unfit(called: str, error: ValidationError) -> ConfigError:
     """Return what is wrong with something made in Python, its first fault."""
     fault = error.errors()[0]
     named = ".".join(map(str, fault["loc"])) or "what is given"
-    reason = str(fault["msg"]).removeprefix("Value error, ")
+    reason = fault_reason(fault)
     return ConfigError(f"{called}: {named} is {shown(fault['input'])}: {reason}.")
 
 

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.annotations import Draw
 from judge_gym.errors import ConfigError
 from judge_gym.formats import side_of_0
 from judge_gym.judges.base import Judge
@@ -251,7 +252,7 @@ def _narrower(
     """
     if not figures.by_gain or items.labels is None:
         return figures, None
-    rows = tuple(row for row in items.labels.rows if not row.draw.startswith("gain"))
+    rows = tuple(row for row in items.labels.rows if row.drawn_by != Draw.GAIN)
     of_random = replace(items, labels=replace(items.labels, rows=rows))
     own, text = np.array(of_random.labelled), figures.text
     known = ~np.isnan(figures.given) & (np.isin(text, text[own]) if of_random.drawn else own)
@@ -374,7 +375,7 @@ class _Figures:
                 f"{items.path}: {many}, so there is nothing to correct.",
                 "Name all texts with --items, and labels of a random part of them with --labels.",
             )
-        draws = [row.draw for row in items.labels.rows] if items.labels else []
+        draws = {row.drawn_by for row in items.labels.rows} if items.labels else set()
         return cls(
             judge,
             items.items,
@@ -383,8 +384,8 @@ class _Figures:
             known=has if items.drawn else has & np.array(items.labelled),
             text=np.unique(keys, return_inverse=True)[1],
             drawn=items.drawn,
-            by_gain=any(draw.startswith("gain") for draw in draws),
-            to_rank=any(draw.startswith("ranking") for draw in draws),
+            by_gain=Draw.GAIN in draws,
+            to_rank=Draw.RANKING in draws,
             sure=np.isin(keys, list(labelled_for_sure(items.items))),
         )
 

@@ -11,6 +11,7 @@ from judge_gym.design.config import (
     DEFINITION,
     Node,
     corpus_suffix,
+    fault_reason,
     given_tree,
     read_model,
     read_tree,
@@ -139,7 +140,7 @@ def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJu
     try:
         return kind(members=members, gate=file.gate, certify=file.certify, **given)
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        reason = fault_reason(error.errors()[0])
         raise ConfigError(f"{node.place.file} does not fit: {reason}.") from None
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.alike import said_alike
-from judge_gym.annotations import Annotation
+from judge_gym.annotations import Annotation, Draw
 from judge_gym.counting import counted
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
@@ -124,14 +124,14 @@ class LabelFile:
         if self.empty:
             parts.append(f"{counted(self.empty, 'row')} without a label")
         parts += [f"{count:,} left out: {why}" for why, count in self.left.items()]
-        by_gain = sum(row.draw.startswith("gain") for row in self.rows)
+        by_gain = sum(row.drawn_by == Draw.GAIN for row in self.rows)
         if by_gain:
             parts.append(f"{by_gain} drawn by expected gain, so no random sample of the items")
-        if to_rank := sum(row.draw.startswith("ranking") for row in self.rows):
+        if to_rank := sum(row.drawn_by == Draw.RANKING for row in self.rows):
             parts.append(f"{to_rank} drawn to rank systems, so random within each alone")
         if decided := sum(row.decides for row in self.rows):
             parts.append(f"{decided} by an adjudicator, which decide and are nobody's own")
-        if shown_score := sum("score shown" in row.draw for row in self.rows):
+        if shown_score := sum(row.score_shown for row in self.rows):
             parts.append(f"{shown_score} given with the judge's score in view")
         return "; ".join(parts) + "."
 

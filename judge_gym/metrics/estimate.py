@@ -470,10 +470,15 @@ def mean_over_items(
     return with_interval(estimate, t_interval(per_item), bounds, absent=absent)
 
 
-ALL_ALIKE = "mean over items; interval by exact binomial, where every item moved alike"
-"""The method of a `mean_difference` without spread."""
-FEW_MOVED = "mean over items; interval by Gaffke's bound, where few items moved far"
-"""The method of a `mean_difference` whose spread is due to few items."""
+class BoundedMethod(StrEnum):
+    """Methods of differences whose interval is not by t: few items moved, or all moved alike."""
+
+    ALL_ALIKE = "mean over items; interval by exact binomial, where every item moved alike"
+    """Of a `mean_difference` without spread."""
+    FEW_MOVED = "mean over items; interval by Gaffke's bound, where few items moved far"
+    """Of a `mean_difference` whose spread is due to few items."""
+    LIMITS_ALIKE = "limit of agreement; interval by exact binomial, where every item moved alike"
+    """Of the limits of agreement of differences without spread."""
 
 
 def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: float) -> Estimate:
@@ -490,7 +495,8 @@ def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: 
     found = mean_over_items(metric, differences, n=n, unit=unit, bounds=bounds)
     if n < 2 or (found.because != NO_SPREAD and n >= items_for_t(skewness(differences))):
         return found
-    method = ALL_ALIKE if found.because == NO_SPREAD else FEW_MOVED
+    is_alike = found.because == NO_SPREAD
+    method = BoundedMethod.ALL_ALIKE if is_alike else BoundedMethod.FEW_MOVED
     ends = bounded_interval(differences, bounds, LEVEL)
     return with_interval(replace(found, method=method, because=""), ends, bounds)
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from judge_gym.metrics.bounded_means import bounded_p
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.estimate import ALL_ALIKE, FEW_MOVED, Estimate, not_estimable, t_quantile
+from judge_gym.metrics.estimate import BoundedMethod, Estimate, not_estimable, t_quantile
 from judge_gym.metrics.regression import t_coefficient
 
 ALPHA = 0.05
@@ -99,7 +99,7 @@ def difference_p(
     estimate: Estimate, differences: FloatArray, claim: MarginClaim, *, widest: float
 ) -> float | None:
     """Return `p_at_margin` of a `mean_difference`; exact where its interval is not by t."""
-    if estimate.method in (ALL_ALIKE, FEW_MOVED):
+    if isinstance(estimate.method, BoundedMethod):
         return bounded_p(differences, (-widest, widest), claim.region)
     return p_at_margin(estimate, claim)
 

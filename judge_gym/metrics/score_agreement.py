@@ -20,6 +20,7 @@ from judge_gym.metrics.estimate import (
     EPSILON,
     LEVEL,
     SIGNED_UNIT,
+    BoundedMethod,
     Estimate,
     Interval,
     effective_counts,
@@ -41,8 +42,6 @@ _FURTHEST_APART = 100.0
 _POINTS_APART = (-_FURTHEST_APART, _FURTHEST_APART)
 BEYOND_LIMITS = 0.05
 """The share of differences outside the limits of agreement."""
-LIMITS_ALIKE = "limit of agreement; interval by exact binomial, where every item moved alike"
-"""The method of a limit of agreement without spread."""
 _OWED = 5
 _LEAST_OWED = 6
 _ROUNDED = 1e-9
@@ -74,7 +73,7 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
         estimate = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
         ends = limit - half, limit + half
         if np.ptp(differences) <= EPSILON:
-            estimate = replace(estimate, method=LIMITS_ALIKE)
+            estimate = replace(estimate, method=BoundedMethod.LIMITS_ALIKE)
             shown = largest_share_unseen(n) < BEYOND_LIMITS
             other = limit if shown else sign * _FURTHEST_APART
             ends = min(limit, other), max(limit, other)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from judge_gym.design.config import Node, read_model, read_tree
+from judge_gym.design.config import Node, fault_reason, read_model, read_tree
 from judge_gym.design.fields import Frozen, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
@@ -58,7 +58,7 @@ def load_panel(path: str | Path, depth: int = 0) -> Panel:
             escalate=file.escalate,
         )
     except ValidationError as error:
-        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        reason = fault_reason(error.errors()[0])
         raise ConfigError(f"{path} does not fit: {reason}.") from None
 
 

@@ -19,6 +19,7 @@ from judge_gym.formats import (
     span_of,
 )
 from judge_gym.metrics.estimate import LEVEL
+from judge_gym.model_names import pair_of
 from judge_gym.recorded.mapping import ScoreScale
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
@@ -164,7 +165,7 @@ def _compared_with(
     found: dict[str, list[str]] = {words: [] for words in (less, more, open_, apart)}
     for name, shown in others.items():
         first, second = sorted((best, name))
-        row = by_pair.get(f"{first} and {second}")
+        row = by_pair.get(pair_of(first, second))
         if row is None or row.estimate is None:
             found[apart].append(shown)
         elif row.p_adjusted is not None:

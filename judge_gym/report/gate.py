@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -120,7 +120,7 @@ def save_gates(
     newest links to them.
     """
     stem = _stem(files)
-    when = _when(reports)
+    day, number = _when(reports)
     results = [*(report.result for report in reports), *(one.result for one in stopped)]
     names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]
     page = StudyPage(
@@ -144,11 +144,11 @@ def save_gates(
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
     others = {".xml": gate_junit(reports, stopped)}
-    own = f"{stem}-{when}"
+    own = f"{stem}-{day}{number and f'-again-{number}'}"
     dated = replace(
         page,
         stem=own,
-        title=f"{page.title} ({when.replace('-again-', ', again ')})",
+        title=f"{page.title} ({day}{number and f', again {number}'})",
         files=(f"{own}.json", f"{own}.xml"),
     )
     save_study(dated, folder, value, others)
@@ -156,15 +156,15 @@ def save_gates(
     return save_study(replace(page, files=files_of_all), folder, value, others)
 
 
-def _when(reports: Sequence[GateReport]) -> str:
-    """Return the day that a gate's figures are of, and which time its texts were judged again."""
+def _when(reports: Sequence[GateReport]) -> tuple[date, int | str]:
+    """Return the day that a gate's figures are of, and which time its texts were judged again.
+
+    The number is "" where they were not.
+    """
     times = [
         (one.recheck.day, one.recheck.number) for one in reports if one.recheck and one.recheck.day
     ]
-    if not times:
-        return str(datetime.now(UTC).date())
-    day, number = max(times)
-    return f"{day}-again-{number}"
+    return max(times, default=(datetime.now(UTC).date(), ""))
 
 
 def _together(results: Sequence[Result]) -> str:
@@ -199,10 +199,8 @@ def _value(said: float | str | None) -> str:
 
 def _lines(report: GateReport) -> Iterator[str]:
     """Yield what there is to say besides the checks."""
-    yield (
-        f"{report.texts} texts, {report.new_judgements} new judgements. "
-        f"{report.answers} {report.labels}".replace("  ", " ")
-    )
+    judged = f"{report.texts} texts, {report.new_judgements} new judgements."
+    yield " ".join(filter(None, (judged, report.answers, report.labels)))
     if note := report.answered.note():
         yield f"Note: {note}."
     if report.caution:

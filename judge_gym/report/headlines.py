@@ -259,7 +259,8 @@ class QuestionSummary:
 
     question: str
     is_check: bool
-    conclusions: Sequence[tuple[str, Sequence[str]]]
+    conclusions: Sequence[tuple[str, str, Sequence[str]]]
+    """In words, the last one named, which colours it, and what it holds for."""
     explored: str = ""
 
 
@@ -272,18 +273,19 @@ def answers(rows: Sequence[Headline]) -> list[QuestionSummary]:
     return found
 
 
-def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
+def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, str, Sequence[str]]]:
     if rows[0].is_check:
         found = rows[0].findings
         refuted = [finding for finding in found if finding.conclusion == "refuted"]
         names = dict(zip(map(id, found), distinct_labels(found), strict=True))
         labels = [f"refuted for {names[id(finding)]}" for finding in refuted if names[id(finding)]]
-        return [(rows[0].conclusion, labels)]
+        last = max((finding.conclusion for finding in found), key=(*_ORDER, NOT_TESTABLE).index)
+        return [(rows[0].conclusion, last, labels)]
     by_conclusion = {
         conclusion: [row.label or row.reasons for row in rows if row.conclusion == conclusion]
         for conclusion in (*_ORDER, UNTESTED)
     }
-    return [(conclusion, labels) for conclusion, labels in by_conclusion.items() if labels]
+    return [(name, name, labels) for name, labels in by_conclusion.items() if labels]
 
 
 def headline_table(

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from judge_gym.analysis.groups import PARTS, SUBJECTS
 from judge_gym.design.axes import level_of
+from judge_gym.design.axis_pairs import parts_of_level
 from judge_gym.design.experiment import Experiment
 
 Scope = Mapping[str, Any]
@@ -23,11 +24,8 @@ _TASKS = {"ecc": "contested concept (ecc)"}
 _REGRESSIONS = {"ecc": "contested concepts (ecc)", "ablation": "all tasks (ablation)"}
 _CONTRAST = ("axis", "from", "to")
 _NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
-_DISPLAY = {
-    "randomize_labels": ("fixed letters", "random letters"),
-    "shuffle_order": ("fixed order", "random order"),
-}
-"""Axis → its words for off and on."""
+_DISPLAY = {"randomize_labels": "letters", "shuffle_order": "order"}
+"""Axis → what is `fixed` where it is off and `random` where it is on."""
 _PHRASES: Mapping[str, Callable[[Any], str]] = {
     "scoring_method": lambda value: {
         "single": "single stages",
@@ -109,9 +107,13 @@ def setting_phrases(values: Scope, named: Collection[str] = ()) -> list[str]:
         for name, value in values.items()
         if name not in _NOT_SETTINGS and (name in named or value != _default(name))
     }
-    display = [words[bool(said[name])] for name, words in _DISPLAY.items() if name in said]
-    ways = {phrase.split()[0] for phrase in display}
-    phrases = [f"{ways.pop()} display"] if len(display) == 2 and len(ways) == 1 else display
+    ways = {
+        noun: "random" if said[name] else "fixed" for name, noun in _DISPLAY.items() if name in said
+    }
+    alike = len(ways) == len(_DISPLAY) and len({*ways.values()}) == 1
+    phrases = [f"{way} {noun}" for noun, way in ways.items()]
+    if alike:
+        phrases = [f"{next(iter(ways.values()))} display"]
     for name, value in said.items():
         if name not in _DISPLAY:
             say = _PHRASES.get(name)
@@ -140,7 +142,7 @@ def setting_of(experiment: Experiment) -> str:
 
 def rubric_phrase(text: str) -> str:
     """Return a scope's rubric in words: `own rubric`, `rubric by MODEL`, `provided rubric`."""
-    kind, _, rest = text.partition(" ")
+    kind, rest = parts_of_level(text)
     return {
         "": "",
         "shared": f"rubric {rest}",
@@ -203,7 +205,8 @@ def _level(value: Any) -> str:
 def _rubrics(scopes: Sequence[Scope]) -> list[str]:
     """Return the rubrics; the digest of a provided one only where it tells two apart."""
     texts, concepts = _texts(scopes, "rubric"), _texts(scopes, "concept")
-    short = ["provided" if text.startswith("provided") else text for text in texts]
+    kinds = [parts_of_level(text)[0] for text in texts]
+    short = [kind if kind == "provided" else text for kind, text in zip(kinds, texts, strict=True)]
     long_pairs, short_pairs = (set(zip(concepts, labels, strict=True)) for labels in (texts, short))
     chosen = short if len(long_pairs) == len(short_pairs) else texts
     return [rubric_phrase(text) for text in chosen]

@@ -120,7 +120,7 @@ def found_said(scored: ScoredItems) -> str:
     if not by_item:
         none = f"None of {counted(items, 'item')} has a score."
         return " ".join([*_of_pairs(scored), none, str(scored.labelled)]).strip()
-    said = [_centre(scored, _of(len(by_item), items))]
+    said = [_centre(scored, items)]
     if named := ", ".join(f"{count} {name}" for name, count in scored.verdicts.most_common()):
         said.insert(0, f"Verdicts: {named}.")
     elif min(by_item.values()) < max(by_item.values()):
@@ -145,8 +145,11 @@ def _of_pairs(scored: ScoredItems) -> Iterator[str]:
         yield f"{counted(scored.with_itself, 'pair')} of a system with itself left out of them."
 
 
-def _centre(scored: ScoredItems, items: str) -> str:
+def _centre(scored: ScoredItems, n_items: int) -> str:
     scores = list(scored.by_item.values())
+    items = counted(n_items, "pair" if scored.judge.judges_pairs else "item")
+    if len(scores) < n_items:
+        items = f"{len(scores):,} of {items}"
     lowest, highest = (_number(end) for end in scored.judge.score_range)
     spread = (
         f" (SD {_number(stdev(scores))}, from {_number(min(scores))} to {_number(max(scores))})"
@@ -155,15 +158,8 @@ def _centre(scored: ScoredItems, items: str) -> str:
     )
     mean = _number(fmean(scores))
     if scored.judge.judges_pairs:
-        pairs = items.replace("item", "pair")
-        return f"The first text wins {mean} of {pairs}{spread}; a tie is half a win."
+        return f"The first text wins {mean} of {items}{spread}; a tie is half a win."
     return f"Mean score of {items}: {mean}{spread}, on a scale from {lowest} to {highest}."
-
-
-def _of(scored: int, items: int) -> str:
-    if scored == items:
-        return counted(items, "item")
-    return f"{scored:,} of {counted(items, 'item')}"
 
 
 def _lowest(by_item: dict[str, float]) -> str:

@@ -112,9 +112,9 @@ def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
     steps = [
         BootstrappedObject("work pool judge-gym (process)", "created"),
         BootstrappedObject("limit tag:provider:sim: 2 at once", "created"),
-        BootstrappedObject("deployment sweep/default", "created"),
-        BootstrappedObject("deployment sweep/demo", "changed"),
-        BootstrappedObject("deployment panel/default", "unchanged"),
+        BootstrappedObject("deployment sweep/default", "created", is_deployment=True),
+        BootstrappedObject("deployment sweep/demo", "changed", is_deployment=True),
+        BootstrappedObject("deployment panel/default", "unchanged", is_deployment=True),
     ]
     assert summary(steps) == ("1 deployment created, 2 other objects created, 1 deployment changed")
     assert summary(steps[-1:]) == "nothing changed"

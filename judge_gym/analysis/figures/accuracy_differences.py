@@ -12,6 +12,7 @@ from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of
 from judge_gym.metrics.cells import CellMeans
 from judge_gym.metrics.inference import paired_contrast
+from judge_gym.model_names import pair_of
 from judge_gym.store.results import ResultRow
 
 TABLES = (
@@ -68,7 +69,7 @@ def accuracy_differences(group: Group) -> Iterator[ResultRow]:
     ]
     for (first, second), (estimate, p) in zip(pairs, adjusted_by_holm(estimates), strict=True):
         arms = [group.own_arms[one.place] for one in (first, second)]
-        pair = f"{first.model} and {second.model}"
+        pair = pair_of(first.model, second.model)
         yield group.row(estimate, arms, p_adjusted=p, pair=pair)
 
 

@@ -51,6 +51,7 @@ from judge_gym.metrics.regression_checks import (
     check_by_ordered_logit,
 )
 from judge_gym.metrics.shape import ABSTAIN_SHARE
+from judge_gym.model_names import pair_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -446,7 +447,7 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
                 point = canonical_json([experiment, judge.experiment.window.key])
                 values[judge.experiment.concept][point] = float(per_item.mean())
     for (first, second), estimate in concept_correlations(values).items():
-        yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
+        yield result_row(estimate, {"pair": pair_of(first, second)}, data.origin)
 
 
 def _controlled(data: SweepData, pair: AxisPair, measure: Measure) -> AxisDifference:

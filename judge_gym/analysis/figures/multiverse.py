@@ -21,6 +21,7 @@ from judge_gym.metrics.estimate import Estimate, caution_below
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.multiverse import Curve, DealtCell, difference_curve, excess_curve
 from judge_gym.metrics.polarization import mean_jensen_shannon
+from judge_gym.model_names import pair_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -141,7 +142,7 @@ def _differences(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow
             ]
             if len(shared) > 1:
                 scope = {**question_of(groups[0].scope), "claim": claim}
-                scope |= {"pair": f"{first} and {second}"}
+                scope |= {"pair": pair_of(first, second)}
                 curve = _difference_curve(shared, (first, second), claim, scope)
                 curves.append((scope, shared, curve))
         tested = [curve.median.p for _, _, curve in curves if curve.median.p is not None]

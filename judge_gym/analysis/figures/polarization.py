@@ -24,6 +24,7 @@ from judge_gym.metrics.polarization import (
     measure_polarization,
     polarization_by_pair,
 )
+from judge_gym.model_names import pair_of
 from judge_gym.store.results import ResultRow
 
 _FLOOR = (
@@ -176,7 +177,7 @@ def _pairs(
             if judge.experiment.family in (first, second)
         ]
         named = replace(estimate, metric=estimate.metric + group.mixed)
-        yield group.row(named, arms, p_adjusted=p, pair=f"{first} and {second}")
+        yield group.row(named, arms, p_adjusted=p, pair=pair_of(first, second))
 
 
 OF_GROUP = (polarization,)

@@ -4,7 +4,8 @@ Labels are appended to a file of labels (`label_files`), each with the probabili
 item was drawn. Nothing else is kept: whoever starts again resumes from the file.
 """
 
-from judge_gym.judges.labelling.drawing import Draw, Labelling, Next, choices_of
+from judge_gym.annotations import Draw
+from judge_gym.judges.labelling.drawing import Labelling, Next, choices_of
 from judge_gym.judges.labelling.server import serving
 
 __all__ = ["Draw", "Labelling", "Next", "choices_of", "serving"]

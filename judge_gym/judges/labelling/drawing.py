@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 
 from judge_gym.alike import folded
-from judge_gym.annotations import ADJUDICATED, Annotation
+from judge_gym.annotations import SCORE_SHOWN, Annotation, Draw
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.comparing import near_of
@@ -41,19 +40,6 @@ _BATCH = 10
 """Labels that one allocation among the judge's scores plans."""
 _STRATA = 5
 """Groups of the judge's scores among which labels are allocated."""
-
-
-class Draw(StrEnum):
-    """How the next item is drawn."""
-
-    RANDOM = "random"
-    """Every item that is left alike, in one order for all annotators."""
-    GAIN = "gain"
-    """More often where the judge meets labels now and then: their interval narrows fastest."""
-    RANKING = "ranking"
-    """More often of categories, such as systems, whose order labels have not decided."""
-    ADJUDICATION = ADJUDICATED
-    """Of items on which people differ, to decide them; the label is then the known answer."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +288,7 @@ class Labelling:
 
     def _draw_of(self, drawn: Next) -> str:
         shown = self.shows_score and drawn.draw is not Draw.ADJUDICATION
-        return f"{drawn.draw}, score shown" if shown else drawn.draw
+        return f"{drawn.draw}{SCORE_SHOWN}" if shown else drawn.draw
 
     def undo(self, annotator: str) -> Item | None:
         """Remove the labels that an annotator gave last; returns their item, None without any."""

@@ -12,6 +12,7 @@ from aiohttp import web
 from pydantic import Field, ValidationError
 from yarl import URL
 
+from judge_gym.annotations import Draw
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import figure
@@ -25,7 +26,7 @@ from judge_gym.http_guards import (
     with_headers,
 )
 from judge_gym.judges.label_files import LONGEST_NOTE
-from judge_gym.judges.labelling.drawing import Draw, Labelling, Next, Progress
+from judge_gym.judges.labelling.drawing import Labelling, Next, Progress
 from judge_gym.records.conversations import conversation_in
 
 _BODY = 64 * 1024

@@ -16,6 +16,7 @@ from ag_ui.core import (
 )
 from pydantic import ValidationError
 
+from judge_gym.design.config import fault_reason
 from judge_gym.errors import JudgeGymError
 from judge_gym.http_guards import RequestRefused
 from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, ReviewedDocument
@@ -51,7 +52,7 @@ def read_input(body: bytes) -> tuple[RunAgentInput, ReviewedDocument]:
 def _unfit(part: str, error: ValidationError, remedy: str) -> RequestRefused:
     fault = error.errors()[0]
     place = ".".join(map(str, (part, *fault["loc"])))
-    reason = fault["msg"].removeprefix("Value error, ")
+    reason = fault_reason(fault)
     if fault["type"] == "string_pattern_mismatch":  # of pydantic's reasons the one for machines
         reason = f"an id is {LEGAL_ID}"
     return RequestRefused(400, f"{place}: {reason}.", remedy)

@@ -183,7 +183,9 @@ def test_a_claim_without_a_testable_figure_is_a_line_with_its_reason(make_findin
     assert [row.cells for row in lines] == [(), ("a/a on order", "0.20 [0.10, 0.30]", "supported")]
     assert "4 replicates are too few: raise replicates" in lines[0].heading
     [first, _] = answers(headlines(found))
-    assert first.conclusions == [("not testable", ["4 replicates are too few: raise replicates"])]
+    assert first.conclusions == [
+        ("not testable", "not testable", ["4 replicates are too few: raise replicates"])
+    ]
     assert len(headline_plot(headlines(found)).panels[0].rows) == 1
 
 
@@ -215,7 +217,9 @@ def test_a_check_names_what_it_refutes(make_finding) -> None:
         for name, conclusion in (("a/a", "refuted"), ("b/b", "supported"))
     ]
     [answer] = answers(headlines(found))
-    assert answer.conclusions == [("1 supported, 1 refuted", ["refuted for a/a on order"])]
+    assert answer.conclusions == [
+        ("1 supported, 1 refuted", "refuted", ["refuted for a/a on order"])
+    ]
 
 
 def test_answers_put_what_came_out_alike_together(make_finding) -> None:
@@ -229,8 +233,8 @@ def test_answers_put_what_came_out_alike_together(make_finding) -> None:
     ]
     [answer] = answers(headlines(found))
     assert answer.conclusions == [
-        ("supported", ["b/b on order", "c/c on order"]),
-        ("inconclusive", ["a/a on order"]),
+        ("supported", "supported", ["b/b on order", "c/c on order"]),
+        ("inconclusive", "inconclusive", ["a/a on order"]),
     ]
 
 
