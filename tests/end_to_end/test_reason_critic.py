@@ -10,6 +10,7 @@ from judge_gym.judges import JudgeResult, load_judge
 from judge_gym.judges.reason_critic import criticism, reasons_of
 from judge_gym.simulator.grading import BLAMING, PRAISING
 from support.command_line import REPOSITORY, CommandLine
+from support.judge_results import a_result
 from support.simulation import Simulator
 
 NOTES = REPOSITORY / "deployments" / "calibrations" / "notes.jsonl"
@@ -67,12 +68,8 @@ def test_a_reason_is_shown_with_its_result_and_what_that_means(tmp_path: Path) -
     assert judge.key == judge.model_copy(update={"reason_critic": None}).key
 
     def result(item: str, reason: str, **more: object) -> JudgeResult:
-        given = {"score": 80.0, "status": "scored", "subscores": {"evidence": 80.0}, **more}
-        return JudgeResult(
-            judge=judge.key, model="m", item=item, item_key=item, corpus="", variant=None,
-            repeat=0, verdict=None, reason=reason, failure=None, call_ids=(), duration_s=None,
-            simulated=True, **given,
-        )  # fmt: skip
+        given = {"score": 80.0, "subscores": {"evidence": 80.0}, **more}
+        return a_result(item, judge=judge.key, reason=reason, simulated=True, **given)
 
     said = [
         result("a", "Hardly a source."),

@@ -31,6 +31,7 @@ from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import latest_run
 from support.chromium import Browser, chromium
 from support.command_line import REPOSITORY
+from support.judge_results import a_result
 from support.lab import SWEEP, Lab, labels, rubric
 from support.waiting import until
 
@@ -155,16 +156,17 @@ def benchmark(tmp_path: Path) -> Path:
     mapping = REPOSITORY / "deployments" / "benchmarks" / "chosen-rejected.yaml"
     chosen = load_set(tmp_path / "set.jsonl", mapping)
     judge = PairwiseJudge(name="pair", model="sim/good-1", task=HOSTILE)
+    said = {"judge": judge.key, "model": judge.model, "reason": HOSTILE, "simulated": True}
     results = [
-        JudgeResult(
-            judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="",
-            variant=None, repeat=0, status="scored", score=float(place > 0),
+        a_result(
+            item,
+            float(place > 0),
             subscores={"as_given": float(place > 0), "swapped": float(place > 0)},
-            verdict="first" if place else "second", reason=HOSTILE, failure=None, call_ids=(),
-            duration_s=None, simulated=True,
+            verdict="first" if place else "second",
+            **said,
         )
         for place, item in enumerate(chosen.items)
-    ]  # fmt: skip
+    ]
     report = report_of(chosen, [judge], [results], [Answered(judge.model)], [0.0])
     return save_benchmark(report, tmp_path)
 
@@ -195,18 +197,10 @@ def alignment(tmp_path: Path) -> Path:
     loaded = load_alignment(REPOSITORY / "deployments" / "alignments" / "tickets.yaml")
     judge, texts = loaded.judge, loaded.parts.texts[LabelUse.TEST]
 
+    said = {"judge": judge.key, "model": judge.model, "reason": HOSTILE, "simulated": True}
+
     def scored(score: Callable[[Item], float]) -> dict[str, list[JudgeResult]]:
-        return {
-            item.key: [
-                JudgeResult(
-                    judge=judge.key, model=judge.model, item=item.id, item_key=item.key,
-                    corpus="", variant=None, repeat=0, status="scored", score=score(item),
-                    subscores={}, verdict=None, reason=HOSTILE, failure=None, call_ids=(),
-                    duration_s=None, simulated=True,
-                )
-            ]
-            for item in texts
-        }  # fmt: skip
+        return {item.key: [a_result(item, score(item), **said)] for item in texts}
 
     before, after = (
         scored(lambda item: 1 + len(item.text) % 5),

@@ -8,7 +8,7 @@ import pytest
 
 from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.judges import Criterion, PairwiseJudge, RubricJudge
 from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.benchmarking import (
     benchmark_figures,
@@ -20,6 +20,7 @@ from judge_gym.planted.families import grader_of
 from judge_gym.records.calls import Answer
 from judge_gym.simulator.answering import ModelRequest, answer
 from judge_gym.simulator.text_features import identity
+from support.judge_results import a_result
 
 REPOSITORY = Path(__file__).parents[3]
 MAPPINGS = REPOSITORY / "deployments" / "benchmarks"
@@ -34,11 +35,8 @@ def pairwise(model):
 
 
 def result_of(judge, item, status, score, subscores):
-    return JudgeResult(
-        judge=judge.key, model=judge.answered_by, item=item.id, item_key=item.key, corpus="",
-        variant=None, repeat=0, status=status, score=score, subscores=subscores, verdict=None,
-        reason="", failure=None, call_ids=(), duration_s=None, simulated=True,
-    )  # fmt: skip
+    said = {"status": status, "failure": None, "subscores": subscores, "simulated": True}
+    return a_result(item, score, judge=judge.key, model=judge.answered_by, **said)
 
 
 def judged(judge, chosen, draw=0):

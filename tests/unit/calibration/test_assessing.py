@@ -9,7 +9,7 @@ import pytest
 
 from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
-from judge_gym.judges import CallableJudge, Item, JudgeResult
+from judge_gym.judges import CallableJudge, Item
 from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.judges.calibrating.estimating import CalibrationFindings, escalation
 from judge_gym.judges.calibrating.texts import changed_texts
@@ -24,6 +24,7 @@ from judge_gym.report.calibration import (
     contradiction_table,
     save_calibration,
 )
+from support.judge_results import a_result
 
 REPEATS = 3
 DESIGN = CalibrationDesign(
@@ -47,13 +48,8 @@ def judge(name):
 
 
 def result(of, item, repeat, score):
-    return JudgeResult(
-        judge=of.key, model=of.answered_by, item=item.id, item_key=item.key, corpus="",
-        variant=item.variant, repeat=repeat, status="failed" if score is None else "scored",
-        score=score, subscores={}, verdict=None, reason="",
-        failure="timeout: x" if score is None else None, call_ids=(), duration_s=0.1,
-        simulated=True,
-    )  # fmt: skip
+    named = {"judge": of.key, "model": of.answered_by, "variant": item.variant}
+    return a_result(item, score, **named, repeat=repeat, duration_s=0.1, simulated=True)
 
 
 def results(of, texts, score):

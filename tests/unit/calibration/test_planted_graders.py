@@ -12,6 +12,7 @@ from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.planted.editing import Expectation
 from judge_gym.records.calls import Answer
 from judge_gym.simulator.answering import ModelRequest, answer
+from support.judge_results import a_result
 
 NOTES = Path(__file__).parents[3] / "deployments" / "calibrations" / "notes.jsonl"
 CRITERIA = ("evidence", "accuracy", "order", "concision", "actionable", "specificity")
@@ -37,12 +38,9 @@ def judged(judge: RubricJudge, item: Item, repeat: int) -> JudgeResult:
         ModelRequest(judge.model.removeprefix("sim/"), messages, temperature=1.0, seed=repeat)
     )
     reading = judge.read(Answer(told.text, "stop", 1, 1, 0, 1.0, simulated=True))
-    return JudgeResult(
-        judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="",
-        variant=item.variant, repeat=repeat, status=reading.status, score=reading.score,
-        subscores={}, verdict=None, reason="", failure=reading.failure, call_ids=(), duration_s=0,
-        simulated=True,
-    )  # fmt: skip
+    named = {"judge": judge.key, "model": judge.model, "variant": item.variant}
+    ended = {"status": reading.status, "failure": reading.failure, "simulated": True}
+    return a_result(item, reading.score, **named, **ended, repeat=repeat, duration_s=0)
 
 
 def calibrated(model: str) -> Assessment:

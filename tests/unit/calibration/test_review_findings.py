@@ -11,7 +11,7 @@ from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError
-from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
+from judge_gym.judges import BinaryJudge, Criterion, Item, RubricJudge, VerdictName
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import ReviewCase, load_review
 from judge_gym.judges.reviewing.findings import Said, drift_caution, review_findings
@@ -19,6 +19,7 @@ from judge_gym.model_names import Answered
 from judge_gym.report.judge_review import judge_review_page
 from judge_gym.report.markdown import judge_review
 from judge_gym.store.judges import ReviewRow
+from support.judge_results import a_result
 
 EXAMPLE = Path(__file__).parents[3] / "deployments" / "reviews" / "notes.yaml"
 CRITERIA = (Criterion(name="evidence", description="It has figures."),)
@@ -49,12 +50,7 @@ def results(judge, some, given):
     def one(item, value):
         verdict = value if isinstance(value, str) else None
         score = float(value == "admit") if verdict else value
-        return JudgeResult(
-            judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="c",
-            variant=None, repeat=0, status="failed" if value is None else "scored", score=score,
-            subscores={}, verdict=verdict, reason="", failure="x" if value is None else None,
-            call_ids=(), duration_s=None, simulated=False,
-        )  # fmt: skip
+        return a_result(item, score, judge=judge.key, model=judge.model, verdict=verdict)
 
     return {item.key: [one(item, value)] for item, value in zip(some, given, strict=True)}
 
@@ -225,7 +221,7 @@ def test_a_judge_whose_answers_no_longer_come_is_not_kept(decides, labelled):
     now = [None if n % 8 == 3 and n < 144 else one for n, one in enumerate(then)]
     (found_now,) = found([judge], texts, [now], before={LAST: then})
     assert found_now.recommendation == "reconsider"
-    assert "18 of 150 answers no longer arrive or cannot be read (18 x)" in found_now.reason
+    assert "18 of 150 answers no longer arrive or cannot be read (18 x: y)" in found_now.reason
     assert found_now.verdict is CalibrationVerdict.DO_NOT_USE
     by_name = {check.name: check for check in found_now.checks}
     assert by_name["answers kept"].estimate.estimate == 0.12

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
+from judge_gym.judges import Criterion, Item, RubricJudge
 from judge_gym.judges.calibrating.assessing import assess
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.judges.calibrating.texts import RewrittenText, changed_texts, rewritings
@@ -20,6 +20,7 @@ from judge_gym.planted.editing import (
 )
 from judge_gym.planted.perturbations import perturbations
 from judge_gym.report.calibration import after, before, calibration_page, warning
+from support.judge_results import a_result
 
 DESIGN = CalibrationDesign(
     name="mixed", judges=("a.yaml",), items="items.jsonl", repeats=1, severities=(0.5, 1.0),
@@ -104,17 +105,11 @@ def report(model: str) -> CalibrationFindings:
         criteria=(Criterion(name="evidence", description="Figures."),),
     )  # fmt: skip
     texts = changed_texts(ITEMS, DESIGN, rewritten())
+    named = {"judge": judge.key, "model": model, "duration_s": 0.1}
     said = {
-        item.key: [
-            JudgeResult(
-                judge=judge.key, model=model, item=item.id, item_key=item.key, corpus="",
-                variant=item.variant, repeat=0, status="scored", score=float(len(item.text)),
-                subscores={}, verdict=None, reason="", failure=None, call_ids=(), duration_s=0.1,
-                simulated=False,
-            )
-        ]
+        item.key: [a_result(item, float(len(item.text)), variant=item.variant, **named)]
         for item in texts.items
-    }  # fmt: skip
+    }
     return CalibrationFindings(
         design=DESIGN, texts=texts, assessments=[assess(judge, texts, said, DESIGN)], together=[],
         policies=[], costs=[0.0], chosen=0, why="Because.",

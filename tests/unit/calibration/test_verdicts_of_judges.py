@@ -22,7 +22,6 @@ from judge_gym.judges import (
     CallableJudge,
     Item,
     ItemFile,
-    JudgeResult,
     PairwiseJudge,
 )
 from judge_gym.judges.binary_judge import VerdictName
@@ -32,6 +31,7 @@ from judge_gym.judges.calibrating.judging import check_labels
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.scale import Scale
 from judge_gym.seeds import derive_seed
+from support.judge_results import a_result
 
 DESIGN = CalibrationDesign(
     name="trial", judges=("a.yaml",), items="items.jsonl", perturbations=("tone",),
@@ -96,12 +96,9 @@ def assessed(judge, texts, answer, design=DESIGN):
 
 def _result(judge, item, repeat, answer):
     answer = answer if isinstance(answer, Answer) else Answer(float(answer))
-    return JudgeResult(
-        judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="",
-        variant=item.variant, repeat=repeat, status=answer.status, score=answer.score,
-        subscores={}, verdict=None, reason="", failure=answer.failure, call_ids=(), duration_s=0.1,
-        simulated=False,
-    )  # fmt: skip
+    ended = {"status": answer.status, "failure": answer.failure, "duration_s": 0.1}
+    named = {"judge": judge.key, "variant": item.variant, "repeat": repeat}
+    return a_result(item, answer.score, **named, **ended)
 
 
 def of(assessment, name):

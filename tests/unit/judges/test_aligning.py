@@ -36,6 +36,7 @@ from judge_gym.judges.aligning.splitting import LabelUse, digest_of, part_of, sa
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.score_agreement import agreement_gain
+from support.judge_results import a_result
 
 RUBRIC = RubricJudge(
     name="notes",
@@ -246,11 +247,8 @@ b,ann,3,evidence,
 
 
 def judged(score: float) -> JudgeResult:
-    return JudgeResult(
-        judge="j", model="m", item="a", item_key="k", corpus="", variant=None, repeat=0,
-        status="scored", score=score, subscores={"evidence": score, "order": score}, verdict=None,
-        reason="Seems fine.", failure=None, call_ids=(), duration_s=None, simulated=False,
-    )  # fmt: skip
+    marks = {"evidence": score, "order": score}
+    return a_result("a", score, subscores=marks, reason="Seems fine.")
 
 
 def test_training_texts_have_peoples_marks_and_notes(tmp_path: Path) -> None:

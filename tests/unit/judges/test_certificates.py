@@ -19,7 +19,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError, DataFileError
 from judge_gym.integrations import certified, scoring_function
 from judge_gym.integrations.promptfoo import assertion
-from judge_gym.judges import CallableJudge, HttpJudge, JudgeResult, Scale, load_judge
+from judge_gym.judges import CallableJudge, HttpJudge, Scale, load_judge
 from judge_gym.judges.calibrating.comparing import agreement
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.certifying.certificate import (
@@ -49,6 +49,7 @@ from judge_gym.metrics.class_rates import class_rates, exact_bounds
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
 from judge_gym.report.certificate import sentences
+from support.judge_results import a_result
 
 JUDGE = CallableJudge(
     name="support", function="m:f", scale=Scale(lowest=0, highest=1, anchors=("fail", "pass"))
@@ -267,20 +268,12 @@ def write(path, rows):
         writer.writerows(rows)
 
 
-def result_of_text(judge, item, passes):
-    return JudgeResult(
-        judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
-        repeat=0, status="scored", score=float(passes), subscores={}, verdict=None, reason="",
-        failure=None, call_ids=(), duration_s=None, simulated=False,
-    )  # fmt: skip
-
-
 def made(folder, served=(), wrong=2, **changes):
     """The certificate of that judge, wrong on some texts, written with its evidence."""
     judge = load_judge(folder / "judge.yaml")
     loaded = load_certification(judge, judge.certify.model_copy(update=changes))
     results = [
-        result_of_text(judge, item, (item.truth == 1) != (n < wrong))
+        a_result(item, float((item.truth == 1) != (n < wrong)), judge=judge.key)
         for n, item in enumerate(loaded.labelled)
     ]
     found = evidence_of(loaded, results)
@@ -324,7 +317,7 @@ def test_rates_are_those_of_the_gate_where_answers_have_one_text(folder):
     loaded = load_gate(judge)
     wrong = loaded.texts[0].key
     results = [
-        result_of_text(judge, item, (item.truth == 1) != (item.key == wrong))
+        a_result(item, float((item.truth == 1) != (item.key == wrong)), judge=judge.key)
         for item in loaded.texts
         if item.truth is not None
     ]

@@ -16,6 +16,7 @@ from judge_gym.judges.sessions import session_scores
 from judge_gym.records.conversations import conversation_in, conversation_of
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
+from support.judge_results import a_result
 
 CALL = {
     "id": "c1",
@@ -250,11 +251,7 @@ def test_a_tools_result_moves_nothing_around_it_in_the_prompt_of_a_judge(result)
 
 
 def result(item: str, score: float | None, repeat: int = 0) -> JudgeResult:
-    return JudgeResult(
-        judge="k", model="m", item=item, item_key="k", corpus="", variant=None, repeat=repeat,
-        status="failed" if score is None else "scored", score=score, subscores={}, verdict=None,
-        reason="", failure=None, call_ids=(), duration_s=None, simulated=False,
-    )  # fmt: skip
+    return a_result(item, score, item_key="k", repeat=repeat)
 
 
 def test_the_score_of_a_session_is_of_its_turns():

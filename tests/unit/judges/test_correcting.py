@@ -35,17 +35,13 @@ from judge_gym.report.correction import (
     sentences,
 )
 from judge_gym.report.reliance import favours
+from support.judge_results import a_result
 
 JUDGE = CallableJudge(name="own", function="grades:own", scale=Scale(lowest=0, highest=10))
 
 
 def result(item: Item, score: float | None) -> JudgeResult:
-    return JudgeResult(
-        judge=JUDGE.key, model="own", item=item.id, item_key=item.key, corpus="", variant=None,
-        repeat=0, status="scored" if score is not None else "failed", score=score, subscores={},
-        verdict=None, reason="", failure=None if score is not None else "raised: x", call_ids=(),
-        duration_s=None, simulated=False,
-    )  # fmt: skip
+    return a_result(item, score, judge=JUDGE.key)
 
 
 def corrected(

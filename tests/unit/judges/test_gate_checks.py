@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from judge_gym.calibration.checks import Result
 from judge_gym.errors import ConfigError
-from judge_gym.judges import CallableJudge, HttpJudge, Item, JudgeResult, Scale
+from judge_gym.judges import CallableJudge, HttpJudge, Item, Scale
 from judge_gym.judges.gate_checks import (
     Again,
     at_least,
@@ -29,6 +29,7 @@ from judge_gym.judges.gate_texts import LoadedGate, read_gate
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.model_names import Answered
+from support.judge_results import a_result
 
 GRADES = CallableJudge(name="grades", function="m:f", scale=Scale(lowest=1, highest=5))
 DECIDES = CallableJudge(
@@ -50,15 +51,9 @@ def labelled(right):
 
 def said(judge, items, scores):
     return [
-        JudgeResult(
-            judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
-            repeat=0, status="failed" if score is None else "scored",
-            score=None if score is None else float(score), subscores={}, verdict=None, reason="",
-            failure="x: y" if score is None else None, call_ids=(), duration_s=None,
-            simulated=False,
-        )
+        a_result(item, None if score is None else float(score), judge=judge.key)
         for item, score in zip(items, scores, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def checked(judge, right, now, rule):

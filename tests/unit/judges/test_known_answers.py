@@ -42,6 +42,7 @@ from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
 from judge_gym.report.scores import found_said, systems_table
 from judge_gym.store.calls import Paid
+from support.judge_results import a_result
 
 STEPS = Scale(lowest=0, highest=1, anchors=("No", "Yes"))
 OF_TWO = Scale(lowest=1, highest=2, anchors=("No", "Yes"))
@@ -70,14 +71,8 @@ def texts(folder: Path, second: str = "", count: int = COUNT) -> ItemFile:
 
 def said(judge: Judge, items: list[Item], scores: list[float | None]) -> list[JudgeResult]:
     return [
-        JudgeResult(
-            judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="", variant=None,
-            repeat=0, status="failed" if score is None else "scored", score=score, subscores={},
-            verdict=None, reason="", failure="x: y" if score is None else None, call_ids=(),
-            duration_s=None, simulated=False,
-        )
-        for item, score in zip(items, scores, strict=True)
-    ]  # fmt: skip
+        a_result(item, score, judge=judge.key) for item, score in zip(items, scores, strict=True)
+    ]
 
 
 def majority(n: int) -> str:
@@ -376,12 +371,9 @@ PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?", t
 
 def pair_result(item: Item, given: float, swapped: float) -> JudgeResult:
     agreed = given == swapped
-    return JudgeResult(
-        judge=PAIR.key, model="sim", item=item.id, item_key=item.key, corpus="", variant=None,
-        repeat=0, status="scored" if agreed else "inconsistent", score=given if agreed else None,
-        subscores={"as_given": given, "swapped": swapped}, verdict=None, reason="", failure=None,
-        call_ids=(), duration_s=None, simulated=True,
-    )  # fmt: skip
+    ended = {} if agreed else {"status": "inconsistent", "failure": None}
+    orders = {"as_given": given, "swapped": swapped}
+    return a_result(item, given if agreed else None, judge=PAIR.key, subscores=orders, **ended)
 
 
 def test_pairs_without_labels_have_win_rates_over_questions(tmp_path: Path) -> None:

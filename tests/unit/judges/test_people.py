@@ -29,6 +29,7 @@ from judge_gym.judges import (
     write_labels,
 )
 from judge_gym.judges.people import People
+from support.judge_results import a_result
 
 GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
 GATE = BinaryJudge(
@@ -60,17 +61,8 @@ def people(folder: Path, content: str, judge=GRADES, fields=None) -> People:  # 
 
 
 def results(of: People, scores: list[float | None]) -> dict[str, list[JudgeResult]]:
-    return {
-        item.key: [
-            JudgeResult(
-                judge="j", model="m", item=item.id, item_key=item.key, corpus="", variant=None,
-                repeat=0, status="scored" if score is not None else "failed", score=score,
-                subscores={}, verdict=None, reason="", failure=None if score is not None else "x",
-                call_ids=(), duration_s=None, simulated=True,
-            )
-        ]
-        for item, score in zip(of.items, scores, strict=True)
-    }  # fmt: skip
+    given = zip(of.items, scores, strict=True)
+    return {item.key: [a_result(item, score, simulated=True)] for item, score in given}
 
 
 def test_scores_are_averaged_and_verdicts_are_counted(tmp_path: Path) -> None:

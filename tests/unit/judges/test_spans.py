@@ -21,6 +21,7 @@ from judge_gym.judges.sessions import exported_said, score_rows, session_rows
 from judge_gym.records.conversations import conversation_in
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.report.files import csv_of
+from support.judge_results import a_result
 
 HELP = CallableJudge(name="help", function="mine:grade", scale=Scale(lowest=1, highest=5))
 
@@ -189,11 +190,7 @@ def test_the_name_of_a_report_tells_how_a_file_was_read(tmp_path):
 
 
 def result(item: str, score: float | None) -> JudgeResult:
-    return JudgeResult(
-        judge="k", model="m", item=item, item_key="k", corpus="", variant=None, repeat=0,
-        status="failed" if score is None else "scored", score=score, subscores={}, verdict=None,
-        reason="=1+1", failure=None, call_ids=(), duration_s=None, simulated=False,
-    )  # fmt: skip
+    return a_result(item, score, item_key="k", reason="=1+1", failure=None)
 
 
 def test_messages_on_an_event_of_a_span_are_read(tmp_path):
@@ -234,7 +231,7 @@ def test_scores_go_out_as_evaluation_events_of_opentelemetry(tmp_path):
     spans = [{**span(1, **GEN_AI), "traceId": trace, "spanId": number}, span(2, **GEN_AI)]
     read = read_item_file(exported(tmp_path, *spans))
     results = [
-        result_of(item.id, item.key, score=score, failure=failure)
+        a_result(item, score, judge=HELP.key, reason="" if failure else "fine", failure=failure)
         for item, score, failure in zip(read.items, (4.0, None), (None, "x: y"), strict=True)
     ]
     now = datetime(2026, 3, 1, tzinfo=UTC)
@@ -257,12 +254,3 @@ def test_scores_go_out_as_evaluation_events_of_opentelemetry(tmp_path):
     assert failed["error.type"] == {"stringValue": "failed"}
     assert GEN_AI_EVALUATION_SCORE_VALUE not in failed
     assert json.loads(json.dumps(sent)) == sent
-
-
-def result_of(item: str, key: str, *, score: float | None, failure: str | None) -> JudgeResult:
-    return JudgeResult(
-        judge=HELP.key, model="m", item=item, item_key=key, corpus="", variant=None, repeat=0,
-        status="failed" if failure else "scored", score=score, subscores={}, verdict=None,
-        reason="" if failure else "fine", failure=failure, call_ids=(), duration_s=None,
-        simulated=False,
-    )  # fmt: skip
