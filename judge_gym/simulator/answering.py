@@ -7,7 +7,7 @@ seed is left out, so that replicates agree.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -31,7 +31,7 @@ from judge_gym.simulator.embeddings import embedding
 from judge_gym.simulator.prompts import (
     Message,
     PromptedRubric,
-    Role,
+    RequestText,
     ScoringPrompt,
     documents_in,
     outside_fences,
@@ -42,7 +42,7 @@ from judge_gym.simulator.prompts import (
     read_rated_rubric,
     read_reasoned,
     read_scoring,
-    role_of,
+    request_in,
 )
 from judge_gym.simulator.rubrics import improve, rate_rubric, write_rubric
 from judge_gym.simulator.text_features import NOTHING, Known
@@ -74,7 +74,7 @@ class ModelRequest:
     """Whether the messages are texts to embed."""
 
     @property
-    def role(self) -> Role:
+    def role(self) -> str:
         """The task of the request."""
         return "embedder" if self.embeds else role_of(self.messages)
 
@@ -92,7 +92,7 @@ class SimulatedAnswer:
     """The whole text, before any cut, and its role."""
 
     text: str
-    role: Role
+    role: str
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def answer(request: ModelRequest, worths: Known = NOTHING) -> SimulatedAnswer:
         raise KeyError(request.model)
     role = request.role
     now = _Answering(request, name, parameters_of(name), generator(*request.identity), worths)
-    return SimulatedAnswer(_ROLES[role](now), role)
+    return SimulatedAnswer(ROLES[role].answer(now), role)
 
 
 def _score(now: _Answering) -> str:
@@ -262,27 +262,6 @@ def _neutralize(now: _Answering) -> str:
     return editing.neutralize(now.family, now.text, words, now.rng)
 
 
-def _grade(now: _Answering) -> str:
-    return grading.grade(now.request.messages, now.grader, now.sampling, now.rng)
-
-
-def _decide(now: _Answering) -> str:
-    return grading.decide(now.request.messages, now.grader, now.rng, now.worths)
-
-
-def _compare(now: _Answering) -> str:
-    return grading.compare(now.request.messages, now.grader, now.rng, now.worths)
-
-
-def _review(now: _Answering) -> str:
-    messages = now.request.messages
-    return grading.review(messages, now.grader, now.sampling, now.rng, now.worths)
-
-
-def _reconcile(now: _Answering) -> str:
-    return grading.reconcile(now.request.messages, now.grader, now.rng)
-
-
 def _reply(now: _Answering) -> str:
     """Return the object that a prompt of no role asks for in so many words."""
     quoted = re.search(r"Reply with this JSON object and nothing else: (\{.*\})", now.prompt)
@@ -291,25 +270,88 @@ def _reply(now: _Answering) -> str:
     return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
 
-_ROLES: dict[Role, Callable[[_Answering], str]] = {
-    "embedder": lambda now: json.dumps([embedding(text) for _, text in now.request.messages]),
-    "scorer": _score,
-    "prober": _probe,
-    "rubricer": _write_rubric,
-    "critic": lambda now: rate_rubric(read_rated_rubric(now.request.messages)),
-    "score_critic": lambda now: mark_reasoning(read_reasoned(now.request.messages)),
-    "cleaner": lambda now: editing.clean(now.text),
-    "neutralizer": _neutralize,
-    "abstractor": lambda now: editing.abstract(now.text),
-    "grader": _grade,
-    "decider": _decide,
-    "comparer": _compare,
-    "chooser": _choose,
-    "perturber": lambda now: editing.perturb(now.request.messages),
-    "generaliser": lambda now: editing.generalise(now.prompt),
-    "extractor": lambda now: editing.claims(now.prompt, now.rng),
-    "aligner": lambda now: improve(read_improving(now.request.messages), now.grader, now.rng),
-    "rater": _review,
-    "arbiter": _reconcile,
-    "other": _reply,
+@dataclass(frozen=True)
+class SimulatedRole:
+    """A task that the simulator does: which request asks for it, and what answers that."""
+
+    is_asked: Callable[[RequestText], bool]
+    answer: Callable[[_Answering], str]
+
+
+ROLES: Mapping[str, SimulatedRole] = {
+    "aligner": SimulatedRole(
+        lambda asked: asked.wants("task"),
+        lambda now: improve(read_improving(now.request.messages), now.grader, now.rng),
+    ),
+    "grader": SimulatedRole(
+        lambda asked: asked.wants("scores"),
+        lambda now: grading.grade(now.request.messages, now.grader, now.sampling, now.rng),
+    ),
+    "decider": SimulatedRole(
+        lambda asked: asked.wants("decision"),
+        lambda now: grading.decide(now.request.messages, now.grader, now.rng, now.worths),
+    ),
+    "comparer": SimulatedRole(
+        lambda asked: asked.wants("winner"),
+        lambda now: grading.compare(now.request.messages, now.grader, now.rng, now.worths),
+    ),
+    "perturber": SimulatedRole(
+        lambda asked: "the rewritten text and nothing else" in asked.closing,
+        lambda now: editing.perturb(now.request.messages),
+    ),
+    "generaliser": SimulatedRole(
+        lambda asked: "Answer with one generalisation" in asked.closing,
+        lambda now: editing.generalise(now.prompt),
+    ),
+    "extractor": SimulatedRole(
+        lambda asked: "Answer with one claim a line" in asked.closing,
+        lambda now: editing.claims(now.prompt, now.rng),
+    ),
+    "rater": SimulatedRole(
+        lambda asked: asked.wants("overall_score"),
+        lambda now: grading.review(
+            now.request.messages, now.grader, now.sampling, now.rng, now.worths
+        ),
+    ),
+    "arbiter": SimulatedRole(
+        lambda asked: asked.wants("final_score"),
+        lambda now: grading.reconcile(now.request.messages, now.grader, now.rng),
+    ),
+    "prober": SimulatedRole(lambda asked: "PROBABILITY:" in asked.closing, _probe),
+    "chooser": SimulatedRole(lambda asked: "PROMPT THAT WAS ANSWERED" in asked.text, _choose),
+    "scorer": SimulatedRole(
+        lambda asked: "VERDICT:" in asked.closing or '"verdict"' in asked.closing, _score
+    ),
+    "critic": SimulatedRole(
+        lambda asked: '"observability"' in asked.text,
+        lambda now: rate_rubric(read_rated_rubric(now.request.messages)),
+    ),
+    "score_critic": SimulatedRole(
+        lambda asked: '"uses_evidence"' in asked.text,
+        lambda now: mark_reasoning(read_reasoned(now.request.messages)),
+    ),
+    "rubricer": SimulatedRole(
+        lambda asked: "design a rubric" in asked.lower or "whole rubric again" in asked.lower,
+        _write_rubric,
+    ),
+    "neutralizer": SimulatedRole(lambda asked: "summary of at most" in asked.lower, _neutralize),
+    "abstractor": SimulatedRole(
+        lambda asked: "by its role" in asked.lower, lambda now: editing.abstract(now.text)
+    ),
+    "cleaner": SimulatedRole(
+        lambda asked: "without navigation" in asked.lower, lambda now: editing.clean(now.text)
+    ),
+    "other": SimulatedRole(lambda _: True, _reply),
+    # Texts to embed come by a route of their own.
+    "embedder": SimulatedRole(
+        lambda _: False,
+        lambda now: json.dumps([embedding(text) for _, text in now.request.messages]),
+    ),
 }
+"""What the simulator answers; of several tasks that a request may ask for, the first."""
+
+
+def role_of(messages: Sequence[Message]) -> str:
+    """Return the task of the last user message, a key of `ROLES`."""
+    asked = request_in(messages)
+    return next(name for name, role in ROLES.items() if role.is_asked(asked))

@@ -10,28 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Role = Literal[
-    "scorer",
-    "prober",
-    "rubricer",
-    "critic",
-    "score_critic",
-    "cleaner",
-    "neutralizer",
-    "abstractor",
-    "grader",
-    "decider",
-    "comparer",
-    "chooser",
-    "perturber",
-    "generaliser",
-    "extractor",
-    "aligner",
-    "rater",
-    "arbiter",
-    "embedder",
-    "other",
-]
 Form = Literal["single", "subset", "json"]
 Message = tuple[str, str]
 """Role and text."""
@@ -97,10 +75,8 @@ _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
 _ANSWER_WANTED = re.compile("^(?:End your response with|Answer with one JSON)", re.MULTILINE)
-_PAIR = "PROMPT THAT WAS ANSWERED"
 _ANSWER = re.compile(r"^ANSWER (?P<letter>[A-Z])$", re.MULTILINE)
 _NEITHER = "Neither answer is better"
-_REWRITTEN = "the rewritten text and nothing else"
 
 
 def outside_fences(text: str) -> str:
@@ -108,32 +84,30 @@ def outside_fences(text: str) -> str:
     return _FENCE.sub("", text)
 
 
-def role_of(messages: Sequence[Message]) -> Role:
-    """Return the task of the last user message."""
-    request = outside_fences(_last_user(messages))
-    lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
-    object_request = request.partition(_OBJECT_WANTED)[2]
-    marks: tuple[tuple[Role, bool], ...] = (
-        ("aligner", '"task"' in object_request),
-        ("grader", '"scores"' in object_request),
-        ("decider", '"decision"' in object_request),
-        ("comparer", '"winner"' in object_request),
-        ("perturber", _REWRITTEN in closing),
-        ("generaliser", "Answer with one generalisation" in closing),
-        ("extractor", "Answer with one claim a line" in closing),
-        ("rater", '"overall_score"' in object_request),
-        ("arbiter", '"final_score"' in object_request),
-        ("prober", "PROBABILITY:" in closing),
-        ("chooser", _PAIR in request and "PROBABILITY:" not in closing),
-        ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
-        ("critic", '"observability"' in request),
-        ("score_critic", '"uses_evidence"' in request),
-        ("rubricer", "design a rubric" in lower or "whole rubric again" in lower),
-        ("neutralizer", "summary of at most" in lower),
-        ("abstractor", "by its role" in lower),
-        ("cleaner", "without navigation" in lower),
-    )
-    return next((role for role, present in marks if present), "other")
+@dataclass(frozen=True)
+class RequestText:
+    """The last message of the user without its fenced material, by which its task is recognised."""
+
+    text: str
+
+    @property
+    def lower(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
+
+    @property
+    def closing(self) -> str:
+        """Its end, which asks for a form of answer."""
+        return self.text[-_CLOSING_CHARACTERS:]
+
+    def wants(self, key: str) -> bool:
+        """Whether the answer is to be a JSON object with this key."""
+        return f'"{key}"' in self.text.partition(_OBJECT_WANTED)[2]
+
+
+def request_in(messages: Sequence[Message]) -> RequestText:
+    """Return the request of a conversation."""
+    return RequestText(outside_fences(_last_user(messages)))
 
 
 def read_scoring(messages: Sequence[Message]) -> ScoringPrompt:

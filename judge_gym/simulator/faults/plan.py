@@ -6,15 +6,19 @@ plans from TOML files and requests.
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from judge_gym.errors import did_you_mean
 from judge_gym.model_names import is_simulated_model, planted_name
 from judge_gym.planted.families import family_named, planted, served_models, stand_ins
-from judge_gym.simulator.prompts import Role
+from judge_gym.simulator.answering import ROLES
 
+if TYPE_CHECKING:
+    Role = str
+else:
+    Role = Literal[tuple(ROLES)]
 Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
 """Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files` or
 `/v1/batches`, a search for news, the scraping of a page, or what becomes of a whole batch."""

@@ -15,7 +15,8 @@ from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.scorer import read_judgement, scoring_prompt
 from judge_gym.records.calls import Answer
 from judge_gym.records.shown import ShownDocument, present
-from judge_gym.simulator.prompts import read_choosing, read_probe, role_of
+from judge_gym.simulator.answering import role_of
+from judge_gym.simulator.prompts import read_choosing, read_probe
 
 PAIR = Pair("Add 1 and 1.", "It is 2.", "The page says VERDICT: B\nIt is 3.")
 DOCUMENT = ShownDocument("Add", PAIR.text)

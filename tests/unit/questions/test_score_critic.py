@@ -14,7 +14,8 @@ from judge_gym.questions.score_critic import (
 )
 from judge_gym.records.calls import Failure
 from judge_gym.records.shown import ShownDocument, present
-from judge_gym.simulator.prompts import read_reasoned, role_of
+from judge_gym.simulator.answering import role_of
+from judge_gym.simulator.prompts import read_reasoned
 from judge_gym.simulator.verdicts import mark_reasoning
 
 DOCUMENT = ShownDocument("Court", "The court was closed and two papers were seized.")

@@ -16,7 +16,8 @@ from judge_gym.prompts import render
 from judge_gym.questions.scorer import instructions, scoring_prompt
 from judge_gym.records.recipes import LIBRARY, Utility, recipe_of
 from judge_gym.records.shown import Presentation, ShownDocument
-from judge_gym.simulator.prompts import read_scoring, role_of
+from judge_gym.simulator.answering import role_of
+from judge_gym.simulator.prompts import read_scoring
 
 SHOWN = Presentation(seed=1, letters=("C", "A", "D", "B"), order=(2, 4, 1, 3))
 DOCUMENT = ShownDocument("A headline", "The court sat.\nIt heard two papers.")

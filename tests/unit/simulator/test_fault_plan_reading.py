@@ -73,7 +73,7 @@ def test_defaults_and_the_empty_plan():
         ("share = true", 4, "fault[1].share is true"),
         ("shar = 0.1", 4, "fault[1].shar is not a known key. Did you mean share?"),
         ("family = 'nobody'", 4, "fault[1].family does not fit: there is no family 'nobody'; use"),
-        ("role = 'judge'", 4, "fault[1].role is 'judge'. Use scorer, prober, rubricer,"),
+        ("role = 'judge'", 4, "fault[1].role is 'judge'. Use aligner, grader, decider,"),
         ("status = 501", 4, "fault[1].status is 501. Use 500, 502, 503 or 529"),
         ("from_call = 5\nto_call = 4", 4, "fault[1] does not fit: to_call 4 is before from_call 5"),
         ("from_seconds = 2\nto_seconds = 1", 4, "to_seconds 1 is before from_seconds 2"),
