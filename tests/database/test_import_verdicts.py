@@ -156,8 +156,18 @@ decisions: {{A: 1, B: 2}}
 """
 
 
-@pytest.mark.parametrize("wording", ["plain", "Which answer is better? Think of both. " * 5])
-def test_an_audit_has_the_figures_of_an_import(place: Place, wording: str) -> None:
+@pytest.mark.parametrize(
+    ("wording", "name"),
+    [
+        ("plain", "plain"),
+        (
+            "Which answer is better? Think of both. " * 5,
+            "Which answer is better? Think of both. W… ",
+        ),
+    ],
+    ids=["name", "whole prompt"],
+)
+def test_an_audit_has_the_figures_of_an_import(place: Place, wording: str, name: str) -> None:
     place.bring(AUDIT_MAPPING, AUDITED.replace(",plain,", f",{wording},"))
     stored = {(row.metric, row.scope_key): row for row in place.figures("audited")}
     recorded, rubric = load_recorded(place.folder / "mapping.yaml")
@@ -178,7 +188,7 @@ def test_an_audit_has_the_figures_of_an_import(place: Place, wording: str) -> No
     page = render_page(audit_report(found, recorded))
     assert "12 judgements of 3 pairs" in page
     assert "it is right in 100% of pairs): x 0.75, y 0.25." in page
-    assert "1 empty answer, unreadable for the judge and no other: x, wording plain on p3" in page
+    assert f"1 empty answer, unreadable for the judge and no other: x, wording {name}" in page
     assert "1 of 6 answers" not in page
     assert "Evidence</h2>" not in page
 
