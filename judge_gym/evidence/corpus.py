@@ -74,7 +74,7 @@ def _read_file(file: Path, fields: Mapping[str, str]) -> Iterator[RawDocument | 
         origin = f"{file.name} line {row.line}"
         columns.update(dict.fromkeys(row.values))
         try:
-            yield _document(origin, row, fields)
+            yield _document(file, origin, row, fields)
             readable = True
         except _RowFault as problem:
             fault = fault if readable else f"line {row.line}: {problem}"
@@ -97,7 +97,7 @@ def _check_file(
         )
 
 
-def _document(origin: str, row: DataRow, fields: Mapping[str, str]) -> RawDocument:
+def _document(file: Path, origin: str, row: DataRow, fields: Mapping[str, str]) -> RawDocument:
     if row.fault:
         raise _RowFault(row.fault)
     folded = {name.strip().lower(): value for name, value in row.values.items()}
@@ -110,13 +110,16 @@ def _document(origin: str, row: DataRow, fields: Mapping[str, str]) -> RawDocume
                 return name, folded[name]
         return ours, None
 
+    truth_column, truth = found("truth")
+    if isinstance(truth, str):
+        truth = row.number(file, truth_column, truth)
     return RawDocument(
         origin=origin,
         text=_text(*found("text")),
         url=_short(*found("url")),
         title=_short(*found("title")),
         published=_published(*found("date")),
-        truth=_truth(*found("truth")),
+        truth=_truth(truth_column, truth),
         category=_short(*found("category")),
     )
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _COLUMNS = {"window": "window_name"}
+_FACETS = ["wording", "rubric_draw"]
+"""What a figure is of all levels of, where its scope names none."""
 _PROBABILITIES = ["first_probability", "second_probability"]
 
 
@@ -42,7 +44,8 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
     """Return the group of a figure, from rows of the view `samples` with all columns.
 
     Entries of the scope that are no axis, such as a judge, are ignored, because a group is always
-    complete. Raises `StoreError` if the scope matches no group, or several.
+    complete. Without a wording or a draw of the rubric in the scope, it holds the samples of all,
+    as the figure does. Raises `StoreError` if the scope matches no group, or several.
     """
     chosen = samples[(samples["arm"] == "own") & (samples["status"] == "scored")]
     for entry, value in scope.items():
@@ -51,7 +54,8 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
             chosen = chosen[_is_provided(chosen["rubric"], value)]
         elif column in chosen and column != "arm":
             chosen = chosen[chosen[column] == value]
-    if (settings := chosen["setting"].nunique()) != 1:
+    by_level = chosen.groupby(_FACETS)["setting"].nunique()
+    if (settings := by_level.max() if len(by_level) else 0) != 1:
         raise StoreError(
             f"The scope {dict(scope)} fits samples of {settings} groups of judges.",
             "Give one group's samples: those of a group share the value of the column 'setting'.",

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
-from judge_gym.errors import ConfigError, EvidenceError, JudgeGymError
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError, JudgeGymError
 from judge_gym.evidence import delimited
 from judge_gym.evidence import rows as row_files
 from judge_gym.evidence.corpus import read_corpus
@@ -76,6 +76,16 @@ def test_mapped_names_win_over_found_ones(tmp_path):
 def test_a_truth_is_a_number_or_a_label(tmp_path, written, truth):
     (found,) = read_corpus(jsonl(tmp_path / "a.jsonl", {"text": "b", "t": written}), {"truth": "t"})
     assert found.truth == truth
+
+
+def test_a_truth_with_a_decimal_comma_is_a_number(tmp_path):
+    """As scores and labels of such a file are; with both marks nobody can tell."""
+    file = tmp_path / "a.csv"
+    file.write_text("text;truth\nfirst;0,8\nsecond;1\n")
+    assert [found.truth for found in read_corpus(file, {"truth": "truth"})] == [0.8, 1.0]
+    file.write_text("text;truth\nfirst;0,8\nsecond;0.5\n")
+    with pytest.raises(DataFileError, match=r"truth has numbers with a decimal comma \(line 2\)"):
+        list(read_corpus(file, {"truth": "truth"}))
 
 
 def test_csv_with_quotes_newlines_and_a_byte_order_mark(tmp_path):

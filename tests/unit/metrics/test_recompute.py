@@ -8,10 +8,12 @@ from judge_gym.metrics.recompute import group_of
 
 COLUMNS = [
     *("experiment_id", "model", "family", "setting", "window_name", "scoring_method", "scale_size"),
+    *("wording", "rubric_draw"),
     *("arm", "status", "item_id", "stage_bits", "first_probability", "second_probability"),
 ]
-SINGLE = ("one", "spring", "single", 4)
-SUBSET = ("two", "spring", "subset", 4)
+SINGLE = ("one", "spring", "single", 4, "standard", 0)
+SUBSET = ("two", "spring", "subset", 4, "standard", 0)
+SUBSET_DRAWN = ("three", "spring", "subset", 4, "standard", 1)
 ROWS = [
     (12, "x/mild", "x", *SINGLE, "own", "scored", 7, 0b0010, 0.5, None),
     (11, "y/bold", "y", *SINGLE, "own", "scored", 7, 0b1000, 0.9, 0.7),
@@ -20,13 +22,14 @@ ROWS = [
     (11, "y/bold", "y", *SINGLE, "swap", "scored", 9, 0b0001, 0.1, None),
     (13, "x/deep", "x", *SINGLE, "own", "scored", 9, 0b0100, None, 0.2),
     (14, "x/mild", "x", *SUBSET, "own", "scored", 7, 0b0011, 0.6, None),
+    (15, "x/mild", "x", *SUBSET_DRAWN, "own", "scored", 7, 0b0110, 0.8, None),
 ]
 
 
 @pytest.fixture
 def samples() -> pd.DataFrame:
     frame = pd.DataFrame(ROWS, columns=COLUMNS)
-    names = ["model", "family", "window_name", "scoring_method", "arm", "status"]
+    names = ["model", "family", "window_name", "scoring_method", "wording", "arm", "status"]
     kinds = dict.fromkeys(names, "category") | {"stage_bits": "Int64", "scale_size": "Int64"}
     return frame.astype(kinds)
 
@@ -51,6 +54,14 @@ def test_both_probes_of_a_sample_count_and_a_missing_one_does_not(samples: pd.Da
         (2, 0, 0b1000, 0.7),
         (0, 1, 0b0100, 0.2),
     ]
+
+
+def test_a_scope_without_a_draw_has_the_samples_of_all(samples: pd.DataFrame) -> None:
+    whole = group_of(samples, {"scoring_method": "subset"})
+    assert whole.experiments == (14, 15)
+    assert whole.verdicts.stages.tolist() == [0b0011, 0b0110]
+    second = group_of(samples, {"scoring_method": "subset", "rubric_draw": 1})
+    assert second.experiments == (15,)
 
 
 @pytest.mark.parametrize(
