@@ -3,21 +3,41 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from judge_gym.answers.assertion import DOUBTS, Quotations, unasserted, withdrawn
 from judge_gym.answers.conclusion import contradiction
 from judge_gym.answers.json_object import JsonObject, find_json_objects
 from judge_gym.answers.verdict import ParseFailure
+from judge_gym.questions.outcome import NoAnswer, readable, unreadable
+from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.judgements import MalformedAnswer
 
+V = TypeVar("V")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _REASONS = {"reason", "reasons", "reasoning", "explanation", "rationale", "feedback", "comment"}
 _MOST_BEFORE = 50
 """Most objects before the last one that are compared with it."""
 _MOST_NAMED = 3
+
+
+def read_own(
+    outcome: Answer | Failure, shown: Sequence[str], read: Callable[[dict[str, Any]], V]
+) -> V | NoAnswer:
+    """Return what `read` makes of the `own_object` of an outcome; raises `MalformedAnswer`."""
+    answer = readable(outcome)
+    if isinstance(answer, NoAnswer):
+        return answer
+    fields = own_object(answer.text, shown)
+    if isinstance(fields, ParseFailure):
+        raise MalformedAnswer(unreadable(answer, fields.reason, fields.detail))
+    try:
+        return read(fields)
+    except MalformedAnswer as unfit:
+        raise MalformedAnswer(unreadable(answer, "out_of_form", str(unfit))) from None
 
 
 def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailure:

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from judge_gym.answers.verdict import ParseFailure
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
-from judge_gym.judges.answer_object import own_object
+from judge_gym.judges.answer_object import read_own
 from judge_gym.judges.base import Judge
 from judge_gym.prompts import Message, Prompt, continued, parts, render, template_hash
-from judge_gym.questions.outcome import UNPRINTED, NoAnswer, readable, unreadable
+from judge_gym.questions.outcome import UNPRINTED, NoAnswer
 from judge_gym.records.calls import Answer, Failure
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import LONGEST_REASON, MalformedAnswer, Reading
@@ -160,17 +159,13 @@ class ModelJudge(Judge):
 
         An object that the answer repeats of the texts `shown` is not the judge's.
         """
-        answer = readable(outcome)
-        if isinstance(answer, NoAnswer):
-            return Reading(answer.status, failure=answer.failure)
-        fields = own_object(answer.text, shown)
-        if isinstance(fields, ParseFailure):
-            failure = unreadable(answer, fields.reason, fields.detail)
-            return Reading("unparseable", failure=failure)
         try:
-            return self.read_object(fields)
+            found = read_own(outcome, shown, self.read_object)
         except MalformedAnswer as unfit:
-            return Reading("unparseable", failure=unreadable(answer, "out_of_form", str(unfit)))
+            return Reading("unparseable", failure=str(unfit))
+        return (
+            Reading(found.status, failure=found.failure) if isinstance(found, NoAnswer) else found
+        )
 
     def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return what the object of an answer says; raises `MalformedAnswer`."""

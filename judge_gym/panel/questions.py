@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
-from judge_gym.answers.verdict import ParseFailure
 from judge_gym.asking.questions import (
     End,
     Interruption,
@@ -22,7 +21,7 @@ from judge_gym.asking.questions import (
     seed_source,
     total_seconds,
 )
-from judge_gym.judges.answer_object import own_object
+from judge_gym.judges.answer_object import read_own
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import prompting as prompts
@@ -30,7 +29,7 @@ from judge_gym.panel.document import ReviewedDocument
 from judge_gym.panel.panel import AskedModel, Panel, Rater
 from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review, ScoreAgreement
 from judge_gym.prompts import Prompt, continued, render
-from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
+from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable
 from judge_gym.records.calls import Answer, Call, DerivedRow, Failure, Parameters
 from judge_gym.records.judgements import MalformedAnswer
 from judge_gym.records.panels import StoredConsensus, StoredReview, Tier
@@ -82,16 +81,10 @@ class _Form(Generic[V]):
 
         Raises `MalformedAnswer` with the reason when it cannot be used.
         """
-        answer = readable(outcome)
-        if isinstance(answer, NoAnswer):
-            raise MalformedAnswer(answer.failure)
-        fields = own_object(answer.text, self.shown)
-        if isinstance(fields, ParseFailure):
-            raise MalformedAnswer(unreadable(answer, fields.reason, fields.detail))
-        try:
-            return self.read(fields)
-        except MalformedAnswer as unfit:
-            raise MalformedAnswer(unreadable(answer, "out_of_form", str(unfit))) from None
+        found = read_own(outcome, self.shown, self.read)
+        if isinstance(found, NoAnswer):
+            raise MalformedAnswer(found.failure)
+        return found
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """The editor: makes one view of a document from the view before it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.evidence.cleaning import word_count
@@ -64,23 +66,10 @@ def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> Edit
 
 def cut_to(text: str, limit: int) -> str:
     """Return leading sentences with at most `limit` words; at least the first, cut if needed."""
-    kept: list[str] = []
-    total = 0
-    for sentence in _SENTENCE_END.split(text):
-        total += word_count(sentence)
-        if total > limit:
-            break
-        kept.append(sentence)
-    return " ".join(kept) or _first_words(text, limit)
+    return _leading(_SENTENCE_END.split(text), limit) or _leading(text.split(), limit)
 
 
-def _first_words(text: str, limit: int) -> str:
-    """Return the beginning of `text` with at most `limit` words."""
-    kept: list[str] = []
-    total = 0
-    for piece in text.split():
-        total += word_count(piece)
-        if total > limit:
-            break
-        kept.append(piece)
-    return " ".join(kept)
+def _leading(pieces: Sequence[str], limit: int) -> str:
+    """Return the first pieces, joined, that have at most `limit` words together."""
+    totals = accumulate(map(word_count, pieces))
+    return " ".join(pieces[: sum(total <= limit for total in totals)])
