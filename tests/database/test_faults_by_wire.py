@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.design.plans import SwapPlan
-from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Providers
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -24,7 +23,7 @@ from support.rig import KEY_NAME, calls, empty, run
 from support.simulation import Fault, Simulator
 from support.study import Study, corpus, window
 from support.tiers import rest_slow
-from support.vendors import SHIPPED, WIRES, Wire
+from support.vendors import SHIPPED, WIRES, Wire, gateway_by
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -66,14 +65,12 @@ def faulty(provider: Simulator, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sim
 @asynccontextmanager
 async def runtime_by(wire: Wire, url: str, database: str) -> AsyncIterator[Runtime]:
     """A runtime whose only provider is the stand-in of one API."""
-    engine = sa.create_engine(database)
     providers = Providers({wire.name: wire.at(url)}, SHIPPED.file)
-    gateway = Gateway(engine, providers, attempts=ATTEMPTS, timeout_s=60)
-    try:
+    async with gateway_by(wire, url, database, attempts=ATTEMPTS, timeout_s=60) as (
+        gateway,
+        engine,
+    ):
         yield Runtime(Settings(), engine, providers, gateway)
-    finally:
-        await gateway.close()
-        engine.dispose()
 
 
 def sweep(wire: Wire, url: str, database: str, folder: Path) -> Rows:

@@ -1,6 +1,5 @@
 """When a sweep counts as finished, and everything for which it does not."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from judge_gym.store.recipes import rows_by_point
 from support.command_line import sweep_text
 from support.postgres import temporary_database
 from support.tiers import rest_slow
-from support.whole_sweep import whole_sweep
+from support.whole_sweep import analysed
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +33,9 @@ def done(
     """The name of a database that holds quick.yaml, run and analysed; nobody connects to it."""
     file = tmp_path_factory.mktemp("done") / "quick.yaml"
     file.write_text(sweep_text("quick.yaml"))
-    with temporary_database(postgres_server, migrated_template) as url:
-        asyncio.run(whole_sweep(url, file))
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        analyse(engine, "quick")
-        name = engine.url.database
-        assert name is not None
-        yield name
+    with analysed(postgres_server, migrated_template, file) as engine:
+        assert engine.url.database is not None
+        yield engine.url.database
 
 
 @pytest.fixture

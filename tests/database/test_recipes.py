@@ -13,7 +13,6 @@ from judge_gym import prompts
 from judge_gym.analysis import load
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.finished import finished_parts
-from judge_gym.analysis.running import analyse
 from judge_gym.design.experiment import POLITICAL
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, StoreError
@@ -29,7 +28,7 @@ from judge_gym.store.spending import spending_scope, spent
 from support.command_line import CommandLine, sweep_text
 from support.postgres import temporary_database
 from support.rig import run
-from support.whole_sweep import whole_sweep
+from support.whole_sweep import analysed, whole_sweep
 
 pytestmark = pytest.mark.slow
 
@@ -80,10 +79,7 @@ def finished(
     """The name of a database with a small sweep, run and analysed; nobody connects to it."""
     file = tmp_path_factory.mktemp("finished") / "quick.yaml"
     file.write_text(sweep_text("quick.yaml", *SMALL))
-    with temporary_database(postgres_server, migrated_template) as url:
-        run(whole_sweep(url, file))
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        analyse(engine, "quick")
+    with analysed(postgres_server, migrated_template, file) as engine:
         assert engine.url.database is not None
         yield engine.url.database
 

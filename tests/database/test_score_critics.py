@@ -1,6 +1,5 @@
 """W6: a sweep with a score critic, its marks and its figures, and what becomes of failures."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.finished import finished_parts
-from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab import score_critics
 from judge_gym.lab.planning import plan_sweep
@@ -22,10 +20,9 @@ from judge_gym.store.selecting import chosen
 from judge_gym.store.views import ViewReader
 from support.command_line import sweep_text
 from support.misbehaving import answers, misbehaving
-from support.postgres import temporary_database
 from support.rig import run, runtime_at
 from support.study import Study, corpus, missing_by, window
-from support.whole_sweep import whole_sweep
+from support.whole_sweep import analysed
 
 pytestmark = pytest.mark.slow
 
@@ -41,10 +38,7 @@ def done(
     """A database with quick.yaml and a score critic, run and analysed, and its sweep file."""
     file = tmp_path_factory.mktemp("critics") / "quick.yaml"
     file.write_text(sweep_text("quick.yaml", FORGOTTEN, ("replicates: 2", "replicates: 5")))
-    with temporary_database(postgres_server, migrated_template) as url:
-        asyncio.run(whole_sweep(url, file))
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        analyse(engine, "quick")
+    with analysed(postgres_server, migrated_template, file) as engine:
         yield engine, file
 
 

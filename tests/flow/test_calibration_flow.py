@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from click.testing import Result
 from prefect.client.schemas.objects import State
 from typer.testing import CliRunner
@@ -18,6 +17,7 @@ from flows.judge_study import PartlyJudgedError
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.settings import settings
 from support.flow_runs import error_of, run_flow, task_runs
+from support.postgres import selected
 
 FUNCTION = """
 from pathlib import Path
@@ -72,8 +72,7 @@ def checks(database: str) -> list[tuple[Any, ...]]:
         SELECT judge, corpus, name, perturbation, result, n_items, simulated
         FROM analysis.calibration_checks ORDER BY judge, name
     """
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(statement))]
+    return selected(database, statement)
 
 
 def test_texts_are_judged_once_and_the_page_is_written(file: Path, database: str) -> None:

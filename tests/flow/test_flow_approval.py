@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from prefect import Flow
 from typer.testing import CliRunner
 
@@ -21,6 +20,7 @@ from flows.sweep import sweep
 from judge_gym.settings import settings
 from judge_gym.shipped import DEPLOYMENTS
 from support.flow_runs import Deployed, error_of, run_flow
+from support.postgres import selected
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
@@ -58,8 +58,7 @@ def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def decisions(database: str) -> list[tuple[Any, ...]]:
     statement = "SELECT subject, decision, person, reason, details FROM analysis.decisions"
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(f"{statement} ORDER BY 1, 2"))]
+    return selected(database, f"{statement} ORDER BY 1, 2")
 
 
 def test_a_run_waits_spends_nothing_and_goes_on_when_it_is_approved(

@@ -17,7 +17,7 @@ from deployments.bootstrap import create_automation, lost_run_automations, reset
 from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from support.command_line import REPOSITORY
-from support.flow_runs import flow_run, prepared, run_flow
+from support.flow_runs import events, flow_run, prepared, run_flow
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 from support.waiting import until
@@ -31,18 +31,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "told.yaml"
     path.write_text(scoring_sweep("told", "sim/calm-1"))
     return path
-
-
-def events(prefix: str, **resource: list[str]) -> list[dict[str, Any]]:
-    """The events of ours with this prefix and resource that Prefect keeps; it writes them later."""
-
-    async def read() -> list[dict[str, Any]]:
-        async with get_client() as client:
-            chosen = {"event": {"prefix": [prefix]}, "any_resource": resource}
-            answer = await client.request("POST", "/events/filter", json={"filter": chosen})
-            return list(answer.json()["events"])
-
-    return until(lambda: asyncio.run(read()), f"{prefix} events", every=0.3)
 
 
 def related(event: dict[str, Any]) -> dict[str, str]:

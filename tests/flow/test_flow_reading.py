@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 import yaml
 from typer.testing import CliRunner
 
@@ -12,6 +11,7 @@ from deployments.cli.app import app
 from flows.approving import ApprovalRequiredError
 from flows.sweep import sweep
 from support.flow_runs import Deployed, error_of, run_flow
+from support.postgres import selected
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
@@ -31,8 +31,7 @@ def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def asked(database: str, statement: str) -> list[tuple[Any, ...]]:
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(statement))]
+    return selected(database, statement)
 
 
 def judges(database: str) -> set[str]:

@@ -21,7 +21,8 @@ from flows.study import study
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.settings import settings
 from support.command_line import REPOSITORY
-from support.flow_runs import HOURLY, error_of, flow_run, run_flow, run_scheduled
+from support.flow_runs import HOURLY, error_of, events, flow_run, run_flow, run_scheduled
+from support.postgres import selected
 from support.simulation import Simulator
 from support.studies import weekly_study
 from support.waiting import until
@@ -43,8 +44,7 @@ def points(database: str) -> list[tuple[Any, ...]]:
     statement = """
         SELECT first_day::text, last_day::text, sweep FROM analysis.study_points ORDER BY point_id
     """
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(statement))]
+    return selected(database, statement)
 
 
 def test_a_week_is_run_once_and_missed_ones_are_made_up_for_in_order(
@@ -178,19 +178,6 @@ async def removed(deployment: UUID, automation: UUID) -> None:
         await client.delete_deployment(deployment)
 
 
-def moved_events(judge: str) -> list[dict[str, Any]]:
-    async def read() -> list[dict[str, Any]]:
-        async with get_client() as client:
-            chosen = {
-                "event": {"prefix": ["judge-gym.anchors."]},
-                "any_resource": {"id": [f"judge-gym.judge.{judge}"]},
-            }
-            answer = await client.request("POST", "/events/filter", json={"filter": chosen})
-            return list(answer.json()["events"])
-
-    return until(lambda: asyncio.run(read()), "events of anchors", every=0.3)
-
-
 def test_anchors_that_moved_are_on_the_page_told_once_and_pause_the_deployment(
     reviewed: Path,
 ) -> None:
@@ -209,7 +196,7 @@ def test_anchors_that_moved_are_on_the_page_told_once_and_pause_the_deployment(
         asyncio.run(removed(deployment, automation))
     # The second run of the period has judged nothing again.
     assert len((folder / "asked.txt").read_text().splitlines()) == 5 * ANCHORS
-    [event] = moved_events(folder.name)
+    [event] = events("judge-gym.anchors.", id=[f"judge-gym.judge.{folder.name}"])
     payload = event["payload"]
     assert (payload["review"], payload["day"], payload["who"]) == (
         "anchors", "2026-01-12", ["judge"]

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from prefect.client.schemas.objects import State
 
 from flows.windows import windows
 from support.flow_runs import error_of, flow_run, run_scheduled
+from support.postgres import selected
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 CORPUS = Path(__file__).parents[2] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
@@ -45,8 +45,7 @@ def rows(database: str) -> Sequence[tuple[Any, ...]]:
         FROM windows w LEFT JOIN documents d ON d.window_id = w.id
         WHERE w.collected_at IS NOT NULL GROUP BY 1, 2 ORDER BY 1
     """
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(statement))]
+    return selected(database, statement)
 
 
 def test_a_late_and_a_repeated_run_collect_the_same_day_once(database: str, file: Path) -> None:

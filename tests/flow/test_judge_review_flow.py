@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
 from prefect.exceptions import Pause
@@ -22,6 +21,7 @@ from judge_gym.judges import load_judge
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.settings import settings
 from support.flow_runs import HOURLY, artifacts, error_of, flow_run, run_scheduled
+from support.postgres import selected
 from support.simulation import Simulator
 
 pytestmark = pytest.mark.slow
@@ -88,8 +88,7 @@ def rows(database: str, day: str) -> list[tuple[Any, ...]]:
         SELECT judge, alternative, recommendation, reason, simulated
         FROM analysis.judge_reviews WHERE reviewed_on = :day ORDER BY review_id
     """
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        return [tuple(row) for row in connection.execute(sa.text(statement), {"day": day})]
+    return selected(database, statement, day=day)
 
 
 def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, database: str) -> None:
@@ -180,8 +179,7 @@ def test_a_run_waits_for_a_decision_about_a_judge_that_drifted(file: Path, datab
     assert waiting.name == "Suspended"
     assert ended.is_completed(), ended.message
     statement = "SELECT judge, decision, person, details ->> 'day' FROM analysis.decisions"
-    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
-        rows = [tuple(row) for row in connection.execute(sa.text(statement))]
+    rows = selected(database, statement)
     assert rows == [("mine", "reconsider", "Ben", "2026-01-12")]
     page = settings().reports_dir / "judge_review_2026-01-12.html"
     assert "UTC: reconsider. Ask the vendor." in page.read_text()

@@ -241,3 +241,15 @@ class Deployed:
                 return str(json.loads(await client.read_flow_run_input(self.id, key)))
 
         return asyncio.run(read())
+
+
+def events(prefix: str, **resource: list[str]) -> list[dict[str, Any]]:
+    """The events of ours with this prefix and resource that Prefect keeps; it writes them later."""
+
+    async def read() -> list[dict[str, Any]]:
+        async with get_client() as client:
+            chosen = {"event": {"prefix": [prefix]}, "any_resource": resource}
+            answer = await client.request("POST", "/events/filter", json={"filter": chosen})
+            return list(answer.json()["events"])
+
+    return until(lambda: asyncio.run(read()), f"{prefix} events", every=0.3)

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -85,6 +86,12 @@ def migrated_database(server_url: str) -> Iterator[str]:
         name = sa.make_url(url).database
         assert name is not None
         yield name
+
+
+def selected(url: str, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+    """The rows that a statement selects from a database."""
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        return [tuple(row) for row in connection.execute(sa.text(statement), values)]
 
 
 @contextmanager

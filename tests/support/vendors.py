@@ -61,12 +61,12 @@ WIRES = {wire.name: wire for wire in (*MAIN_WIRES, *OTHER_WIRES)}
 
 @asynccontextmanager
 async def gateway_by(
-    wire: Wire, url: str, database: str, *, timeout_s: float = 20
+    wire: Wire, url: str, database: str, *, attempts: int = 3, timeout_s: float = 20
 ) -> AsyncIterator[tuple[Gateway, sa.Engine]]:
-    """Yield a gateway with three attempts to the stand-in of one API, and its database."""
+    """Yield a gateway to the stand-in of one API, and its database."""
     engine = sa.create_engine(database)
     providers = Providers({wire.name: wire.at(url)}, SHIPPED.file)
-    gateway = Gateway(engine, providers, attempts=3, timeout_s=timeout_s)
+    gateway = Gateway(engine, providers, attempts=attempts, timeout_s=timeout_s)
     try:
         yield gateway, engine
     finally:

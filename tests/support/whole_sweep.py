@@ -1,12 +1,19 @@
 """A whole sweep of simulated judges on a database: W1 to W6, as its file asks for them."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
+from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store.experiments import experiments_by_tag
+from support.postgres import temporary_database
 from support.rig import runtime_at
 from support.study import Study, missing_by
 
@@ -34,3 +41,13 @@ async def whole_sweep(url: str, file: Path, **settings: Any) -> list[str]:
         if run.score_critic:
             await study.mark(run.tags, run.score_critic, run.name)
         return run.tags
+
+
+@contextmanager
+def analysed(server: str, template: str, file: Path) -> Iterator[sa.Engine]:
+    """A database of its own with this sweep, run and analysed."""
+    with temporary_database(server, template) as url:
+        asyncio.run(whole_sweep(url, file))
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        analyse(engine, load_sweep(file).name)
+        yield engine
