@@ -60,6 +60,11 @@ def members_of(pair: str) -> tuple[str, str]:
     return first, second
 
 
+def recorded_name(name: str) -> str:
+    """Return a judge's name, or a pair's, as the file has it that it was imported from."""
+    return _BETWEEN.join(one.removeprefix(f"{RECORDED}/") for one in name.split(_BETWEEN))
+
+
 @dataclass(frozen=True)
 class Answered:
     """The model asked for, and those that its provider says have answered."""

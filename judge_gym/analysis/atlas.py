@@ -18,7 +18,7 @@ from judge_gym.analysis.recorded import Audited, audited
 from judge_gym.annotations import load_mapping, read_annotations
 from judge_gym.design.config import Node
 from judge_gym.errors import ConfigError, listing
-from judge_gym.model_names import RECORDED
+from judge_gym.model_names import recorded_name
 from judge_gym.recorded.claims import (
     CLAIMS,
     Claim,
@@ -241,7 +241,7 @@ def _of_annotations(study: ClaimsFolder, data: Path) -> Iterator[ResultRow]:
 
 def _named(row: ResultRow) -> ResultRow:
     scope = {
-        name: value.removeprefix(f"{RECORDED}/") if isinstance(value, str) else value
+        name: recorded_name(value) if isinstance(value, str) else value
         for name, value in row.scope.items()
         if name not in _EVERYWHERE
     }

@@ -19,9 +19,9 @@ from judge_gym.formats import (
     span_of,
 )
 from judge_gym.metrics.estimate import LEVEL
-from judge_gym.model_names import pair_of
+from judge_gym.model_names import pair_of, recorded_name
 from judge_gym.recorded.mapping import ScoreScale
-from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
+from judge_gym.report.multiverse import HOLDS, OPEN, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
 from judge_gym.store.results import ResultRow
@@ -113,7 +113,7 @@ def is_whole(row: ResultRow) -> bool:
 
 
 def judge_of(row: ResultRow) -> str:
-    return str(row.scope["judge"]).removeprefix(RECORDED)
+    return recorded_name(str(row.scope["judge"]))
 
 
 def most_right(rows: Sequence[ResultRow], metric: str) -> str:
@@ -209,7 +209,7 @@ def _rankings(rows: Sequence[ResultRow]) -> str:
         return ""
     by_verdict: dict[str, list[str]] = defaultdict(list)
     for curve in curves:
-        pair = str(curve.scope["pair"]).replace(RECORDED, "")
+        pair = recorded_name(str(curve.scope["pair"]))
         by_verdict[curve.verdict].append(pair)
     holding = len(by_verdict[HOLDS])
     over = " and ".join(_plural(axis) for axis in sorted(set().union(*(c.choices for c in curves))))

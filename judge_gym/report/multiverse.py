@@ -9,7 +9,7 @@ from judge_gym.analysis.figures.multiverse import CELL, CURVE, MEDIAN, QUESTION
 from judge_gym.analysis.groups import MIXED
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent, side_of_0
-from judge_gym.model_names import members_of
+from judge_gym.model_names import members_of, recorded_name
 from judge_gym.report.findings import stands
 from judge_gym.report.plots.plot import Plot, PlotPanel, Rows
 from judge_gym.report.scopes import behind, evidence_link, group_labels
@@ -22,8 +22,6 @@ MAX_CURVES = 3
 MAX_CELLS = 160
 MAX_LEVELS = 24
 _ALPHA = 0.05
-RECORDED = "recorded/"
-"""The prefix of judges whose judgements were imported; `imported` marks them already."""
 HOLDS, REVERSES, OPEN = "holds", "reverses", "open"
 IN_WORDS = {
     HOLDS: "the same sign in every cell, and the median is off 0",
@@ -59,7 +57,7 @@ class SpecificationCurve:
     def judges(self) -> str:
         """The judges compared, the first less the second, or all of them."""
         pair = str(self.scope.get("pair", ""))
-        return " less ".join(members_of(pair)).replace(RECORDED, "") if pair else "all judges"
+        return " less ".join(members_of(recorded_name(pair))) if pair else "all judges"
 
     @property
     def verdict(self) -> str:

@@ -12,6 +12,7 @@ from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
 from judge_gym.lab.recorded_answers import sample_rows
+from judge_gym.model_names import recorded_name
 from judge_gym.recorded.judged import RecordedItem
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.report.audit import audit, picture
@@ -29,7 +30,7 @@ from judge_gym.report.file_cautions import against_decisions, file_cautions, may
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, audit_headlines
-from judge_gym.report.multiverse import RECORDED, sign_change_cautions, specification_plot
+from judge_gym.report.multiverse import sign_change_cautions, specification_plot
 from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots import svg
@@ -55,7 +56,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
     # What cannot be tested is in the audit's own words.
     decided = [finding for finding in every if finding.estimate is not None]
     run = RunInfo(0, recorded.name, version("judge-gym"), False, now)
-    judges = tuple(sorted({judge.model.removeprefix(RECORDED) for judge in found.data.judges}))
+    judges = tuple(sorted({recorded_name(judge.model) for judge in found.data.judges}))
     described = recorded.description or recorded.source
     facts = Facts(run, described, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
     claims = audit_headlines(decided)
@@ -166,7 +167,7 @@ def _document(
 def _named(row: ResultRow) -> ResultRow:
     """Return a row that names judges as their file does."""
     named = {
-        key: value.replace(RECORDED, "") if key in ("judge", "pair", "rival") else value
+        key: recorded_name(value) if key in ("judge", "pair", "rival") else value
         for key, value in row.scope.items()
     }
     return replace(row, scope=named)

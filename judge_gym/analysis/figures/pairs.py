@@ -20,7 +20,7 @@ from judge_gym.metrics.accuracy import (
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.orders import PairJudgements, accuracy_over_wordings, order_figures
-from judge_gym.model_names import RECORDED
+from judge_gym.model_names import recorded_name
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -244,7 +244,7 @@ def _as_published(
     source = experiment.window.source
     if not isinstance(source, RecordedSource):
         return
-    judge = experiment.model.removeprefix(f"{RECORDED}/")
+    judge = recorded_name(experiment.model)
     of_judge = source.published.get(judge, {}).get(experiment.wording, {})
     own = of_judge.get(scope.get("category", ""), {})
     for figure in figures:

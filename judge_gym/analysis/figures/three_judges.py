@@ -21,7 +21,7 @@ from judge_gym.metrics.three_judges import (
     names_of,
     three_judges_leads,
 )
-from judge_gym.model_names import RECORDED
+from judge_gym.model_names import recorded_name
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
@@ -90,7 +90,7 @@ def three_judges(group: Group) -> Iterator[ResultRow]:
         return
     stages, chosen = _grades(group, truth)
     models = [group.judges[place].model for place in group.present]
-    names = [model.removeprefix(f"{RECORDED}/") for model in models]
+    names = [*map(recorded_name, models)]
     cluster = group.questions(chosen)
     for metric, by in (("three_judges_lead", SHARE), ("three_judges_kappa_lead", KAPPA)):
         rng = group.rng("three_judges")  # both are chosen on the same fifths
