@@ -5,11 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
+from judge_gym.analysis.facets import FACETS
+from judge_gym.analysis.groups import without
 from judge_gym.counting import counted
 from judge_gym.formats import figure, figures_text
 from judge_gym.report.findings import stands
 from judge_gym.report.scopes import changes
 from judge_gym.report.table import Row
+from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
 QUESTION = "Do settings move verdicts?"
@@ -26,6 +29,9 @@ BESIDE = {
     "axis_effect_confidence": ("confidence", "confidence"),
 }
 """Effects beside that on the verdict → what moved, in a sentence and above a column."""
+_CROSSED = "effect_over_levels"
+_BESIDE_AXES = (*FACETS, "judge")
+"""What is crossed with the axes and is none whose changes are pooled over judges."""
 _MADE_POSSIBLE = ("abstain", "axis_effect_abstain_share")
 """The axis without which a figure cannot move."""
 _WITHIN_AN_AXIS = 2
@@ -33,12 +39,15 @@ _WITHIN_AN_AXIS = 2
 
 
 @dataclass(frozen=True)
-class ChangeByJudge:
-    """A change of judges one by one: what changes, its figures and whom it moved, as shown."""
+class OtherChange:
+    """A change beside those over judges: what changes, its figures and what they come to, as shown.
+
+    Of judges one by one, or from one judge, wording or draw of a rubric to another.
+    """
 
     cells: tuple[str, str, str]
     moved: bool
-    """Whether it moved any of them."""
+    """Whether it moved any verdicts."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,10 @@ class MovedSettings:
     """
 
     effects: Sequence[ResultRow] = ()
-    within: Sequence[ChangeByJudge] = ()
+    within: Sequence[OtherChange] = ()
     """Changes that moved some judges, and whose mean over judges is not shown to move."""
+    crossed: Sequence[OtherChange] = ()
+    """The largest change of the wording, of the draw of the rubric, and of the judge."""
     question = QUESTION
 
     def shown(self, most: int = _SHOWN) -> Sequence[ResultRow]:
@@ -87,15 +98,15 @@ class MovedSettings:
         most = most or 0
         heading = f"{self.question}  {self.note(most)}"
         pooled = [(_label(row), figure(row), _moved(row)) for row in self.shown(most)]
-        cells = [*pooled, *(one.cells for one in self.within)]
+        cells = [*pooled, *(one.cells for one in (*self.within, *self.crossed))]
         return [Row(one, heading=heading) for one in cells]
 
     @property
     def _moved_judges(self) -> str:
-        """The change that moved most judges one by one, where no mean is shown to move."""
+        """The first other change that moved verdicts, where no mean over judges is shown to."""
         if any(_moved(row) == MOVED for row in self.effects):
             return ""
-        moved = [one.cells for one in self.within if one.moved]
+        moved = [one.cells for one in (*self.within, *self.crossed) if one.moved]
         if not moved:
             return ""
         label, said, words = moved[0]
@@ -140,10 +151,27 @@ def largest_settings(rows: Sequence[ResultRow]) -> MovedSettings:
         and (row.metric == _VERDICT or (row.metric in BESIDE and stands(row)))
     ]
     ordered = sorted(effects, key=lambda row: (row.estimate is None, -abs(row.estimate or 0.0)))
-    return MovedSettings(ordered, list(_within(rows, ordered)))
+    return MovedSettings(ordered, list(_within(rows, ordered)), list(_crossed(rows)))
 
 
-def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[ChangeByJudge]:
+def _crossed(rows: Sequence[ResultRow]) -> Iterator[OtherChange]:
+    """Yield the largest change of each of `_BESIDE_AXES`, over all that it is crossed with."""
+    found: dict[str, dict[str, ResultRow]] = defaultdict(dict)
+    for row in rows:
+        if row.metric == _CROSSED and row.lower is not None and row.scope["axis"] in _BESIDE_AXES:
+            # Its corrected p is of another question: whether the effect changes sign.
+            alone = replace(row, p=None, p_adjusted=None)
+            change = canonical_json(without(row.scope, "moderator", "lowest_at", "highest_at"))
+            found[row.scope["axis"]].setdefault(change, alone)
+    for axis in _BESIDE_AXES:
+        if pairs := list(found[axis].values()):
+            largest = max(pairs, key=lambda row: abs(row.estimate or 0.0))
+            of = f" (largest of {len(pairs)})" if len(pairs) > 1 else ""
+            moved = _moved(largest)
+            yield OtherChange((_label(largest) + of, figure(largest), moved), moved == MOVED)
+
+
+def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[OtherChange]:
     """Yield the changes that moved judges one by one: of verdicts first, then of most judges.
 
     A mean over few judges that move by unlike amounts has a wide interval, though each moves. That
@@ -164,12 +192,12 @@ def _within(rows: Sequence[ResultRow], pooled: Sequence[ResultRow]) -> Iterator[
                     place,
                     axis,
                     metric,
-                    ChangeByJudge(_moved_in(label, metric, of, moved), moved=True),
+                    OtherChange(_moved_in(label, metric, of, moved), moved=True),
                 )
             )
         elif not moved and metric == _VERDICT and axis not in over_judges:
             cells = (label, figures_text(of), f"{NOT_SHOWN} in {counted(len(judges), 'judge')}")
-            unmoved = ChangeByJudge(cells, moved=False)
+            unmoved = OtherChange(cells, moved=False)
             found.append(((False, 0.0, 0.0), axis, metric, unmoved))
     named = Counter[str]()
     for _, axis, metric, change in sorted(found, key=itemgetter(0, 1, 2), reverse=True):

@@ -126,3 +126,28 @@ def test_a_judge_whose_verdicts_moved_is_named_though_other_figures_moved_more(m
     rows.append(contrast(make_row, "a", 0.09, 0.01, metric=""))
     assert "abstain: off → on, by judge" in [row[0] for row in cells(rows)]
     assert len({row[0] for row in cells(rows)}) == len(cells(rows))
+
+
+def crossed(make_row, axis: str, to: str, value: float, moderator: str = "abstain", **given):
+    scope = {"axis": axis, "from": "first", "to": to, "moderator": moderator, "lowest_at": "x"}
+    ends = (value - 0.05, value + 0.05)
+    return make_row("effect_over_levels", value, ends, scope=scope, **given)
+
+
+def test_the_largest_change_of_wording_draw_and_judge_is_beside_the_settings(make_row) -> None:
+    """One change is there once for each axis that it is crossed with."""
+    rows = [
+        make_row("axis_effect", 0.0, (-0.02, 0.02), scope=ABSTAIN),
+        crossed(make_row, "judge", "second", -0.2, p_adjusted=0.9),
+        crossed(make_row, "judge", "third", 0.1),
+        crossed(make_row, "judge", "third", 0.1, moderator="wording"),
+        crossed(make_row, "wording", "second", 0.04),
+        crossed(make_row, "abstain", "second", 0.5),
+    ]
+    assert cells(rows) == [
+        ("abstain: off → on", "0.00 [-0.02, 0.02]", "no move shown"),
+        ("wording: first → second", "0.04 [-0.01, 0.09]", "no move shown"),
+        ("judge: first → second (largest of 2)", "-0.20 [-0.25, -0.15]", "moved"),
+    ]
+    [short] = largest_settings(rows).rows(None)
+    assert "judge: first → second" in short.heading
