@@ -248,6 +248,8 @@ def _show_power(rows: Sequence["Row"]) -> None:
 
 
 def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[str]) -> None:
+    from judge_gym.lab.power.study import has_total_error
+
     noise = rows[0][2].noise
     console.print(
         f"Each share is of {seeds} simulated data sets, with its 95% interval; numbers of items "
@@ -256,12 +258,27 @@ def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[st
         "item. Calls include probes and views, but no rubrics.",
         markup=False,
     )
-    pooled = {setting.facet_sd for _, _, setting, _ in rows if setting.levels}
+    pooled = {
+        setting.facet_sd
+        for _, question, setting, _ in rows
+        if setting.levels and has_total_error(question.hypothesis)
+    }
+    together = {
+        question.hypothesis
+        for _, question, setting, _ in rows
+        if setting.levels and not has_total_error(question.hypothesis)
+    }
+    if together:
+        console.print(
+            f"Polarization ({', '.join(sorted(together))}) takes the samples of all wordings and "
+            "rubric draws together, as replicates of one cell; its interval is over items.",
+            markup=False,
+        )
     for sd in pooled:
         console.print(
-            "A claim over several wordings or rubric draws is decided once, over all of them, by "
-            f"its total error. Assumed: its figure has a standard deviation of {sd:g} between "
-            "them (--facet-sd). A report shows what it is: with figures for each level of the "
+            f"{'Any other' if together else 'A'} claim over several wordings or rubric draws is "
+            "decided once, over all of them, by its total error. Assumed: its figure has a "
+            f"standard deviation of {sd:g} between them (--facet-sd). A report shows what it is: with figures for each level of the "
             "facet, and with the interval over items only beside the whole one.",
             markup=False,
         )
@@ -338,6 +355,8 @@ def _needs(comparison: "PlannedComparison", power: "Power | None") -> tuple[str,
 
 def power_row(row: "Row", seeds: int) -> dict[str, object]:
     """Return a row of the power table as data."""
+    from judge_gym.lab.power.study import has_total_error
+
     comparison, question, setting, answer = row
 
     def values(power: "Power | None") -> dict[str, object] | None:
@@ -363,7 +382,9 @@ def power_row(row: "Row", seeds: int) -> dict[str, object]:
         "level": question.level,
         "noise": setting.noise,
         "facets": dict(comparison.facets),
-        "facet_sd": setting.facet_sd if setting.levels else None,
+        "facet_sd": setting.facet_sd
+        if setting.levels and has_total_error(question.hypothesis)
+        else None,
         "seeds": seeds,
         "now": values(answer.now),
         "fewest_items": values(answer.fewest),

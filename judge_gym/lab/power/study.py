@@ -167,6 +167,9 @@ class _Plantable:
     most: float
     figure: Callable[..., Estimate] = lambda part: part
     """The figure, of its parts."""
+    together: bool = False
+    """Whether it takes the samples of all levels of the facets together: it is no mean over items
+    of which each level has its own."""
 
 
 def _apart(truth: Truth, families: Sequence[int], x: float) -> Truth:
@@ -205,7 +208,7 @@ def _swap_and_sham(
 
 
 _PLANTABLE = {
-    "H1": _Plantable(_apart, _excess, 0.6),
+    "H1": _Plantable(_apart, _excess, 0.6, together=True),
     "H2": _Plantable(lambda truth, _, x: replace(truth, excess=x), _overconfidence, 1.0),
     "H3": _Plantable(
         lambda truth, _, x: replace(truth, loyalty=x),
@@ -213,11 +216,26 @@ _PLANTABLE = {
         1.0,
         partial(difference, "swap_beyond_sham"),
     ),
-    "V1.polarization": _Plantable(_apart, _excess, 0.6),
+    "V1.polarization": _Plantable(_apart, _excess, 0.6, together=True),
 }
 
 PLANTABLE = tuple(_PLANTABLE)
 """The hypotheses whose power can be simulated."""
+
+
+def has_total_error(hypothesis: str) -> bool:
+    """Whether the figure of a hypothesis has an error between the levels of facets."""
+    return not _PLANTABLE[hypothesis].together
+
+
+def _as_analysed(hypothesis: str, setting: Setting) -> Setting:
+    """Return the setting with the levels of facets as replicates, where the figure has them so."""
+    if has_total_error(hypothesis):
+        return setting
+    replicates = setting.design.replicates * prod(setting.levels)
+    return replace(
+        setting, design=replace(setting.design, replicates=replicates), levels=(), facet_sd=0.0
+    )
 
 
 @dataclass(frozen=True)
@@ -279,7 +297,7 @@ def power(question: PowerQuestion, truth: Truth, setting: Setting, seeds: Sequen
 
 def _decided(hypothesis: str, truth: Truth, setting: Setting, seed: int) -> Estimate:
     """Return the figure that decides the claim in one data set, pooled over the facets."""
-    plantable = _PLANTABLE[hypothesis]
+    plantable, setting = _PLANTABLE[hypothesis], _as_analysed(hypothesis, setting)
     rng = np.random.default_rng(derive_seed("power", hypothesis, seed))
     by_level = [
         plantable.measure(
@@ -323,7 +341,7 @@ def items_needed(
 
 def _most_power(question: PowerQuestion, setting: Setting) -> float:
     """Return the power with any number of items: that which the levels of facets leave."""
-    if not setting.facet_sd:
+    if not _as_analysed(question.hypothesis, setting).facet_sd:
         return 1.0
     exact = ItemValues(np.arange(2), np.full(2, question.value), np.ones(2, int), UNBOUNDED)
     figure = Estimate(question.hypothesis, question.value, None, None, 2, 2, values=exact)
@@ -337,8 +355,9 @@ def _most_power(question: PowerQuestion, setting: Setting) -> float:
 
 def planted_truth(hypothesis: str, value: float, setting: Setting) -> Truth | str:
     """Return the truth whose figure has this value, or the reason that there is none."""
+    setting = _as_analysed(hypothesis, _with_items(setting, _REFERENCE_ITEMS))
     # The levels of facets do not move the mean.
-    setting = replace(_with_items(setting, _REFERENCE_ITEMS), levels=(), facet_sd=0.0)
+    setting = replace(setting, levels=(), facet_sd=0.0)
     return _planted(hypothesis, value, setting)
 
 

@@ -97,6 +97,18 @@ def test_a_claim_over_wordings_is_found_by_its_total_error():
     assert apart < 15
 
 
+def test_polarization_takes_the_samples_of_all_draws_together():
+    """Three draws of 3 replicates are 9 of one cell, as in a report; no error between draws."""
+    drawn = replace(SETTING, levels=(3,), facet_sd=0.2)
+    whole = replace(SETTING, design=replace(SETTING.design, replicates=9))
+    question = PowerQuestion("H1", MarginClaim(Direction.ABOVE, 0.05), 0.2, 0.05)
+    truth = planted_truth("H1", 0.2, drawn)
+    assert truth == planted_truth("H1", 0.2, whole)
+    found = power(question, truth, drawn, range(10)).rate
+    assert found == power(question, truth, whole, range(10)).rate
+    assert found.count > 5
+
+
 def test_other_wordings_judge_the_same_items_anew():
     truth = planted_truth("H2", 0.2, SETTING)
     first, again = (draw(truth, SETTING.design, 3, repeat) for repeat in (0, 1))
