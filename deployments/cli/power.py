@@ -279,7 +279,8 @@ def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[st
             f"{'Any other' if together else 'A'} claim over several wordings or rubric draws is "
             "decided once, over all of them, by its total error. Assumed: its figure has a "
             f"standard deviation of {sd:g} between them (--facet-sd). A report shows what it is: "
-            "with figures for each level of the facet, and with the interval over items only beside the whole one.",
+            "with figures for each level of the facet, and with the interval over items only "
+            "beside the whole one.",
             markup=False,
         )
     if not_simulated:
