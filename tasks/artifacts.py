@@ -40,7 +40,7 @@ class Bar:
     async def show(self, share: float, description: str) -> None:
         """Show a share, from 0 to 1, and of what it is. What cannot be shown stops nothing."""
         percent = math.floor(1000 * share) / 10  # 100 says that all is done
-        PROGRESS.info("%s: %s", self.work, description)
+        PROGRESS.info("%s: %s", self.work, description, extra={"work": self.work})
         with only_logged():
             if self._artifact is None:
                 launched = LAUNCHED in flow_run.tags

@@ -165,7 +165,8 @@ async def _say_who_has_the_slots(names: set[str], task_timeout_s: float, said: s
     saying = ". ".join(waited_for)
     if saying and saying != said:
         get_run_logger().warning("Waiting for slots: %s.", saying)
-        PROGRESS.info("%s: waiting for slots: %s", this_run.name, saying)
+        told = {"work": this_run.name}
+        PROGRESS.info("%s: waiting for slots: %s", this_run.name, saying, extra=told)
     return saying
 
 

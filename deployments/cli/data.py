@@ -29,7 +29,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from deployments.cli.recorded import MappedFiles
     from judge_gym.lab.annotating import ImportedLabels
@@ -172,33 +172,33 @@ def import_verdicts(
                 allow_unreadable=allow_unreadable,
                 confirm=lambda left: confirm_leaving(left, yes=yes),
             )
-            for line in _imported(one, done):
-                console.print(line, markup=False)
+            _show_imported(one, done)
 
 
-def _imported(read: "MappedFiles", done: "Imported") -> "Iterator[str]":
-    """Yield what was imported as a sweep, what to be careful about, and what is next."""
+def _show_imported(read: "MappedFiles", done: "Imported") -> None:
+    """Print what was imported as a sweep, what to be careful about, and what is next."""
     from judge_gym.report.file_cautions import agreement, file_cautions
 
     name = read.recorded.name
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
-    yield (
+    console.print(
         f"Sweep {name}: {counted(done.judgements, 'judgement')} by "
         f"{counted(done.judges, 'judge')}{wordings} of {counted(done.items, 'item')} ({ends}); "
-        f"new: {done.new:,}."
+        f"new: {done.new:,}.",
+        markup=False,
     )
-    yield _repeats(done.repeats)
+    console.print(_repeats(done.repeats), markup=False)
     for caution in file_cautions(done.repeats, done.unread, mapped=read.mapped, stored=True):
-        yield f"Warning: {caution}"
+        console.warn(caution)
     if done.compared and done.compared.answers:
-        yield agreement(done.compared)
+        console.print(agreement(done.compared), markup=False)
     if done.too_few:
-        yield (
-            f"Warning: {done.too_few} A judge without any readable answer has no accuracy. For the "
+        console.warn(
+            f"{done.too_few} A judge without any readable answer has no accuracy. For the "
             "others, unreadable answers are left out of the share correct, and count 0 on pairs."
         )
-    yield f"Next: {command()} analyse figures {name}"
+    console.print(f"Next: {command()} analyse figures {name}", markup=False)
 
 
 def _repeats(repeats: "Repeats") -> str:
@@ -260,10 +260,9 @@ def import_annotations(
     _show_annotations(done)
     for given in read:
         if alike := given.names_alike:
-            console.print(
-                f"Warning: names that differ only in case are different annotators: {alike} items. "
-                "Write one of them in the file if they are one.",
-                markup=False,
+            console.warn(
+                f"names that differ only in case are different annotators: {alike} items. "
+                "Write one of them in the file if they are one."
             )
     following = f"figures {name}" if name else f"alt-test {done[0].name}"
     console.print(f"Next: {command()} analyse {following}", markup=False)

@@ -34,7 +34,7 @@ def roles() -> None:
     console.print(f"{READER}: reads the views of schema analysis.")
     console.print(f"{WRITER}: runs experiments; cannot change the schema.")
     for sentence in warnings:
-        errors.plain(f"Warning: {sentence}")
+        errors.warn(sentence, soft_wrap=True)
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
 
 

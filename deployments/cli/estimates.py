@@ -86,8 +86,7 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
-        for sentence in _over_budget(plan, budget):
-            console.print(sentence, markup=False)
+        _show_warnings(_over_budget(plan, budget))
 
 
 def _show_batches(lines: Sequence[PlanLine]) -> None:
@@ -124,14 +123,14 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
     )
     if budget.max_cost_usd is not None and cost > budget.max_cost_usd:
         yield (
-            f"Warning: the sweep may cost up to {dollars(cost)} USD ({dollars(left)} USD are "
+            f"the sweep may cost up to {dollars(cost)} USD ({dollars(left)} USD are "
             "expected for what is left), more than max_cost_usd "
             f"{budget.max_cost_usd:g}. It stops when the budget is used up."
         )
     calls = sum(line.at_most for line in plan.lines)
     if budget.max_calls is not None and calls > budget.max_calls:
         yield (
-            f"Warning: the sweep may need up to {calls:,} calls, more than max_calls "
+            f"the sweep may need up to {calls:,} calls, more than max_calls "
             f"{budget.max_calls}. It stops when the budget is used up."
         )
 
@@ -240,9 +239,9 @@ def show_uses(title: str, uses: Sequence[Use]) -> None:
     _show_warnings([use.warning for use in uses])
 
 
-def _show_warnings(warnings: Sequence[str]) -> None:
+def _show_warnings(warnings: Iterable[str]) -> None:
     for warning in filter(None, warnings):
-        console.print(f"Warning: {warning}", markup=False)
+        console.warn(warning)
 
 
 def _names(line: PlanLine) -> tuple[str, str, str]:

@@ -69,7 +69,7 @@ def show(
     show_table("Documents", columns, kept)
     dropped = Counter(str(reason) for reason, _, _ in out)
     for note in notes_on(stored.name or window, documents, len(documents), dropped):
-        console.plain(f"Warning: {note}")
+        console.warn(note, soft_wrap=True)
     show_table("Dropped", ("reason", "title", "why"), out)
 
 

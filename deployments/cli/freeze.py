@@ -90,8 +90,7 @@ def freeze(
     else:
         plan = _frozen(sweep, design, seeds, facet_sd)
         _write_new(target, plan.text())
-    for line in _lines(plan, target, file, [*not_applied, *_risks(sweep)]):
-        console.plain(line)
+    _show(plan, target, file, [*not_applied, *_risks(sweep)])
 
 
 def _not_applied(sweep: "Sweep") -> list[str]:
@@ -176,25 +175,30 @@ def _risks(sweep: "Sweep") -> list[str]:
     return [*outcomes_without_figure(sweep), *replicate_warnings(sweep), *short]
 
 
-def _lines(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]") -> "Iterator[str]":
-    yield f"Frozen plan  {target}"
-    yield f"Date         {plan.frozen_at:%Y-%m-%d %H:%M:%S} UTC"
-    yield f"SHA-256      {plan.sha256}"
+def _show(plan: "FrozenPlan", target: Path, file: Path, risks: "Sequence[str]") -> None:
     primary = sum(len(one["primary"]) for one in plan.estimands if one["confirmatory"])
-    yield f"Planned      {counted(primary, 'primary outcome')}; every other figure is exploratory"
-    yield from (f"Warning: {risk}" for risk in risks)
+    planned = f"{counted(primary, 'primary outcome')}; every other figure is exploratory"
+    console.plain(f"Frozen plan  {target}")
+    console.plain(f"Date         {plan.frozen_at:%Y-%m-%d %H:%M:%S} UTC")
+    console.plain(f"SHA-256      {plan.sha256}")
+    console.plain(f"Planned      {planned}")
+    for warning in (*risks, *_warnings(plan)):
+        console.warn(warning, soft_wrap=True)
+    console.plain("Put the digest where its date can be checked: a commit, a registry, an email.")
+    console.plain(f"Next: {command()} sweep run {shlex.quote(str(file))}")
+
+
+def _warnings(plan: "FrozenPlan") -> "Iterator[str]":
     for row in plan.power:
         if row.get("reason"):
-            yield f"Warning: power is not estimated: {row['reason']}"
+            yield f"power is not estimated: {row['reason']}"
     if plan.judgements_before:
         judgements = counted(plan.judgements_before, "judgement")
         exist = "exists" if plan.judgements_before == 1 else "exist"
         yield (
-            f"Warning: {judgements} {exist} already, so reports will call no outcome planned. "
+            f"{judgements} {exist} already, so reports will call no outcome planned. "
             "Freeze before the first judgement."
         )
-    yield "Put the digest where its date can be checked: a commit, a registry, an email."
-    yield f"Next: {command()} sweep run {shlex.quote(str(file))}"
 
 
 def frozen_notes(session: "Session", sweep: "Sweep") -> list[str]:

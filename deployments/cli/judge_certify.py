@@ -125,7 +125,7 @@ def show(file: _Certificate, as_json: options.AsJson = False) -> None:
     else:
         _show(certificate)
     if fault := was_changed(certificate):
-        errors.plain(f"Warning: {fault}.")
+        errors.warn(f"{fault}.", soft_wrap=True)
 
 
 def verify(

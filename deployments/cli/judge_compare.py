@@ -261,7 +261,7 @@ def _plan_review(loaded: "LoadedReview", of: date) -> None:
     from judge_gym.judges.reviewing.findings import drift_caution
 
     for caution in drift_caution(loaded.cases, loaded.file.margins):
-        errors.plain(f"Warning: {caution}")
+        errors.warn(caution, soft_wrap=True)
     show_labels((case.judge.name, case.labels) for case in loaded.cases)
     show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 

@@ -119,7 +119,7 @@ def _loaded(
     loaded = load_gates(files, given, certificates or ())
     for one in loaded:
         if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
-            errors.plain(f"Warning: {caution}")
+            errors.warn(caution, soft_wrap=True)
     return loaded
 
 
@@ -129,7 +129,7 @@ def _warn_of_drift(gates: "Sequence[LoadedGate]") -> None:
 
     for one in gates:
         if caution := drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts)):
-            errors.plain(f"Warning: {caution}")
+            errors.warn(caution, soft_wrap=True)
 
 
 def _reported(

@@ -123,9 +123,10 @@ def _texts_to_rank(read: "ItemFile") -> "tuple[Item, ...]":
     texts = read.texts_by_system
     if repeated := len(read.items) - len(texts):
         rows = "1 row repeats" if repeated == 1 else f"{repeated:,} rows repeat"
-        errors.plain(
-            f"Warning: {rows} a text of the same system, which counts once in this ranking. "
-            f"`{command()} judge estimate` counts every row."
+        errors.warn(
+            f"{rows} a text of the same system, which counts once in this ranking. "
+            f"`{command()} judge estimate` counts every row.",
+            soft_wrap=True,
         )
     return texts
 

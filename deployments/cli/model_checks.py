@@ -48,7 +48,7 @@ def check(
         now, chosen = datetime.now(UTC), list(dict.fromkeys(models))
         calls = [check_calls(providers, model, now) for model in chosen]
         for warning in model_warnings(providers, chosen):
-            errors.print(f"Warning: {warning}", markup=False)
+            errors.warn(warning)
         if not all(map(is_simulated_model, models)):
             _show_cost(providers, calls)
             if not confirmed("Make these calls?", yes=yes):

@@ -87,7 +87,7 @@ class _Output(Console):
 
     level = logging.INFO
 
-    def print(self, *objects: Any, **options: Any) -> None:
+    def print(self, *objects: Any, level: int | None = None, **options: Any) -> None:
         if not (self.stderr and log_is_json()):
             super().print(*objects, **options)
             return
@@ -96,12 +96,15 @@ class _Output(Console):
         with self.capture() as written:
             super().print(*objects, **options)
         if line := " ".join(written.get().split()):
-            level = logging.WARNING if line.startswith("Warning: ") else self.level
-            LOGGER.log(level, line)
+            LOGGER.log(level or self.level, line)
 
     def plain(self, text: object) -> None:
         """Print text as it is: without markup, and its lines as long as they are."""
         self.print(text, markup=False, soft_wrap=True)
+
+    def warn(self, text: object, **options: Any) -> None:
+        """Print a warning, which has its level in a log of JSON lines."""
+        self.print(f"Warning: {text}", markup=False, level=logging.WARNING, **options)
 
     def status(self, status: RenderableType, **options: Any) -> Status:
         if not (self.stderr and log_is_json()):
@@ -188,16 +191,15 @@ def waiting_for(what: str, longest_s: float) -> Iterator[None]:
 class _ProgressLines(logging.Handler):
     """Says how far work is, unless that was said just now."""
 
-    def __init__(self, beginning: str) -> None:
+    def __init__(self, work: str) -> None:
         super().__init__()
-        self._beginning = beginning
+        self._work = work
         self._at = monotonic()
         self._said = self._newest = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage()
-        if line.startswith(self._beginning):
-            self._newest = line
+        if self._work in ("", getattr(record, "work", "")):
+            self._newest = record.getMessage()
             if monotonic() - self._at >= PROGRESS_S:
                 self._say()
 
@@ -217,7 +219,7 @@ def progress_lines(work: str = "") -> Iterator[None]:
     """Say at times how far the flows of this process are, until the block ends; or one `work`."""
     from tasks.artifacts import PROGRESS
 
-    handler = _ProgressLines(f"{work}: " if work else "")
+    handler = _ProgressLines(work)
     PROGRESS.addHandler(handler)
     PROGRESS.setLevel(logging.INFO)
     try:

@@ -87,7 +87,7 @@ def power(
         json_output.give([*(power_row(row, seeds) for row in rows), *map(asdict, contrasts)])
         return
     for warning in replicate_warnings(sweep):
-        console.print(f"Warning: {warning}\n", markup=False)
+        console.warn(f"{warning}\n")
     show_contrast_power(contrasts)
     if rows:
         _show_power(rows)
@@ -190,7 +190,7 @@ def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
         if one.reason:
             console.print(f"{one.hypothesis}: {one.reason}.", markup=False)
         if one.shortfall:
-            console.print(f"Warning: {one.shortfall}", markup=False)
+            console.warn(one.shortfall)
     primary = counted(contrasts[0].tests, "primary figure")
     console.print(
         f"By the paired t interval over items that decides each claim, after Holm over {primary}. "

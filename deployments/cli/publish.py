@@ -53,16 +53,17 @@ def publish(
         )
     manifest = done.manifest
     caveat = simulated_caveat(manifest.simulated)
-    lines = [
+    console.plain(
         f"Published {counted(manifest.figures, 'figure')} in "
-        f"{counted(len(manifest.files) + 1, 'file')} in {to}.{caveat}",
+        f"{counted(len(manifest.files) + 1, 'file')} in {to}.{caveat}"
+    )
+    console.plain(
         f"Texts included of: {', '.join(done.included) or 'no window'}. "
-        f"Left out: {', '.join(manifest.withheld) or 'none'}.",
-        *(f"Warning: not in the package: {missing}." for missing in done.missing),
-        f"To check it: {command()} data replicate {to}",
-    ]
-    for line in lines:
-        console.plain(line)
+        f"Left out: {', '.join(manifest.withheld) or 'none'}."
+    )
+    for missing in done.missing:
+        console.warn(f"not in the package: {missing}.", soft_wrap=True)
+    console.plain(f"To check it: {command()} data replicate {to}")
 
 
 def _held_back(engine: "Engine", file: Path) -> str:

@@ -186,7 +186,7 @@ def _check_budget(sweep: "Sweep") -> None:
 
 def _warn(warnings: Iterable[str]) -> None:
     for warning in warnings:
-        console.plain(f"Warning: {warning}")
+        console.warn(warning, soft_wrap=True)
 
 
 def _evidence(sweep: "Sweep", *, is_new: bool) -> list[str]:
@@ -422,7 +422,7 @@ def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
 
     if left is None:
         return
-    console.print(f"Warning: {left}", markup=False)
+    console.warn(left)
     if not log_is_json():
         logging.getLogger(LEAVING_LOG).setLevel(logging.ERROR)  # it is printed already
     if left.loses_work and not confirmed("Replace the sweep's experiments?", yes=yes):
@@ -469,7 +469,7 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson
     console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     show_plan(planned, providers, sweep.budget)
     if left:
-        console.print(f"Warning: {left}", markup=False)
+        console.warn(left)
     console.print(f"Next: {command()} sweep run {file}", markup=False)
 
 

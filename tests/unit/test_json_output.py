@@ -1,6 +1,7 @@
 """`--json`: one JSON value on standard output, JSON lines on standard error, also of failures."""
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -9,7 +10,8 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from deployments.cli.json_output import JsonOutput, PartDone
+from deployments.cli.json_output import JsonOutput, PartDone, json_output
+from deployments.cli.output import console
 from judge_gym.lab.status import Status
 from support.command_line import REPOSITORY, CommandLine, Ended
 
@@ -61,6 +63,20 @@ def test_a_command_after_one_with_json_prints_text(command: CommandLine) -> None
     ended = command("sweep", "run", "gone.yaml")
     assert not ended.output
     assert ended.errors.startswith("Error: ")
+
+
+def test_a_warning_is_a_line_of_that_level(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(console, "stderr", True)
+    monkeypatch.setattr(json_output, "wanted", True)
+    with caplog.at_level(logging.INFO):
+        console.print("Warning: words alone do not make one.")
+        console.warn("The text is cut.")
+    assert [(one.levelname, one.message) for one in caplog.records] == [
+        ("INFO", "Warning: words alone do not make one."),
+        ("WARNING", "Warning: The text is cut."),
+    ]
 
 
 def test_what_follows_two_dashes_is_no_option(command: CommandLine) -> None:
