@@ -35,6 +35,7 @@ from judge_gym.analysis.data import Origin, SweepData, SweepJudge, load_sweep_da
 from judge_gym.analysis.groups import MIXED, Group, Scope, result_row
 from judge_gym.analysis.testing import findings
 from judge_gym.design.axes import facets_of
+from judge_gym.design.axis_pairs import parts_of_level
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import sampling
 from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
@@ -191,8 +192,9 @@ class _Described:
         if "window" in scope:
             found &= self._with("window", [scope["window"]])
         if "rubric" in scope:
-            rubrics = [one for one in self._by("rubric") if scope["rubric"].startswith(one)]
-            found &= self._with("rubric", rubrics)
+            # A scope may name the file of a provided rubric, and an experiment's text does not.
+            kind, _ = parts_of_level(scope["rubric"])
+            found &= self._with("rubric", [kind if kind == "provided" else scope["rubric"]])
         values = {name: [str(value)] for name, value in scope.items() if name not in _OWN_ENTRIES}
         for name, levels in (values | _levels(scope)).items():
             if name in Experiment.model_fields:
