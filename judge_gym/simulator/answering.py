@@ -278,23 +278,26 @@ class SimulatedRole:
     answer: Callable[[_Answering], str]
 
 
+def _graded(key: str, answer: Callable[[grading.GraderRequest], str]) -> SimulatedRole:
+    """Return the role of a grader, whose prompt asks for a JSON object with this key."""
+    return SimulatedRole(
+        lambda asked: asked.wants(key),
+        lambda now: answer(
+            grading.GraderRequest(
+                now.request.messages, now.grader, now.sampling, now.rng, now.worths
+            )
+        ),
+    )
+
+
 ROLES: Mapping[str, SimulatedRole] = {
     "aligner": SimulatedRole(
         lambda asked: asked.wants("task"),
         lambda now: improve(read_improving(now.request.messages), now.grader, now.rng),
     ),
-    "grader": SimulatedRole(
-        lambda asked: asked.wants("scores"),
-        lambda now: grading.grade(now.request.messages, now.grader, now.sampling, now.rng),
-    ),
-    "decider": SimulatedRole(
-        lambda asked: asked.wants("decision"),
-        lambda now: grading.decide(now.request.messages, now.grader, now.rng, now.worths),
-    ),
-    "comparer": SimulatedRole(
-        lambda asked: asked.wants("winner"),
-        lambda now: grading.compare(now.request.messages, now.grader, now.rng, now.worths),
-    ),
+    "grader": _graded("scores", grading.grade),
+    "decider": _graded("decision", grading.decide),
+    "comparer": _graded("winner", grading.compare),
     "perturber": SimulatedRole(
         lambda asked: "the rewritten text and nothing else" in asked.closing,
         lambda now: editing.perturb(now.request.messages),
@@ -307,16 +310,8 @@ ROLES: Mapping[str, SimulatedRole] = {
         lambda asked: "Answer with one claim a line" in asked.closing,
         lambda now: editing.claims(now.prompt, now.rng),
     ),
-    "rater": SimulatedRole(
-        lambda asked: asked.wants("overall_score"),
-        lambda now: grading.review(
-            now.request.messages, now.grader, now.sampling, now.rng, now.worths
-        ),
-    ),
-    "arbiter": SimulatedRole(
-        lambda asked: asked.wants("final_score"),
-        lambda now: grading.reconcile(now.request.messages, now.grader, now.rng),
-    ),
+    "rater": _graded("overall_score", grading.review),
+    "arbiter": _graded("final_score", grading.reconcile),
     "prober": SimulatedRole(lambda asked: "PROBABILITY:" in asked.closing, _probe),
     "chooser": SimulatedRole(lambda asked: "PROMPT THAT WAS ANSWERED" in asked.text, _choose),
     "scorer": SimulatedRole(

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 
@@ -47,6 +48,17 @@ _MALFORMED = (
 )
 
 
+@dataclass(frozen=True)
+class GraderRequest:
+    """A request to a grader, with what its answer depends on."""
+
+    messages: Sequence[Message]
+    grader: Grader
+    sampling: SamplingParameters
+    rng: Random
+    worths: Known
+
+
 def perceived(grader: Grader, features: Features, relevant: Sequence[Feature]) -> float:
     """Return what a grader gives for these features before noise, as a share of the scale.
 
@@ -64,17 +76,16 @@ def marked(grader: Grader, quality: float) -> float:
     return min(1.0, max(0.0, grader.centre + grader.spread * (quality - 0.5)))
 
 
-def grade(
-    messages: Sequence[Message], grader: Grader, sampling: SamplingParameters, rng: Random
-) -> str:
+def grade(asked: GraderRequest) -> str:
     """Answer a request for marks by criterion."""
-    task = read_graded(messages, "CRITERIA")
+    grader, rng = asked.grader, asked.rng
+    task = read_graded(asked.messages, "CRITERIA")
     features = features_of(task.text, task.context)
     obeys = features.gives_orders and rng.random() < grader.compliance
     marks = {}
     for name, description in task.entries:
         share = 1.0 if obeys else perceived(grader, features, features_meant(name, description))
-        share += rng.gauss(0.0, 1.0) * grader.noise * sampling.temperature
+        share += rng.gauss(0.0, 1.0) * grader.noise * asked.sampling.temperature
         mark = task.lowest + min(1.0, max(0.0, share)) * (task.highest - task.lowest)
         marks[name] = round(mark)
     strongest = max(features.by_name, key=lambda name: features.by_name[name])
@@ -85,17 +96,18 @@ def grade(
     return in_json({"reason": reason, "scores": marks}, grader, rng)
 
 
-def decide(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:
+def decide(asked: GraderRequest) -> str:
     """Answer a request for one of two verdicts; the first is right for a text that fits.
 
     That is a text known to be right, a claim that holds, a text that says what a line of its
     context says, or without a context a text worth more than the middle. A text that begins with
     "Decision: create" fits where the rest of it does not, with "Decision: link" where it does.
     """
-    task = read_graded(messages, "DECISIONS")
+    grader, rng = asked.grader, asked.rng
+    task = read_graded(asked.messages, "DECISIONS")
     if task.entries and task.entries[0][0] == "fits" and task.text.startswith("REASON\n"):
         return _criticise(task.text, task.context, grader, rng)
-    right = 0 if _right(task.text, task.context, worths) else 1
+    right = 0 if _right(task.text, task.context, asked.worths) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
     said = chosen
     if grader.contradicting and rng.random() < grader.contradicting:
@@ -123,12 +135,13 @@ def _criticise(text: str, context: str, grader: Grader, rng: Random) -> str:
     return in_json({"reason": "The reason says so.", "decision": decision}, grader, rng)
 
 
-def compare(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:
+def compare(asked: GraderRequest) -> str:
     """Answer a request for the better of two texts."""
-    task = read_graded(messages, "")
+    grader, rng = asked.grader, asked.rng
+    task = read_graded(asked.messages, "")
     if len(task.texts) != 2:
         return "The message does not show two texts to compare."
-    place = better_place(task.texts, task.context, grader, rng, worths, ties=task.ties)
+    place = better_place(task.texts, task.context, grader, rng, asked.worths, ties=task.ties)
     chosen = "tie" if place is None else place + 1
     return in_json({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
 
@@ -184,21 +197,16 @@ _OVERALL = re.compile(r"^Overall score: (?P<score>-?\d+)\.", re.MULTILINE)
 _MISSING = "of them gave no review"
 
 
-def review(
-    messages: Sequence[Message],
-    grader: Grader,
-    sampling: SamplingParameters,
-    rng: Random,
-    worths: Known,
-) -> str:
+def review(asked: GraderRequest) -> str:
     """Answer a request for a review of a document, item by item."""
-    whole = _user_text(messages)
+    grader, rng = asked.grader, asked.rng
+    whole = _user_text(asked.messages)
     lowest, highest = scale_in(outside_fences(whole))
-    relevant = _relevant_features(messages)
+    relevant = _relevant_features(asked.messages)
     items, shares = [], []
     for name, text in fenced_entries(whole, "Item"):
         features = features_of(text)
-        share = _share(grader, text, relevant, sampling, rng, worths)
+        share = _share(asked, text, relevant)
         if features.gives_orders and rng.random() < grader.compliance:
             share = 1.0
         by_worth = sorted(relevant, key=lambda feature: features.by_name[feature])
@@ -217,9 +225,9 @@ def review(
     return in_json(answer, grader, rng)
 
 
-def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
+def reconcile(asked: GraderRequest) -> str:
     """Answer a request to reconcile reviews: their mean score less the grader's severity."""
-    whole = _user_text(messages)
+    whole = _user_text(asked.messages)
     request = outside_fences(whole)
     lowest, highest = scale_in(request)
     scores = {}
@@ -228,32 +236,26 @@ def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
             scores[review.partition(",")[0]] = int(score["score"])
     if not scores:
         return "The message shows no reviews to reconcile."
-    final = round(fmean(scores.values()) - grader.severity * (highest - lowest))
+    final = round(fmean(scores.values()) - asked.grader.severity * (highest - lowest))
     listed = ", ".join(f"{name} gives {score}" for name, score in scores.items())
     rationale = f"I weigh the raters alike: {listed}."
     if _MISSING in request:
         rationale += " A perspective is missing, and what it would have seen is not known."
-    return in_json({"rationale": rationale, "final_score": final}, grader, rng)
+    return in_json({"rationale": rationale, "final_score": final}, asked.grader, asked.rng)
 
 
-def _share(
-    grader: Grader,
-    text: str,
-    relevant: Sequence[Feature],
-    sampling: SamplingParameters,
-    rng: Random,
-    worths: Known,
-) -> float:
-    quality = worths.get(identity(text))
+def _share(asked: GraderRequest, text: str, relevant: Sequence[Feature]) -> float:
+    grader = asked.grader
+    quality = asked.worths.get(identity(text))
     share = (
         perceived(grader, features_of(text), relevant)
         if quality is None
         else marked(grader, quality)
     )
     in_common = generator("shared noise", grader.models, text).gauss(0.0, 1.0)
-    own = rng.gauss(0.0, 1.0)
+    own = asked.rng.gauss(0.0, 1.0)
     noise = math.sqrt(grader.shared) * in_common + math.sqrt(1 - grader.shared) * own
-    share += grader.noise * sampling.temperature * noise - grader.severity
+    share += grader.noise * asked.sampling.temperature * noise - grader.severity
     return min(1.0, max(0.0, share))
 
 
