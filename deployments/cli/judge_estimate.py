@@ -68,7 +68,7 @@ def estimate(
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
     found = correct(judge, read, {one.item_key: [one] for one in results}, more=more)
-    if next_to:
+    if next_to and found.chosen:
         _write_next(next_to, found)
     simulated = any(one.simulated for one in results)
     page = save_correction(judge, read, found, settings().reports_dir, simulated=simulated).path
@@ -78,9 +78,12 @@ def estimate(
     _show(judge, found, simulated=simulated)
     console.plain(f"Page: {page}")
     if next_to:
-        console.plain(f"Texts to label next: {next_to}")
+        console.plain(f"Texts to label next: {next_to if found.chosen else _NONE_LEFT}")
     if simulated:
         say_simulated()
+
+
+_NONE_LEFT = "none is left without a label, so no file is written."
 
 
 def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:

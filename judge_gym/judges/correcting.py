@@ -23,13 +23,22 @@ from judge_gym.judges.systems import (
 )
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
+    UNIT_INTERVAL,
     Estimate,
+    Remark,
+    RemarkKind,
+    items_for_t,
     mean_over_items,
     not_estimable,
+    remarked,
+    skewness,
     with_interval,
 )
 from judge_gym.metrics.expert_labels import (
+    MIN_LABELLED,
     Labelled,
+    are_shares,
+    labels_difference,
     labels_mean,
     prediction_powered_difference,
     prediction_powered_mean,
@@ -61,6 +70,7 @@ WORTH_GROUPS = 0.95
 """Half-width by groups over the narrower of today's and that at random, up to which labels are
 planned by groups."""
 ALL = "all texts"
+_WHOLE = "every text has a label, so no correction is needed"
 _BY_GAIN = "labels were drawn by expected gain, not at random"
 _TO_RANK = "labels were drawn more often of some categories, to rank them"
 
@@ -85,6 +95,23 @@ class Corrected:
     """People's mean over all texts, from both."""
     systems: tuple[str, ...] = ()
     """Of a difference both systems, of which the second is subtracted."""
+    bias: Estimate | None = None
+    """Where every row has a label, so that none is corrected, the judge's figure less people's."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row has a label: people's figure is then that of labels."""
+        return self.bias is not None
+
+    @property
+    def people(self) -> Estimate:
+        """The best figure of what people say: by labels alone where none is corrected."""
+        return self.labels if self.corrected.estimate is None else self.corrected
+
+    @property
+    def few(self) -> bool:
+        """Whether labels alone are so few that their interval may not hold."""
+        return bool(self.labels.remarks)
 
     @property
     def is_difference(self) -> bool:
@@ -138,7 +165,7 @@ class SetAside:
 
 @dataclass(frozen=True, eq=False)
 class Correction:
-    """What labels of a part of the texts say of all of them, and what to label next."""
+    """What labels of the texts, or of a part of them, say of all, and what to label next."""
 
     rows: tuple[Corrected, ...]
     without_score: int
@@ -175,6 +202,11 @@ class Correction:
     decided: tuple[str, ...] = ()
     """The differences of systems that labels tell from 0."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether every text has a label, so that nothing is corrected."""
+        return self.rows[0].whole
+
 
 def correct(
     judge: Judge,
@@ -186,8 +218,8 @@ def correct(
     """Return the corrected figures of a judge; `results` are by the key of the item.
 
     Labels have to be of a random part of the texts, or random within groups of the judge's scores,
-    as `judge-gym judge label --draw gain` draws. Raises `ConfigError` when no text has a label, or
-    none is without one.
+    as `judge-gym judge label --draw gain` draws, or of every text: then nothing is corrected.
+    Raises `ConfigError` when no text has a label.
     """
     figures, of_rows = _Figures.of(judge, items, results), items.items
     every = np.ones(len(of_rows), dtype=np.bool_)
@@ -201,8 +233,8 @@ def correct(
     plan = None if of_pairs else next_labels(figures.to_label(firsts, left), more)
     halves = None if plan is None else _half_widths(plan, found[0], used, figures, every)
     compared = _compared_systems(of_rows, found)
-    decided = tuple(row.about for row in compared if side_of_0(row.corrected))
-    undecided = tuple(row.about for row in compared if not side_of_0(row.corrected))
+    decided = tuple(row.about for row in compared if side_of_0(row.people) and not row.few)
+    undecided = tuple(row.about for row in compared if row.about not in decided)
     if figures.by_gain:
         undecided = ()
     if halves and (undecided or not halves.is_offered):
@@ -369,21 +401,22 @@ class _Figures:
         keys, labels = [item.key for item in items.items], map(judge.label, items.items)
         given = np.array([np.nan if label is None else label for label in labels], dtype=np.float64)
         has = ~np.isnan(given)
-        if not has.any() or has.all() or not means:
-            many = "Every text has a label" if means and has.all() else "No scored text has a label"
+        if not has.any() or not means:
             raise ConfigError(
-                f"{items.path}: {many}, so there is nothing to correct.",
+                f"{items.path}: No scored text has a label, so there is nothing to correct.",
                 "Name all texts with --items, and labels of a random part of them with --labels.",
             )
+        whole = bool(has.all())
         draws = {row.drawn_by for row in items.labels.rows} if items.labels else set()
+        draws = set() if whole else draws  # it does not matter how all of them were drawn
         return cls(
             judge,
             items.items,
             given,
             judged=np.array([means.get(key, np.nan) for key in keys], dtype=np.float64),
-            known=has if items.drawn else has & np.array(items.labelled),
+            known=has if whole or items.drawn else has & np.array(items.labelled),
             text=np.unique(keys, return_inverse=True)[1],
-            drawn=items.drawn,
+            drawn=items.drawn and not whole,
             by_gain=Draw.GAIN in draws,
             to_rank=Draw.RANKING in draws,
             sure=np.isin(keys, list(labelled_for_sure(items.items))),
@@ -537,14 +570,34 @@ class _Figures:
         judge, labels, corrected = (
             of.mean(*systems) if len(systems) == 1 else of.difference(*systems)
         )
-        labelled = of.labelled(systems)
-        if self.by_gain:
+        labelled, rows = of.labelled(systems), of.rows(systems)
+        bias = of.bias(systems) if labelled == rows else None
+        if bias is not None:
+            corrected = not_estimable(labels.metric, _WHOLE, n_items=labelled)
+        elif self.by_gain:
             labels = corrected = not_estimable(labels.metric, _BY_GAIN, n_items=labelled)
-        return Corrected(about, of.rows(systems), labelled, judge, labels, corrected)
+        said = of.scores.people
+        sides = [said[(of.scores.system == one) & np.isfinite(said)] for one in systems]
+        labels = _cautioned(labels, sides, UNIT_INTERVAL)
+        return Corrected(about, rows, labelled, judge, labels, corrected, bias=bias)
+
+    def _bias(self, chosen: BoolArray) -> FloatArray | None:
+        """Return the judge's scores less labels, where every chosen row has a label."""
+        if not chosen.any() or np.isnan(self.given[chosen]).any():
+            return None
+        return (self.judged - self.given)[chosen & ~np.isnan(self.judged)]
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
-        part = self.part(chosen)
-        if self.to_rank and about == ALL:
+        part, apart = self.part(chosen), self._bias(chosen)
+        low, high = self.bounds
+        bias = None
+        if apart is not None:
+            labels = labels_mean(self.given[chosen], bounds=self.bounds)
+            corrected = not_estimable("labels_mean", _WHOLE, n_items=len(part.expert))
+            bias = mean_over_items(
+                "judge_bias", apart, n=len(apart), unit="score", bounds=(low - high, high - low)
+            )
+        elif self.to_rank and about == ALL:
             labels = corrected = not_estimable("labels_mean", _TO_RANK, n_items=len(part.expert))
         elif self.by_gain:
             corrected = stratified_mean(self.by_group(chosen), bounds=self.bounds)
@@ -556,38 +609,42 @@ class _Figures:
             labels = labels_mean(part.expert, bounds=self.bounds)
         scores = self._scored(chosen)
         own = mean_over_items("judge_mean", scores, n=len(scores), unit="score", bounds=self.bounds)
-        return Corrected(about, int(chosen.sum()), len(part.expert), own, labels, corrected)
+        rows, labelled = int(chosen.sum()), len(part.expert)
+        given = part.expert if bias is None else self.given[chosen]
+        labels = _cautioned(labels, [given], self.bounds)
+        return Corrected(about, rows, labelled, own, labels, corrected, bias=bias)
 
     def difference(self, names: tuple[str, str], first: BoolArray, second: BoolArray) -> Corrected:
         """Return the mean of the second less that of the first, as of independent texts."""
         about = f"{names[1]} less {names[0]}"
-        low, high = self.bounds
-        bounds = (low - high, high - low)
         parts = self.part(first), self.part(second)
-        without = [
-            Labelled(part.expert, np.zeros(len(part.expert)), np.zeros(part.n)) for part in parts
-        ]
-        labelled = sum(len(part.expert) for part in parts)
-        metric, n = "difference", int(first.sum() + second.sum())
-        if self.by_gain:
+        sides = [part.expert for part in parts]
+        labelled = sum(map(len, sides))
+        metric, n, bias = "difference", int(first.sum() + second.sum()), None
+        if self._bias(first | second) is not None:
+            sides = [self.given[first], self.given[second]]
+            labels = labels_difference(*sides, bounds=self.bounds)
+            corrected = not_estimable(metric, _WHOLE, n_items=labelled)
+            bias = self._difference_of("judge_bias", self.judged - self.given, first, second)
+        elif self.by_gain:
             labels = not_estimable(metric, _BY_GAIN, n_items=labelled)
             corrected = stratified_difference(
                 self.by_group(first), self.by_group(second), scale=self.bounds
             )
         else:
-            labels = prediction_powered_difference(*without, scale=self.bounds, names=names)
-            if labels.estimate is not None:
-                labels = replace(labels, method="difference of means of labels; t interval, Welch")
+            labels = labels_difference(*sides, bounds=self.bounds)
             corrected = prediction_powered_difference(*parts, scale=self.bounds, names=names)
-        alone = self._own_difference(first, second, bounds)
-        return Corrected(about, n, labelled, alone, labels, corrected)
+        alone = self._difference_of("judge_difference", self.judged, first, second)
+        labels = _cautioned(labels, sides, self.bounds)
+        return Corrected(about, n, labelled, alone, labels, corrected, bias=bias)
 
-    def _own_difference(
-        self, first: BoolArray, second: BoolArray, bounds: tuple[float, float]
+    def _difference_of(
+        self, metric: str, values: FloatArray, first: BoolArray, second: BoolArray
     ) -> Estimate:
-        """Return the difference of the judge's own means; t interval after Welch."""
-        metric, one, other = "judge_difference", self._scored(first), self._scored(second)
-        n = len(one) + len(other)
+        """Return the difference of means of values of scored rows; t interval after Welch."""
+        one, other = (values[chosen & ~np.isnan(self.judged)] for chosen in (first, second))
+        n, (low, high) = len(one) + len(other), self.bounds
+        bounds = (low - high, high - low)
         if not len(one) or not len(other):
             return not_estimable(metric, "the judge scored no text of one of them", n=n, n_items=n)
         at = float(other.mean() - one.mean())
@@ -598,6 +655,20 @@ class _Figures:
 
     def _scored(self, chosen: BoolArray) -> FloatArray:
         return self.judged[chosen & ~np.isnan(self.judged)]
+
+
+def _cautioned(
+    labels: Estimate, sides: Sequence[FloatArray], bounds: tuple[float, float]
+) -> Estimate:
+    """Return a figure of labels alone, with a remark where a side has too few for its t interval.
+
+    Of labels that crowd at one end, more are advised; of shares not, whose interval is another.
+    """
+    for side in sides if labels.estimate is not None else ():
+        crowd = 0 if are_shares(side, bounds) else items_for_t(skewness(side))
+        if len(side) < (advised := max(MIN_LABELLED, crowd)):
+            return remarked(labels, Remark(RemarkKind.FEW_ITEMS, len(side), advised))
+    return labels
 
 
 def _at_random(

@@ -7,12 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray
-from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.expert_labels import MIN_LABELLED
+from judge_gym.metrics.estimate import SIGNED_UNIT, UNIT_INTERVAL, Estimate, not_estimable
+from judge_gym.metrics.expert_labels import are_shares
 from judge_gym.metrics.system_ranking import MIN_SCORES, Ranking, labels_needed, ranking
 from judge_gym.metrics.system_scores import SystemScores
 from judge_gym.records.items import Item
 
+MIN_ALONE = 2
+"""Fewest labels of a system, of as many questions, that its figure by labels alone needs."""
 Ways = tuple[Estimate, Estimate, Estimate]
 """The same figure by the judge alone, by labels alone, and by both."""
 
@@ -69,7 +71,9 @@ def system_scores(items: Sequence[Item], judged: FloatArray, labels: FloatArray)
 class ComparedSystems:
     """Systems that answered the same questions, or that stand in pairs, by question.
 
-    Figures are on the scale of the judge, from `bounds`; intervals are of each figure by itself.
+    Figures are on the scale of the judge, from `bounds`; intervals are of each figure by itself. Of
+    graded scores or labels alone they are t over questions, paired where systems share these; of
+    verdicts and pairs, which may all agree, the variance is that of `ranking`.
     """
 
     scores: SystemScores
@@ -95,17 +99,26 @@ class ComparedSystems:
     @cached_property
     def _ways(self) -> tuple[Ranking, Ranking, Ranking]:
         said = self.scores
-        nothing = np.full(len(said.judge), 0.5)
-        judge, labels, both = (
-            ranking(one, self.rng, least)
-            # By itself the judge's scores are what is said, where there are some.
-            for one, least in (
-                (replace(said, people=said.judge, judge=nothing), MIN_SCORES),
-                (replace(said, judge=nothing), MIN_LABELLED),
-                (said, MIN_LABELLED),
-            )
-        )
-        return judge, labels, both
+        # By itself the judge's scores are what is said, where there are some.
+        judge = self._alone(said.judge, MIN_SCORES)
+        return judge, self._alone(said.people, MIN_ALONE), ranking(said, self.rng)
+
+    def _alone(self, values: FloatArray, least: int) -> Ranking:
+        """Return what is said of the systems by these values alone."""
+        nothing = np.full(len(values), 0.5)
+        graded = not (self.of_pairs or are_shares(values[np.isfinite(values)], UNIT_INTERVAL))
+        said = replace(self.scores, people=values, judge=nothing)
+        return ranking(said, self.rng, least, shrunk=not graded)
+
+    def bias(self, systems: Sequence[int]) -> Estimate:
+        """Return the judge's mean of a system less people's, or of two how these differ."""
+        said, (low, high) = self.scores, self.bounds
+        found = self._alone((said.judge - said.people + 1) / 2, MIN_ALONE)
+        if len(systems) == 1:
+            one = _scaled(found.mean_of(systems[0]), SIGNED_UNIT, -1.0)
+        else:
+            one = _scaled(found.difference_of(*systems), SIGNED_UNIT, 0.0)
+        return _scaled(replace(one, metric="judge_bias"), (0.0, high - low), 0.0)
 
     def mean(self, system: int) -> Ways:
         """Return the mean of a system; of pairs its win rate."""
@@ -134,12 +147,15 @@ class ComparedSystems:
         judge, labels, both = (_scaled(one, self.bounds, lowest) for one in found)
         if judge.estimate is None:
             judge = self._own(judge.metric, systems, lowest)
-        counts = [self.labelled([system]) for system in systems]
-        because = labels_needed(counts)
-        if not because:
-            return judge, labels, both
-        none = not_estimable(labels.metric, because, n_items=self.labelled(systems))
-        return judge, none, none
+        asked = self.scores.questions(np.isfinite(self.scores.people))[list(systems)]
+        n = self.labelled(systems)
+        if asked.min() < MIN_ALONE:
+            there = " and ".join(map(str, asked))
+            because = f"it needs labels of 2 questions of each system, and there are {there}"
+            labels = not_estimable(labels.metric, because, n_items=n)
+        if because := labels_needed([self.labelled([system]) for system in systems]):
+            both = not_estimable(both.metric, because, n_items=n)
+        return judge, labels, both
 
     def _own(self, metric: str, systems: Sequence[int], lowest: float) -> Estimate:
         """Return the judge's own figure of too few answers for an interval."""

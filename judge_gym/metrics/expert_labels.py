@@ -24,6 +24,7 @@ from judge_gym.metrics.estimate import (
     t_quantile,
     with_interval,
 )
+from judge_gym.metrics.inference import welch
 
 MIN_LABELLED = 20
 """Fewest labelled items with an interval."""
@@ -116,7 +117,10 @@ def _corrected_means(
 ) -> tuple[_CorrectedMean, _CorrectedMean] | str:
     """Return the mean, and the one that its interval is around; a reason where there is none."""
     few, many, least = len(part.expert), len(part.judge_alone), 2 if published else MIN_LABELLED
-    if few < least or many < 2:
+    if few >= least and many < 2:
+        there = f"{'is' if many else 'are'} {many or 'none'}"
+        return f"it needs 2 items without a label, and there {there}"
+    if few < least:
         short = {"labelled": least - few, "other": 2 - many}
         more = " and ".join(f"{n} {kind}" for kind, n in short.items() if n > 0)
         return (
@@ -200,6 +204,33 @@ def labels_mean(labels: FloatArray, *, bounds: tuple[float, float] = UNBOUNDED) 
     method = "share of labels; t interval of four more, two at each end of the scale"
     found = Estimate(metric, at, None, None, n, n, method=method, unit="score")
     return with_interval(found, (min(middle - half, at), max(middle + half, at)), bounds)
+
+
+def labels_difference(
+    first: FloatArray, second: FloatArray, *, bounds: tuple[float, float] = UNBOUNDED
+) -> Estimate:
+    """Return the mean of the second labels less that of the first, as of independent items.
+
+    t interval after Welch, which needs two labels of each. Labels that are all at the ends of the
+    scale, `bounds`, have that of four more, two at each end, as `labels_mean` has it of each side.
+    """
+    metric, n = "labels_difference", len(first) + len(second)
+    if not len(first) or not len(second):
+        return not_estimable(metric, "one of them has no label", n=n, n_items=n)
+    apart = (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    at = float(second.mean() - first.mean())
+    method = "difference of means of labels; t interval, Welch"
+    found = Estimate(metric, at, None, None, n, n, method=method)
+    if min(len(first), len(second)) < 2:
+        return with_interval(found, None, apart, absent="it needs two labels of each")
+    ends = np.repeat(bounds, 2)
+    first, second = (
+        np.append(side, ends) if are_shares(side, bounds) else side for side in (first, second)
+    )
+    if not (np.ptp(first) or np.ptp(second)):
+        return with_interval(found, None, apart)
+    low, high = welch(first, second)[0]
+    return with_interval(found, (min(low, at), max(high, at)), apart)
 
 
 @dataclass(frozen=True, eq=False)

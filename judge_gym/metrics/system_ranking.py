@@ -154,7 +154,8 @@ class Ranking:
         half = t_quantile(max(1, int(self.questions[systems].min()) - 1)) * variance**0.5
         method = "labels and scores, prediction-powered; t interval over questions"
         estimate = Estimate(metric, value, None, None, n, n, method=method, unit="share")
-        return with_interval(estimate, (value - half, value + half), bounds)
+        ends = (value - half, value + half) if half > EPSILON else None
+        return with_interval(estimate, ends, bounds)
 
     def tau(self) -> Estimate:
         """Return Kendall's τ-b of the judge's means with the corrected ones, in [-1, 1]."""
@@ -191,7 +192,11 @@ def labels_needed(labels: Sequence[int]) -> str:
 
 
 def ranking(
-    judged: SystemScores, rng: np.random.Generator, least_labels: int = MIN_LABELLED
+    judged: SystemScores,
+    rng: np.random.Generator,
+    least_labels: int = MIN_LABELLED,
+    *,
+    shrunk: bool = True,
 ) -> Ranking:
     """Rank systems by people's mean, estimated from all the judge's scores and people's labels.
 
@@ -203,10 +208,11 @@ def ranking(
     mean, too. A system without any readable one, or with fewer than `least_labels` labels, is not
     ranked. Errors: the covariance of
     influences summed by question, a system's label variance at least that shrunk towards all
-    systems', and that of half a label that disagrees with the others. Simultaneous: quantile of the
-    largest |t| of draws from that covariance, with the degrees of freedom of the system with the
-    fewest labelled questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008,
-    Biometrical Journal 50).
+    systems', and that of half a label that disagrees with the others. If not `shrunk`, it is that
+    of its own labels: the interval of a difference over the same questions is then the paired t.
+    Simultaneous: quantile of the largest |t| of draws from that covariance, with the degrees of
+    freedom of the system with the fewest labelled questions, for pairs twice as many (Hothorn,
+    Bretz and Westfall 2008, Biometrical Journal 50).
     """
     # Equal means differ in their last bits by the order of the rows.
     own = judged.means(judged.judge, judged.readable).round(_DECIMALS)
@@ -217,7 +223,7 @@ def ranking(
     ranked = (labels >= least_labels) & np.isfinite(own)
     of_all, weight = _corrected(judged)
     corrected = np.where(ranked, of_all, np.nan).round(_DECIMALS)
-    covariance, residual = _errors(judged, weight, ranked)
+    covariance, residual = _errors(judged, weight, ranked, shrunk=shrunk)
     questions = judged.questions(judged.both)
     least = max(int(questions[ranked].min()), 2) if ranked.any() else MIN_SCORES
     of_systems = _t_draws(covariance, least - 1, rng)
@@ -257,7 +263,7 @@ def _corrected(judged: SystemScores) -> tuple[FloatArray, float]:
 
 
 def _errors(
-    judged: SystemScores, weight: float, ranked: BoolArray
+    judged: SystemScores, weight: float, ranked: BoolArray, *, shrunk: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Return the covariance of corrected means, and by system the shrunk variance of a label.
 
@@ -281,11 +287,12 @@ def _errors(
     own = squares / np.maximum(freedom, 1)
     # Labels that all agree say little of how many do not: as if half a label more did not.
     missed = 0.5 / (labels + 1)
-    shrunk = np.maximum(own, (squares + _PRIOR * pooled) / (freedom + _PRIOR))
-    shrunk = np.maximum(shrunk, missed * (1 - missed))
+    least = np.maximum(own, (squares + _PRIOR * pooled) / (freedom + _PRIOR))
+    least = np.maximum(least, missed * (1 - missed))
     covariance = influence.T @ influence
-    covariance += np.diag((shrunk - own) / np.maximum(labels, 1))
-    return covariance, shrunk
+    if shrunk:
+        covariance += np.diag((least - own) / np.maximum(labels, 1))
+    return covariance, least
 
 
 def _pairs(ranked: BoolArray) -> tuple[IntArray, IntArray]:

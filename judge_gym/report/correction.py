@@ -14,6 +14,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyPage, save_study, stem_of
 from judge_gym.report.reliance import favours
+from judge_gym.report.remarks import remark_texts
 from judge_gym.report.table import Table, plain_table
 
 _WAYS = ("judge", "labels", "corrected")
@@ -23,25 +24,34 @@ def correction_table(judge: Judge, found: Correction) -> Table:
     """Return the mean of all texts, of each system and of their differences, in three ways.
 
     Of pairs of two systems these are win rates, and the mean of all is how often the first text
-    wins.
+    wins. Where every text has a label, the third way is the judge's error.
     """
     first = judge.verdict_of(1.0)
     of = f"Share of {first}" if first and judge.score_range == (0.0, 1.0) else "Mean score"
     of = "Win rate" if found.win_rates else of
     texts = "pairs" if judge.judges_pairs else "texts"
+    last = "judge less labels" if found.whole else "corrected"
     return plain_table(
         f"{of} over all {texts}, by people ({judge.name})",
-        ("of", "rows", "labelled", "judge alone", "labels alone", "corrected"),
+        ("of", "rows", "labelled", "judge alone", "labels alone", last),
         [
             (
                 _FIRST_WINS if found.win_rates and row.about == ALL else row.about,
                 row.rows,
                 row.labelled,
-                *(figure_or_reason(getattr(row, way)) for way in _WAYS),
+                *(figure_or_reason(getattr(row, way)) for way in _WAYS[:2]),
+                _last(found, row),
             )
             for row in found.rows
         ],
     )
+
+
+def _last(found: Correction, row: Corrected) -> str:
+    """Return the third figure of a row: the judge's error where every text has a label."""
+    if row.bias is None:
+        return figure_or_reason(row.corrected)
+    return figure_or_reason(row.bias) if found.whole else "not needed: every text has a label"
 
 
 _FIRST_WINS = "the first text wins"
@@ -55,14 +65,14 @@ def conclusions(found: Correction) -> Iterator[str]:
     apart = [row for row in found.rows if row.is_difference]
     if not apart:
         of_all = found.rows[0]
-        if of_all.corrected.estimate is not None:
+        if of_all.people.estimate is not None:
             yield (
-                f"People's mean over all texts is {figure_or_reason(of_all.corrected)}; the "
-                f"judge's own is {figure_or_reason(of_all.judge)}."
+                f"People's mean over all texts is {figure_or_reason(of_all.people)}"
+                f"{_by_labels(of_all)}; the judge's own is {figure_or_reason(of_all.judge)}."
             )
         return
     if len(apart) > _MOST_TOLD:
-        told = [row.about for row in apart if side_of_0(row.corrected)]
+        told = [row.about for row in apart if side_of_0(row.people) and not row.few]
         named = f": {', '.join(told)}" if told else ""
         yield f"Labels tell {len(told)} of {counted(len(apart), 'difference')} from 0{named}."
     else:
@@ -73,9 +83,13 @@ def conclusions(found: Correction) -> Iterator[str]:
 
 def _which_is_better(found: Correction, row: Corrected) -> str:
     best, other = row.systems
-    sign, one = side_of_0(row.corrected), row.corrected
-    said = f"{row.about} is {figure_or_reason(one)}"
+    sign, one = side_of_0(row.people), row.people
+    said = f"{row.about} is {figure_or_reason(one)}{_by_labels(row)}"
+    if row.corrected.estimate is None and not row.whole and (row.few or one.estimate is None):
+        said = f"{row.about} is {figure_or_reason(row.corrected)}"
+        said += f"; it is {figure_or_reason(one)} by labels alone" * (one.estimate is not None)
     shown = f"{best if sign > 0 else other} is better" if sign else _CANNOT_TELL
+    shown += ", of few labels" * row.few
     alone = figure_or_reason(row.judge)
     errs = ""
     if found.biases:
@@ -84,6 +98,11 @@ def _which_is_better(found: Correction, row: Corrected) -> str:
         # A missing figure is no finding that systems are alike.
         return f"People: {said}. The judge alone: {alone}{errs}."
     return f"People: {said}: {shown}. The judge alone: {alone}{errs}.{_with_more(found, row)}"
+
+
+def _by_labels(row: Corrected) -> str:
+    """Return that a figure is of labels alone, where there are texts without one."""
+    return " by labels alone" if row.people is row.labels and not row.whole else ""
 
 
 _CANNOT_TELL = "labels cannot tell which is better"
@@ -115,11 +134,19 @@ def next_table(found: Correction) -> Table | None:
 
 def sentences(found: Correction) -> Iterator[str]:
     """Yield how the figures are meant."""
-    yield (
-        "95% intervals. Every row counts, also where texts repeat. Judge alone: the judge's own "
-        "mean, not people's. Corrected: the judge's scores of all rows, moved by its errors on the "
-        "labelled ones."
+    third = (
+        "Every text has a label, so no correction is needed: people's figures are those of labels."
+        if found.whole
+        else "Corrected: the judge's scores of all rows, moved by its errors on the labelled ones."
     )
+    yield (
+        "95% intervals, over texts, and of a difference of systems that answered the same "
+        "questions paired by question. Every row counts, also where texts repeat. Judge alone: the "
+        f"judge's own mean, not people's. {third}"
+    )
+    few = [remark for row in found.rows for remark in row.labels.remarks]
+    if few:
+        yield f"Labels alone: {', '.join(remark_texts(few))}, so their intervals may miss more."
     if pairs := found.by_order.pairs:
         yield (
             f"Read in both orders: {counted(pairs, 'pair')}. What was shown first won "
@@ -159,7 +186,7 @@ def expectations(found: Correction) -> Iterator[str]:
     if halves := found.half_widths:
         yield (
             f"Expected half-width of the 95% interval of all texts: {halves.now:.2g} now, "
-            f"{halves.at_random:.2g} with {halves.more} more labels at random, "
+            f"{halves.at_random:.2g} with {counted(halves.more, 'more label')} at random, "
             f"{halves.as_planned:.2g} with {halves.more} more by groups of scores."
         )
     if found.chosen:
@@ -206,7 +233,7 @@ def _of_differences(found: Correction) -> Iterator[str]:
             f"{one.about} {one.now:.2g} now, {one.then:.2g} with {one.more} more" for one in waiting
         )
         yield f"Expected half-width of a difference, with labels at random: {narrower}."
-    if found.decided:
+    if found.decided and not found.whole:
         yield (
             f"Decided, so more labels are not needed to compare: "
             f"{first_of(found.decided, _MOST_TOLD)}."
@@ -288,7 +315,8 @@ def save_correction(
 
 def _row(row: Corrected) -> dict[str, Any]:
     values: dict[str, Any] = {"about": row.about, "rows": row.rows, "labelled": row.labelled}
-    return values | {way: _values(getattr(row, way)) for way in _WAYS}
+    bias = {} if row.bias is None else {"bias": _values(row.bias)}
+    return values | {way: _values(getattr(row, way)) for way in _WAYS} | bias
 
 
 def _values(one: Estimate) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from judge_gym.judges.correcting import Corrected, Correction, HalfWidths, corre
 from judge_gym.judges.label_files import collect_labels
 from judge_gym.judges.pairwise_judge import DecidedByOrder
 from judge_gym.judges.systems import ComparedSystems
-from judge_gym.metrics.estimate import not_estimable
+from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.report.correction import (
     conclusions,
     correction_table,
@@ -222,14 +222,133 @@ def test_a_judge_that_will_not_score_bad_texts_does_not_make_them_go_away() -> N
     assert of_all.corrected.lower < 5 < of_all.corrected.upper < 8
 
 
-@pytest.mark.parametrize(("labelled", "said"), [(0, "No scored text"), (30, "Every text")])
-def test_without_labels_or_without_other_texts_nothing_is_corrected(
-    labelled: int, said: str
-) -> None:
+def test_without_labels_nothing_is_corrected() -> None:
     scores: list[float | None] = [float(one % 9) for one in range(30)]
-    labels = [float(one % 9) if one < labelled else None for one in range(30)]
-    with pytest.raises(ConfigError, match=said):
-        corrected(scores, labels)
+    with pytest.raises(ConfigError, match="No scored text"):
+        corrected(scores, [None] * 30)
+
+
+def graded(rng: np.random.Generator, texts: int) -> tuple[list[float | None], list[float | None]]:
+    """Labels on 2 to 8 and a judge's scores near them: 2 too high for every second text."""
+    people = rng.integers(2, 9, texts).astype(float)
+    scores = people + rng.integers(-1, 2, texts) + np.where(np.arange(texts) % 2, 1.0, -1.0)
+    return scores.tolist(), people.tolist()
+
+
+def asked(
+    scores: list[float | None], labels: list[float | None], *, shared: bool = True
+) -> Correction:
+    """Correct answers of systems a and b in turn, of which two answered each question."""
+    texts = [
+        Item(id=f"t{n}", text=f"Text {n}.", system="ab"[n % 2],
+             context=f"Question {n // 2 if shared else n}?")
+        for n in range(len(scores))
+    ]  # fmt: skip
+    given = [new_label(text.id, "ann", one) for text, one in zip(texts, labels, strict=True)
+             if one is not None]  # fmt: skip
+    file = ItemFile(Path("texts.csv"), tuple(texts), ("",) * len(texts), ("id",), "")
+    results = {text.key: [result(text, one)] for text, one in zip(texts, scores, strict=True)}
+    return correct(JUDGE, file.with_labels(collect_labels(given), [JUDGE]), results)
+
+
+def as_interval(one: Estimate | None) -> tuple[float | None, ...]:
+    assert one is not None
+    return one.estimate, one.lower, one.upper
+
+
+def t_of(values: np.ndarray) -> "pytest.approx":
+    """The mean of values with the t interval of scipy, as an independent reference."""
+    test = stats.ttest_1samp(values, 0).confidence_interval()
+    return pytest.approx((values.mean(), test.low, test.high))
+
+
+def welch_of(values: np.ndarray) -> "pytest.approx":
+    """The mean of every second value less that of the others, as of independent texts."""
+    first, second = values[::2], values[1::2]
+    test = stats.ttest_ind(second, first, equal_var=False).confidence_interval()
+    return pytest.approx((second.mean() - first.mean(), test.low, test.high))
+
+
+@pytest.mark.parametrize("drawn", ["", "random", "gain", "ranking"])
+def test_where_every_text_has_a_label_peoples_figures_are_those_of_labels(drawn: str) -> None:
+    """However all of them were drawn."""
+    scores, labels = graded(np.random.default_rng(8), 60)
+    found = corrected(scores, labels, ["a", "b"] * 30, drawn=drawn)
+    judged, people = np.array(scores), np.array(labels)
+    for about, part in (("all texts", np.s_[:]), ("a", np.s_[::2]), ("b", np.s_[1::2])):
+        one = row(found, about)
+        assert as_interval(one.labels) == t_of(people[part])
+        assert as_interval(one.judge) == t_of(judged[part])
+        assert as_interval(one.bias) == t_of((judged - people)[part])
+    apart = row(found, "b less a")
+    assert as_interval(apart.labels) == welch_of(people)
+    assert as_interval(apart.bias) == welch_of(judged - people)
+    assert (found.chosen, found.plan, found.whole) == ((), None, True)
+    assert "no correction is needed" in " ".join(sentences(found))
+    table = correction_table(JUDGE, found)
+    assert table.columns[-1] == "judge less labels"
+    (said, *_) = conclusions(found)
+    assert f"b less a is {apart.labels.estimate:.2f}" in said
+    assert "alone:" in said
+
+
+def test_where_every_answer_has_a_label_systems_are_compared_by_question() -> None:
+    scores, labels = graded(np.random.default_rng(8), 60)
+    people, judged = np.array(labels), np.array(scores)
+    apart = row(asked(scores, labels), "b less a")
+    assert as_interval(apart.labels) == t_of(people[1::2] - people[::2])
+    errors = judged - people
+    assert as_interval(apart.bias) == t_of(errors[1::2] - errors[::2])
+
+
+def test_a_judge_alone_is_compared_by_question_like_labels_alone() -> None:
+    """Scores near each other: half a label that disagrees would be a spread of its own."""
+    rng = np.random.default_rng(6)
+    judged = np.repeat(rng.integers(4, 7, 30), 2) + np.tile([0.0, -0.5], 30)
+    judged += rng.integers(0, 2, 60) / 2
+    labels = [float(one) if n < 24 else None for n, one in enumerate(judged)]
+    apart = row(asked(judged.tolist(), labels), "b less a")
+    assert as_interval(apart.judge) == t_of(judged[1::2] - judged[::2])
+    assert as_interval(apart.labels) == t_of(judged[1:24:2] - judged[:24:2])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_few_labels_give_a_difference_by_labels_alone_and_a_caution(*, shared: bool) -> None:
+    scores, people = graded(np.random.default_rng(8), 60)
+    labels = [one if n < 10 else None for n, one in enumerate(people)]
+    found = asked(scores, labels, shared=shared)
+    apart, few = row(found, "b less a"), np.array(people[:10], dtype=np.float64)
+    expected = t_of(few[1::2] - few[::2]) if shared else welch_of(few)
+    assert as_interval(apart.labels) == expected
+    assert "needs 20 labelled items" in apart.corrected.reason
+    assert "5 to 10 items where 20 are advised" in " ".join(sentences(found))
+    said = next(conclusions(found))
+    assert "needs 20 labelled items" in said
+    assert re.search(r"by labels alone: .*, of few labels\.", said)
+    assert found.decided == ()
+
+
+def test_one_label_of_a_system_gives_no_interval_of_the_difference() -> None:
+    scores, people = graded(np.random.default_rng(8), 60)
+    labels = [one if n < 5 and n != 1 else None for n, one in enumerate(people)]
+    for shared in (True, False):
+        one = row(asked(scores, labels, shared=shared), "b less a").labels
+        assert one.lower is None
+        assert "needs" in one.reason
+
+
+def test_one_text_without_a_label_leaves_labels_alone() -> None:
+    scores, labels = graded(np.random.default_rng(8), 60)
+    found = corrected(scores, [*labels[:-1], None], ["a", "b"] * 30)
+    assert row(found, "all texts").corrected.reason.endswith(
+        "it needs 2 items without a label, and there is 1"
+    )
+    assert "not needed" in correction_table(JUDGE, found).rows[1].cells[-1]
+    apart = row(found, "b less a")
+    people = np.array(labels[:-1])
+    test = stats.ttest_ind(people[1::2], people[::2], equal_var=False).confidence_interval()
+    assert as_interval(apart.labels)[1:] == pytest.approx((test.low, test.high))
+    assert "by labels alone" in next(conclusions(found))
 
 
 def answers(rng: np.random.Generator, canned: float) -> tuple[list[str], np.ndarray]:
@@ -725,6 +844,8 @@ def test_a_difference_without_an_interval_is_no_finding_and_says_how_many_labels
     assert "People: b less a is not estimable, because b: 22 labels crowd at one end" in said
     assert f"{needed - 22} more like them would do; there are 8 others" in said
     assert "cannot tell" not in said
+    assert "by labels alone: b is better, of few labels." in said
+    assert found.decided == ()
     few = [one if n % 30 < (15 if n < 30 else 14) else None for n, one in enumerate(labels)]
     said = " ".join(conclusions(corrected(scores, few, ["a"] * 30 + ["b"] * 30)))
     assert re.findall(r"([ab]): it needs 20 .*?: (\d+) labelled more", said) == [

@@ -11,6 +11,7 @@ from judge_gym.metrics.expert_labels import (
     Labelled,
     Screened,
     isotonic_calibration,
+    labels_difference,
     labels_mean,
     prediction_powered_difference,
     prediction_powered_mean,
@@ -517,3 +518,22 @@ def test_labels_drawn_as_planned_are_estimated_by_stratum():
 
     _, share = coverage([stratified_mean(planned()) for _ in range(600)], truth)
     assert share == pytest.approx(0.95, abs=0.025)
+
+
+def test_labels_alone_differ_by_welch_and_shares_by_four_more_of_each():
+    rng = np.random.default_rng(RNG_SEED)
+    first, second = rng.normal(3, 1, 12), rng.normal(4, 2, 8)
+    test = stats.ttest_ind(second, first, equal_var=False).confidence_interval()
+    found = labels_difference(first, second)
+    assert (found.estimate, found.lower, found.upper) == pytest.approx(
+        (second.mean() - first.mean(), test.low, test.high)
+    )
+    # 3 of 3 and 5 of 6, with two more at each end: 5 of 7 and 7 of 10.
+    shares = labels_difference(np.ones(3), np.r_[np.ones(5), 0], bounds=(0.0, 1.0))
+    test = stats.ttest_ind(
+        np.repeat([1, 0], [7, 3]), np.repeat([1, 0], [5, 2]), equal_var=False
+    ).confidence_interval()
+    assert shares.estimate == pytest.approx(-1 / 6)
+    assert (shares.lower, shares.upper) == pytest.approx((test.low, test.high))
+    assert labels_difference(np.ones(1), np.ones(4)).reason.endswith("two labels of each")
+    assert labels_difference(np.ones(0), np.ones(4)).estimate is None
