@@ -176,9 +176,9 @@ def labels_of(path: Path | None, assignments: Sequence[str] | None) -> "LabelFil
 
 def label_fields_of(labels: Path | None, assignments: Sequence[str] | None) -> dict[str, str]:
     """Return field → column of `--label-fields`, of the file `labels`; raises as `fields_of`."""
-    from judge_gym.judges.label_files import COLUMNS
+    from judge_gym.judges.label_files import FIELDS
 
-    return _columns(("--label-fields", "--labels"), labels, assignments, COLUMNS)
+    return _columns(("--label-fields", "--labels"), labels, assignments, FIELDS)
 
 
 def _columns(

@@ -9,16 +9,18 @@ import io
 import json
 import math
 import os
+import shlex
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from judge_gym.alike import said_alike
 from judge_gym.annotations import Annotation, Draw
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
@@ -38,6 +40,10 @@ COLUMNS = (
     "item", "annotator", "label", "criterion", "time", "note", "item_key", "draw", "probability",
 )  # fmt: skip
 """What a row of a file of labels may give."""
+PEOPLE = "people"
+"""The field that names columns which each have the labels of a person."""
+FIELDS = (*COLUMNS, PEOPLE)
+"""What may be read from other columns."""
 _NEEDED = COLUMNS[:3]
 LONGEST_NOTE = 10_000
 _LONGEST = 200
@@ -54,13 +60,16 @@ class LabelFile:
     rows: tuple[Annotation, ...]
     """Those that count, in the order of the file."""
     earlier: tuple[Annotation, ...]
-    """Those that a newer label replaced."""
+    """Those that a newer label replaced, or that stand again as one of `rows`."""
     column: str = "label"
     """The column that labels were read from."""
     empty: int = 0
-    """Rows without a label, such as items that are still to be labelled."""
+    """Rows without a label, such as items that are still to be labelled; of columns of people
+    cells."""
     left: Mapping[str, int] = field(default_factory=dict)
     """Why a label of an export of a labelling tool does not count → how many."""
+    people: tuple[str, ...] = ()
+    """The columns that were each read as a person's, in place of one with all labels."""
 
     @property
     def annotators(self) -> Counter[str]:
@@ -71,6 +80,17 @@ class LabelFile:
     def abstentions(self) -> int:
         """How often someone looked at an item and gave it no label."""
         return sum(not row.labels for row in self.rows)
+
+    @cached_property
+    def repeated(self) -> tuple[Annotation, ...]:
+        """Those of `earlier` that no time makes older: the same label, several times."""
+        counts = {(row.item, row.annotator, row.criterion): row for row in self.rows}
+        return tuple(
+            row
+            for row in self.earlier
+            if (one := counts.get((row.item, row.annotator, row.criterion))) is not None
+            and (None in (row.time, one.time) or row.time == one.time)
+        )
 
     @property
     def every(self) -> tuple[Annotation, ...]:
@@ -100,16 +120,22 @@ class LabelFile:
         )
         return replace(self, rows=rows, earlier=earlier)
 
+    def column_of(self, row: Annotation) -> str:
+        """Return the column that a label was read from."""
+        return row.annotator if self.people else self.column
+
     def place(self, row: Annotation) -> str:
         """Return the file and the line of a row, for messages."""
         return f"{self.path} line {row.line}" if row.line else str(self.path)
 
     def said(self) -> str:
         """Return how many labels were read, from whom and from which column, for a person."""
-        total = self.annotators.total()
+        total, column = self.annotators.total(), f"column {self.column!r}"
+        if self.people:
+            column = f"{counted(len(self.people), 'column')}, each a person's,"
         by = ", ".join(f"{name} {count}" for name, count in sorted(self.annotators.items()))
         parts = [
-            f"Labels: {total} from column {self.column!r} of {self.path}, by "
+            f"Labels: {total} from {column} of {self.path}, by "
             f"{counted(len(self.annotators), 'annotator')}{f' ({by})' if by else ''}"
         ]
         if self.abstentions:
@@ -119,10 +145,15 @@ class LabelFile:
                 f"names that differ only in case count as different people: {names}; write one of "
                 "them in the file if they are one"
             )
-        if self.earlier:
-            parts.append(f"{counted(len(self.earlier), 'earlier label')} replaced by newer ones")
+        if replaced := len(self.earlier) - len(self.repeated):
+            parts.append(f"{counted(replaced, 'earlier label')} replaced by newer ones")
+        if self.repeated:
+            lines = first_of([f"line {row.line}" for row in self.repeated if row.line])
+            again = counted(len(self.repeated), "repeated label")
+            parts.append(f"{again} counted once{lines and f' ({lines})'}")
         if self.empty:
-            parts.append(f"{counted(self.empty, 'row')} without a label")
+            what = "cell of these columns" if self.people else "row"
+            parts.append(f"{counted(self.empty, what)} without a label")
         parts += [f"{count:,} left out: {why}" for why, count in self.left.items()]
         by_gain = sum(row.drawn_by == Draw.GAIN for row in self.rows)
         if by_gain:
@@ -208,8 +239,10 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
     `criterion`, `time` (ISO 8601; UTC without a zone) and `note`. A label is a number, the name of
     a verdict or step, several of them (a list, or text with `|` between them), or `abstain`; a row
     without one is counted, not used. `fields` maps those that stand in other columns or paths, and
-    may have the keys of `choosing.KEYS`. Raises `DataFileError` or `EvidenceError` with file, line,
-    column and value for a row that does not fit, and for contradictory labels (`collect_labels`).
+    may have the keys of `choosing.KEYS`; its `people` names the columns of a table with one for
+    each person, whose names are then the annotators, with commas between. Raises `DataFileError` or
+    `EvidenceError` with file, line, column and value for a row that does not fit, and for
+    contradictory labels (`collect_labels`).
     """
     path = Path(path)
     if not path.exists():
@@ -223,25 +256,37 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
     chosen, fields = beside_fields(fields or {})
     reading = _LabelReading(path, fields)
     given = LabelRows(chosen, fields.values())
-    rows = [found for row in given.rows(path) if (found := reading.take(row)) is not None]
+    rows = [found for row in given.rows(path) for found in reading.take_all(row)]
     reading.check_fields()
-    labels = collect_labels(rows, path, column=reading.used["label"], empty=reading.empty)
-    return replace(labels, left={why: len(places) for why, places in given.left.items()})
+    column = ", ".join(reading.people) or reading.used["label"]
+    labels = collect_labels(rows, path, column=column, empty=reading.empty)
+    left = {why: len(places) for why, places in given.left.items()}
+    return replace(labels, left=left, people=reading.people)
 
 
 class _LabelReading:
     def __init__(self, path: Path, fields: dict[str, str]) -> None:
         for name in fields:
-            if name not in COLUMNS:
+            if name not in FIELDS:
                 raise ConfigError(
                     f"{name!r} is not a field of a label.",
-                    f"{did_you_mean(name, COLUMNS)}Use {', '.join(COLUMNS)}.",
+                    f"{did_you_mean(name, FIELDS)}Use {', '.join(FIELDS)}.",
                 )
-        self._path, self._fields = path, fields
+        self._path, self._fields = path, dict(fields)
+        self.people = _people_in(self._fields)
+        self._person = ""
         self._columns: dict[str, None] = {}
         self.used: dict[str, str] = {"label": fields.get("label", "label")}
         self.empty = 0
-        self._missing: dict[str, EvidenceError | None] = {}
+        self._missing: dict[tuple[str, str], EvidenceError | None] = {}
+
+    def take_all(self, row: DataRow) -> Iterator[Annotation]:
+        """Yield the labels of a row: one, or of a table with a column for each person theirs."""
+        for person in self.people or ("",):
+            if person:
+                self._person, self._fields["label"] = person, person
+            if (found := self.take(row)) is not None:
+                yield found
 
     def take(self, row: DataRow) -> Annotation | None:
         if row.fault:
@@ -253,7 +298,7 @@ class _LabelReading:
             return None
         return Annotation(
             item=self._needed(row, "item"),
-            annotator=" ".join(self._needed(row, "annotator").split()),
+            annotator=" ".join((self._person or self._needed(row, "annotator")).split()),
             kind="person",
             labels=labels,
             line=row.line,
@@ -269,13 +314,27 @@ class _LabelReading:
         """Raise for a mapped column that no row has, and for a file without rows."""
         if not self._columns:
             raise DataFileError(f"{self._path} has no row.", "Check that it is a file of labels.")
-        for name, error in self._missing.items():
+        for (name, column), error in self._missing.items():
             if error is not None:
-                column = self._fields[name]
+                field, whose = (PEOPLE, column) if self.people and name == "label" else (name, "")
+                hint = "" if whose or name != "label" else self._of_people(list(self._columns))
                 raise DataFileError(
-                    f"{self._path}: fields: {name} is {column!r}, and no row has such a column.",
-                    error.remedy,
+                    f"{self._path}: fields: {field} is {column!r}, and no row has such a column.",
+                    f"{error.remedy} {hint}".strip(),
                 )
+
+    def _of_people(self, columns: Sequence[str]) -> str:
+        """Return how to read columns that are each a person's, where there may be such."""
+        item = self._fields.get("item", "") or next(
+            (one for one in columns if one.strip().lower() == "item"), columns[0]
+        )
+        read = {item, *self._fields.values()}
+        people = [one for one in columns if one not in read and one.lower() not in COLUMNS]
+        if not people or any("," in one for one in people):
+            return ""
+        named = (f"item={item}", f"{PEOPLE}={','.join(people)}")
+        options = " ".join(f"--label-fields {shlex.quote(one)}" for one in named)
+        return f"If each of the other columns has a person's labels, read them with {options}."
 
     def _column(self, row: DataRow, name: str) -> str | None:
         if name in self._fields:
@@ -295,7 +354,8 @@ class _LabelReading:
                 self._path, f"there is no column {name!r}",
                 f"{inside}{did_you_mean(name, list(row.values))}The columns are {there}. "
                 f"Map one with --label-fields {name}=COLUMN, or in a file with "
-                f"label_fields: {{{name}: COLUMN}}.",
+                f"label_fields: {{{name}: COLUMN}}."
+                f"{' ' + self._of_people(list(row.values)) if name == 'label' else ''}",
             )  # fmt: skip
         if column is not None:
             self.used[name] = column
@@ -304,9 +364,9 @@ class _LabelReading:
         try:
             value = row.value(self._path, self._fields[name])
         except EvidenceError as error:
-            self._missing.setdefault(name, error)
+            self._missing.setdefault((name, self._fields[name]), error)
             return None
-        self._missing[name] = None
+        self._missing[name, self._fields[name]] = None
         return value
 
     def _text(self, row: DataRow, name: str, longest: int = _LONGEST) -> str:
@@ -324,7 +384,7 @@ class _LabelReading:
     def _needed(self, row: DataRow, name: str) -> str:
         if text := self._text(row, name):
             return text
-        if error := self._missing.get(name):
+        if error := self._missing.get((name, self._fields.get(name, ""))):
             raise error
         raise row.error(self._path, f"{self.used[name]} is empty", "Fill it in or remove the row.")
 
@@ -371,6 +431,22 @@ class _LabelReading:
 
     def _fault(self, row: DataRow, name: str, value: object, remedy: str) -> DataFileError:
         return row.error(self._path, f"{self.used[name]} is {shown(value)}", remedy)
+
+
+def _people_in(fields: dict[str, str]) -> tuple[str, ...]:
+    """Take the columns of people out of fields; raises `ConfigError` where they cannot be read."""
+    typed = fields.pop(PEOPLE, "")
+    names = tuple(name.strip() for name in typed.split(",")) if typed else ()
+    if len(set(names)) < len(names) or not all(names):
+        raise ConfigError(
+            f"{PEOPLE} is {typed!r}.", "Name each column once, with commas between: ann,bo."
+        )
+    if names and (both := sorted({"label", "annotator"} & set(fields))):
+        raise ConfigError(
+            f"{PEOPLE} is {typed!r}, and {both[0]} is {fields[both[0]]!r}.",
+            f"Leave out {both[0]}: a column of a person has the labels, its name is the annotator.",
+        )
+    return names
 
 
 def _as_text(value: str | float | bool) -> str:

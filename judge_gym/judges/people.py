@@ -626,7 +626,7 @@ class _LabelBinding:
         try:
             return self._number(text)
         except ConfigError as error:
-            column = self._labels.column if self._labels else "truth"
+            column = self._labels.column_of(row) if self._labels else "truth"
             none = f" For no label, write {ABSTAIN}." if self._labels else ""
             raise self.fault(
                 row,

@@ -80,6 +80,62 @@ def test_scores_are_averaged_and_verdicts_are_counted(tmp_path: Path) -> None:
     assert "2 texts without a majority" in decided.said()
 
 
+def test_a_label_that_stands_twice_counts_once_and_is_none_that_a_newer_one_replaced(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "labels.csv"
+    twice = f"t1,ann,4,\nt1,ann,4.0,\nt2,bo,3,{NOON}\nt2,bo,3,{NOON}\n"
+    file.write_text(f"item,annotator,label,time\n{twice}t3,bo,3,{NOON}\nt3,bo,3,{LATER}\n")
+    read = read_labels(file)
+    assert [row.line for row in read.repeated] == [2, 4]
+    assert "2 repeated labels counted once (line 2, line 4)" in read.said()
+    assert "1 earlier label replaced by newer ones" in read.said()
+    assert read.annotators == {"ann": 1, "bo": 2}
+    file.write_text("item,annotator,label\nt1,ann,4\nt1,ann,5\n")
+    with pytest.raises(DataFileError, match="line 3: label is '5', and line 2 has '4' by 'ann'"):
+        read_labels(file)
+
+
+WIDE = "Nr;ann;bo b;cy\nt1;4;3,5;\nt2;2;abstain;5\nt3;;1;x\n"
+
+
+def test_a_table_with_a_column_for_each_person_is_read_by_their_names(tmp_path: Path) -> None:
+    fields = {"item": "Nr", "people": "ann, bo b"}
+    found = people(tmp_path, WIDE, fields=fields)
+    assert list(found.reference.values()) == [3.75, 2.0, 1.0]
+    read = read_labels(tmp_path / "labels.csv", fields)
+    assert [(row.item, row.annotator, row.labels, row.line) for row in read.rows] == [
+        ("t1", "ann", ("4",), 2), ("t1", "bo b", ("3.5",), 2), ("t2", "ann", ("2",), 3),
+        ("t2", "bo b", (), 3), ("t3", "bo b", ("1",), 4),
+    ]  # fmt: skip
+    assert "Labels: 4 from 2 columns, each a person's, of" in read.said()
+    assert "1 cell of these columns without a label" in read.said()
+    with pytest.raises(DataFileError, match="line 4: item 't3': cy is 'x'"):
+        people(tmp_path, WIDE, fields={"item": "Nr", "people": "cy"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "there is no column 'label'"),
+        ({"label": "Note"}, "label is 'Note', and no row has such a column"),
+        ({"item": "Nr", "people": "ann,dora"}, "people is 'dora', and no row has such a column"),
+        ({"people": "ann,ann"}, "people is 'ann,ann'"),
+        ({"people": "ann", "annotator": "bo b"}, "people is 'ann', and annotator is 'bo b'"),
+    ],
+)
+def test_columns_of_people_that_are_not_read_are_named_and_how_to_read_them(
+    tmp_path: Path, fields: dict[str, str], said: str
+) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(WIDE)
+    with pytest.raises(JudgeGymError, match=said) as raised:
+        read_labels(file, fields)
+    if "people" not in fields:
+        options = "--label-fields item=Nr --label-fields 'people=ann,bo b,cy'"
+        assert options in (raised.value.remedy or "")
+
+
 def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text(
@@ -92,7 +148,7 @@ def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> No
     ]  # fmt: skip
     assert [(row.line, row.labels) for row in read.earlier] == [(3, ("2",)), (4, ("3",))]
     assert (read.annotators, read.abstentions, read.empty) == ({"ann": 2}, 1, 1)
-    assert "by 1 annotator (ann 2); 1 abstention; 2 earlier labels" in read.said()
+    assert "by 1 annotator (ann 2); 1 abstention; 1 earlier label replaced" in read.said()
 
 
 @pytest.mark.parametrize(
