@@ -52,7 +52,9 @@ def serve() -> None:
         if settings().database_url:
             console.print("This server runs by itself.")
             return
-        console.print("Views are in the schema analysis; \\d+ lists them. Stop with Ctrl-C.")
+        console.print(
+            "Views: \\dv+ analysis.* lists them, \\d+ of one its columns. Stop with Ctrl-C."
+        )
         with suppress(KeyboardInterrupt):
             Event().wait()
 

@@ -228,7 +228,9 @@ def _item_row(item: Item) -> dict[str, Any]:
 
 
 def _label(truth: Label) -> str:
-    return truth if isinstance(truth, str) else f"{truth:g}"
+    if isinstance(truth, str):
+        return truth
+    return str(int(truth)) if float(truth).is_integer() else repr(float(truth))
 
 
 def _result(judge: JudgeRecord, item: Item, row: t.JudgeResult) -> JudgeResult:

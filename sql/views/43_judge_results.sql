@@ -7,6 +7,10 @@ SELECT
     j.name AS judge,
     j.kind,
     j.model,
+    j.config - 'examples' AS judge_config,
+    CASE WHEN jsonb_typeof(j.config -> 'examples') = 'array'
+        THEN jsonb_array_length(j.config -> 'examples') ELSE 0 END AS judge_examples,
+    j.created_at AS judge_created_at,
     r.item_id AS judge_item_id,
     i.corpus,
     i.name AS item,
@@ -73,9 +77,12 @@ COMMENT ON VIEW analysis.judge_results IS 'One row for each judgement of an item
 COMMENT ON COLUMN analysis.judge_results.judge_result_id IS 'Identifier of the judgement in this database.';
 COMMENT ON COLUMN analysis.judge_results.judge_id IS 'Identifier of the judge in this database.';
 COMMENT ON COLUMN analysis.judge_results.judge_key IS '16-digit identity of the judge: configuration and prompt, without name, budget and gate.';
-COMMENT ON COLUMN analysis.judge_results.judge IS 'Name of the judge when it was first used.';
+COMMENT ON COLUMN analysis.judge_results.judge IS 'Name of the judge when it was first used; judges with different prompts may share it, as the candidates of judge-gym judge align do.';
 COMMENT ON COLUMN analysis.judge_results.kind IS 'The kind in the judge''s file, such as rubric, binary or panel.';
 COMMENT ON COLUMN analysis.judge_results.model IS 'The model, function or address that answered; of an ensemble or a routed judge, those of its members.';
+COMMENT ON COLUMN analysis.judge_results.judge_config IS 'The fields of the judge, such as task, criteria, prompt and temperature, without its examples: what differs between judges of one name.';
+COMMENT ON COLUMN analysis.judge_results.judge_examples IS 'How many examples its prompt shows.';
+COMMENT ON COLUMN analysis.judge_results.judge_created_at IS 'When the judge was first used.';
 COMMENT ON COLUMN analysis.judge_results.judge_item_id IS 'Identifier of the item, in one variant, in this database.';
 COMMENT ON COLUMN analysis.judge_results.corpus IS 'Digest of the item''s file; empty without one.';
 COMMENT ON COLUMN analysis.judge_results.item IS 'Name of the item; a variant has that of its original.';
@@ -86,7 +93,7 @@ COMMENT ON COLUMN analysis.judge_results.perturber IS 'The model that changed th
 COMMENT ON COLUMN analysis.judge_results.text IS 'The text that was judged, of a pair the first; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.second_text IS 'The second text of a pair.';
 COMMENT ON COLUMN analysis.judge_results.context IS 'What the judge could compare the text with; empty without one.';
-COMMENT ON COLUMN analysis.judge_results.label IS 'The label that the text had when it was last judged or looked up with one: a score or the name of a verdict.';
+COMMENT ON COLUMN analysis.judge_results.label IS 'The label that the text had when it was last judged or looked up with one, as text: a score in full precision or the name of a verdict.';
 COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of this item, from 0.';
 COMMENT ON COLUMN analysis.judge_results.review_day IS 'Date of the review that repeated the judgement (judge-gym judge review), or key of the recheck of a sentinel set (judge-gym judge gate); empty otherwise.';
 COMMENT ON COLUMN analysis.judge_results.rechecked_on IS 'Day of the recheck by --recheck; NULL otherwise, as where a gate saw that another model answers.';

@@ -107,7 +107,7 @@ FROM (
 ) AS counted
 GROUP BY sweep, workflow, agent, provider, model, route, 7, simulated;
 
-COMMENT ON VIEW analysis.spending IS 'Use of LLM calls by sweep, workflow, model and day. A call that several sweeps share counts in each, so do not sum over sweeps; sum analysis.calls instead. Calls for a rubric count once the rubric is stored.';
+COMMENT ON VIEW analysis.spending IS 'Use of LLM calls by sweep, workflow, model and day. A call that several sweeps share counts in each, so do not sum over sweeps. Calls of product judges, studies and panels belong to no sweep: all calls by provider and day are in analysis.calls. Calls for a rubric count once the rubric is stored.';
 COMMENT ON COLUMN analysis.spending.sweep IS 'Name of the sweep.';
 COMMENT ON COLUMN analysis.spending.workflow IS 'Workflow of the call, such as w3-scoring.';
 COMMENT ON COLUMN analysis.spending.agent IS 'Agent of the call, such as scorer or prober.';

@@ -422,3 +422,28 @@ def test_the_view_has_a_judgement_with_text_label_prompt_and_answer(database: st
     judged(database, [BAD], judge=judge, items=ITEMS[:1])
     with engine.connect() as connection:
         assert connection.execute(query).one().label == "65.5"
+    # The mean of three labels in full, as Python reads it back.
+    judged(database, [BAD], judge=judge, items=[items[0].model_copy(update={"truth": 13 / 3})])
+    with engine.connect() as connection:
+        assert float(connection.execute(query).one().label) == 13 / 3
+
+
+def test_judges_of_one_name_are_told_apart_by_their_fields(database: str) -> None:
+    example = {"text": "A note.", "scores": {"evidence": 80, "clarity": 40}, "reason": "Fine."}
+    shown = type(JUDGE).model_validate(JUDGE.model_dump() | {"examples": [example]})
+    warm = JUDGE.model_copy(update={"temperature": 0.5})
+    for judge in (JUDGE, shown, warm):
+        judged(database, [GOOD], judge=judge, items=ITEMS[:1])
+    query = sa.text(
+        "SELECT judge, judge_config ->> 'task', judge_config -> 'temperature', judge_examples, "
+        "judge_config ? 'examples', judge_created_at <= created_at FROM analysis.judge_results "
+        "ORDER BY judge_result_id"
+    )
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        rows = [tuple(row) for row in connection.execute(query)]
+    same = (JUDGE.name, JUDGE.task)
+    assert rows == [
+        (*same, JUDGE.temperature, 0, False, True),
+        (*same, JUDGE.temperature, 1, False, True),
+        (*same, 0.5, 0, False, True),
+    ]

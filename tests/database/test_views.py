@@ -20,6 +20,7 @@ from judge_gym.store.experiments import register_sweep
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.rubrics import applied_key, variant_of
 from judge_gym.store.spending import spending_scope, spent
+from support.command_line import REPOSITORY
 from support.lab import SWEEP, Lab, labels, only, rubric
 from support.migrations import add_later_migration
 from support.postgres import temporary_database
@@ -437,6 +438,12 @@ def test_spending_of_a_sweep_is_what_its_budget_counts(database: str, tmp_path: 
         )
         assert rows == [(used.cost_usd, used.calls, used.unpriced)]
         assert used.cost_usd == 1.5 * 2 + 0.25 * 3
+        # The documented query has calls of no sweep, too: three of 1.5, four first answers.
+        page = (REPOSITORY / "docs" / "how-to" / "notebooks.md").read_text()
+        documented = page.partition("```sql\n")[2].partition("```")[0]
+        rows = query(database, documented)
+        assert sum(row[-1] for row in rows) == 1.5 * 3 + 0.25 * 4
+        assert sum(row[2] for row in rows) == 4
 
     run(work())
 
