@@ -8,6 +8,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else _plural(noun)}"
 
 
+def there_are(number: int) -> str:
+    """Return a number with its verb, of a noun named before: "it needs 2 items, and there is 1"."""
+    return f"there {'is' if number == 1 else 'are'} {number:,}"
+
+
 def first_of(names: Sequence[str], most: int = 3) -> str:
     """Return the first of some names in a list, and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

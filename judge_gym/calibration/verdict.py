@@ -18,7 +18,7 @@ from judge_gym.calibration.checks import (
     span,
 )
 from judge_gym.calibration.distribution import SELF_AGREEMENT
-from judge_gym.counting import counted
+from judge_gym.counting import counted, there_are
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
@@ -337,7 +337,7 @@ def _more_labels(agreement: Estimate, claim: MarginClaim) -> str:
     if agreement.n_items < LEAST_LABELS:
         return (
             f"Label more texts, drawn at random: {LEAST_LABELS} labels are the fewest that decide, "
-            f"and there are {agreement.n_items}."
+            f"and {there_are(agreement.n_items)}."
         )
     return more_items(agreement, claim, "labels")
 

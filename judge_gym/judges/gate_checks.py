@@ -24,7 +24,7 @@ from judge_gym.calibration.verdict import (
     readable_check,
     statistic,
 )
-from judge_gym.counting import counted
+from judge_gym.counting import counted, there_are
 from judge_gym.formats import plain
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.assessing import known_points
@@ -144,7 +144,7 @@ class Again:
             return check.action
         if check.needed > self.texts:
             return (
-                f"About {check.needed:,} texts would decide it, and there are {self.texts}: add "
+                f"About {check.needed:,} texts would decide it, and {there_are(self.texts)}: add "
                 "texts."
             )
         return (

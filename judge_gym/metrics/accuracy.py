@@ -9,6 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import (
     BoolArray,
     CellMeans,
@@ -361,7 +362,7 @@ def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
     score, kept = item_means(cells.value, cells.present)
     truth, n_items = index[kept], len(score)
     if n_items < 4:
-        because = f"it needs 4 items, and there are {n_items}"
+        because = f"it needs 4 items, and {there_are(n_items)}"
         return not_estimable(metric, because, n=n, n_items=n_items)
     if np.ptp(score) <= EPSILON or np.ptp(truth) <= EPSILON:
         because = "the mean scores, or the indices, are the same for all items"
@@ -377,7 +378,7 @@ def rank_correlation(
     Interval as in `control_rank_correlation`. Needs 4 units, and values that vary.
     """
     if len(first) < 4:
-        because = f"it needs 4 {units} in common, and there are {len(first)}"
+        because = f"it needs 4 {units} in common, and {there_are(len(first))}"
         return not_estimable(metric, because, n=n, n_items=len(first))
     if np.ptp(first) <= EPSILON or np.ptp(second) <= EPSILON:
         because = f"one of the two is the same for all {units}"

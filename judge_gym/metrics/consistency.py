@@ -12,6 +12,7 @@ from statistics import fmean
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import (
     FloatArray,
@@ -248,7 +249,9 @@ def one_way_icc(
     chosen = common[samples.item]
     kept, n_items = samples.rows(chosen), int(common.sum())
     if n_items < 2:
-        because = f"it needs 2 items of {MIN_REPLICATES} scored replicates, and there is {n_items}"
+        because = (
+            f"it needs 2 items of {MIN_REPLICATES} scored replicates, and {there_are(n_items)}"
+        )
         return not_estimable(metric, because, n=len(kept), n_items=n_items, unit=unit)
     means, within = kept.means(values[chosen]), squares_within(kept, values[chosen])[common]
     size, mean = means.n[0, common].astype(np.float64), means.value[0, common]

@@ -18,6 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -202,7 +203,7 @@ def _estimates(
         because = f"judges and rubrics are not fully crossed: {crossed.sum()} of {crossed.size} "
         undetermined = dict.fromkeys(figures, because + "combinations have a verdict")
     elif items < MIN_ITEMS:
-        undetermined = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
+        undetermined = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and {there_are(items)}")
     estimates = {
         name: not_estimable(name, undetermined[name], n=n, n_items=items, unit=unit)
         for name, (unit, _) in figures.items()

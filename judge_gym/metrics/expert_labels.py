@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.counting import counted
+from judge_gym.counting import counted, there_are
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -463,7 +463,7 @@ def isotonic_calibration(expert: FloatArray, judge: FloatArray) -> IsotonicCurve
     n, metric = len(expert), "isotonic_truth"
     because = ""
     if n < MIN_LABELLED:
-        because = f"it needs {MIN_LABELLED} labelled items, and there are {n}"
+        because = f"it needs {MIN_LABELLED} labelled items, and {there_are(n)}"
     elif not np.ptp(judge):
         because = "the judge gives every labelled item the same score"
     if because:

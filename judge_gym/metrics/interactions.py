@@ -11,6 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -47,7 +48,7 @@ def variance_shares(table: FloatArray, n: int, rng: np.random.Generator) -> tupl
     metrics = [f"interaction_share_{part}" for part in PARTS]
     items, unit = len(table), "share"
     if items < FEWEST_ITEMS:
-        because = f"it needs {FEWEST_ITEMS} items with every cell, and there are {items}"
+        because = f"it needs {FEWEST_ITEMS} items with every cell, and {there_are(items)}"
         return tuple(not_estimable(m, because, n=n, n_items=items, unit=unit) for m in metrics)
     grams = [effect @ effect.T for effect in _effects(table)]
     component = np.array([_off_diagonal(gram) for gram in grams])

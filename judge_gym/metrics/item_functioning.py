@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -52,7 +53,7 @@ def item_functioning(judged: FloatArray, others: FloatArray, focal: BoolArray, n
     unit = "0-1 scale"
     items, in_group = len(judged), int(focal.sum())
     if len(others) < 2:
-        because = f"consensus needs two other judges, and there is {len(others)}"
+        because = f"consensus needs two other judges, and {there_are(len(others))}"
         return not_estimable(METRIC, because, n=n, n_items=items, unit=unit)
     if min(in_group, items - in_group) < FEWEST:
         because = f"it needs {FEWEST} items in the group and {FEWEST} outside it"

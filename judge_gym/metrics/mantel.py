@@ -5,6 +5,7 @@ from math import factorial
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, not_estimable
 from judge_gym.metrics.inference import permutation_p
@@ -37,7 +38,7 @@ def mantel(
     """
     size = len(first)
     if size < FEWEST:
-        because = f"it needs {FEWEST} {units}, and there are {size}"
+        because = f"it needs {FEWEST} {units}, and {there_are(size)}"
         return not_estimable(metric, because, n=n, n_items=n_items, unit="r")
     rows, columns = np.triu_indices(size, k=1)
     pairs = [table[rows, columns] - table[rows, columns].mean() for table in (first, second)]

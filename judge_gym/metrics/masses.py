@@ -16,6 +16,7 @@ from math import prod
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import (
     BoolArray,
     FloatArray,
@@ -104,7 +105,7 @@ def cell_masses(verdicts: Verdicts) -> CellMasses:
 def obstacle(cells: CellMasses, at_least: int, judges: int) -> str:
     """Return why judges cannot be compared on these cells; "" when they can."""
     if cells.n_judges < judges:
-        return f"it compares {judges} judges, and there is {cells.n_judges}"
+        return f"it compares {judges} judges, and {there_are(cells.n_judges)}"
     if (cells.sizes >= at_least).all(axis=1).any():
         return ""
     if at_least == 1:

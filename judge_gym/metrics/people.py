@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples, Verdicts
 from judge_gym.metrics.estimate import (
@@ -423,7 +424,7 @@ def agreement_beside_people(
     n_items, n = len(kept), int(count[kept].sum())
     names = ("people_agreement", "judge_agreement", "judge_agreement_excess")
     if n_items < MIN_OF_AGREEMENT:
-        because = f"it needs {MIN_OF_AGREEMENT} items with two people, and there are {n_items}"
+        because = f"it needs {MIN_OF_AGREEMENT} items with two people, and {there_are(n_items)}"
         return BesidePeople(*(not_estimable(name, because, n=n, n_items=n_items) for name in names))
     moments = _Moments.of(labels[:, kept], given[:, kept], count[kept], judged[kept])
     values = moments.agreements(np.ones((1, n_items)))[:, 0]

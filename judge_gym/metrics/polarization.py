@@ -13,6 +13,7 @@ from math import log
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import (
     BoolArray,
     FloatArray,
@@ -316,7 +317,7 @@ def _check_family(verdicts: Verdicts, family: IntArray | None) -> int:
 
 def _obstacle(kept: Verdicts, n_groups: int, common: BoolArray) -> str:
     if n_groups < 2:
-        return f"it compares two judges of different families or more, and there is {n_groups}"
+        return f"it compares two judges of different families or more, and {there_are(n_groups)}"
     if not common.any():
         return "no item was scored by every judge"
     median = float(np.median(kept.sizes()[:, common]))

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -92,7 +93,7 @@ def regime_chances(use: UsePerItem, rng: np.random.Generator) -> RegimeChances:
     """
     read = np.flatnonzero(np.isfinite(use.abstained))
     if len(read) < FEWEST_ITEMS:
-        because = f"it needs {FEWEST_ITEMS} items that could be read, and there are {len(read)}"
+        because = f"it needs {FEWEST_ITEMS} items that could be read, and {there_are(len(read))}"
         return RegimeChances({}, len(read), because)
     drawn = rng.integers(0, len(read), size=(DRAWS, len(read)))
     weights = np.stack([np.bincount(row, minlength=len(read)) for row in drawn]).astype(np.float64)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
@@ -62,7 +63,7 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
     names, unit = ("agreement_lower", "agreement_upper"), "points"
     bias = mean_difference("agreement_bias", differences, unit=unit, widest=_FURTHEST_APART)
     if n < 2:
-        because = f"it needs 2 items, and there is {n}"
+        because = f"it needs 2 items, and {there_are(n)}"
         return [bias, *(not_estimable(name, because, n=n, n_items=n, unit=unit) for name in names)]
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     z = normal_quantile()
@@ -240,7 +241,9 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
     estimate = Estimate(metric, value, None, None, n, n, method=method, unit=unit)
     differ = np.abs(before - after) > EPSILON
     if not differ.any():
-        return with_interval(estimate, None, absent="the judges gave every text the same score")
+        return with_interval(
+            estimate, None, absent="the two judges agree with each other on every text"
+        )
     left_out = gain(jackknife_weights(n))
     if not np.isfinite(left_out).all():
         return with_interval(estimate, None, absent="but for one text all labels are the same")
@@ -477,15 +480,15 @@ def _no_votes(because: str, n: int, items: int) -> tuple[Estimate, Estimate]:
 
 def _obstacle(judges: int, items: int) -> str:
     if judges < 2:
-        return f"it compares two judges or more, and there is {judges}"
+        return f"it compares two judges or more, and {there_are(judges)}"
     if items < MIN_ITEMS:
-        return f"it needs {MIN_ITEMS} items in common, and there are {items}"
+        return f"it needs {MIN_ITEMS} items in common, and {there_are(items)}"
     return ""
 
 
 def _too_few_for_truth(truth: FloatArray) -> str:
     if len(np.unique(truth)) > 1 and len(truth) < _LEAST_OWED:
-        return f"it needs {_LEAST_OWED} items where the truth varies, and there are {len(truth)}"
+        return f"it needs {_LEAST_OWED} items where the truth varies, and {there_are(len(truth))}"
     return ""
 
 
@@ -628,7 +631,7 @@ def _coefficient(
     size = len(first)
     n = size if cluster is None else int(cluster.max(initial=-1)) + 1
     if n < MIN_ITEMS:
-        because = f"it needs {MIN_ITEMS} items in common, and there are {n}"
+        because = f"it needs {MIN_ITEMS} items in common, and {there_are(n)}"
         return not_estimable(metric, because, n=size, n_items=n)
     if min(np.ptp(first), np.ptp(second)) <= EPSILON:
         return not_estimable(metric, "one of the two is the same for all items", n=size, n_items=n)

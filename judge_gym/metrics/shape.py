@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics.cells import (
     BoolArray,
     CellMeans,
@@ -188,7 +189,7 @@ def stage_entropy(verdicts: Verdicts) -> list[Estimate]:
     sizes = verdicts.sizes()[0]
     items = np.flatnonzero(sizes)
     if len(items) < 2:
-        because = f"it needs two items with a verdict, and there is {len(items)}"
+        because = f"it needs two items with a verdict, and {there_are(len(items))}"
         return [
             not_estimable(name, because, n=len(verdicts), n_items=len(items), unit=unit)
             for name, unit in names

@@ -104,7 +104,7 @@ STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
     },
     all_abstained: {
         "overconfidence": "the judge has no scored verdict",
-        "belief_distance": "it compares 2 judges, and there is 0",
+        "belief_distance": "it compares 2 judges, and there are 0",
     },
     all_failed: {
         "abstention_rate": "there is no sample to count",

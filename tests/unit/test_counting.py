@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.counting import counted
+from judge_gym.counting import counted, there_are
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,12 @@ from judge_gym.counting import counted
 )
 def test_a_noun_agrees_with_its_number(number: int, noun: str, text: str) -> None:
     assert counted(number, noun) == text
+
+
+def test_a_verb_agrees_with_its_number() -> None:
+    assert [there_are(n) for n in (0, 1, 2, 1200)] == [
+        "there are 0",
+        "there is 1",
+        "there are 2",
+        "there are 1,200",
+    ]

@@ -19,6 +19,7 @@ from judge_gym.analysis.groups import (
 )
 from judge_gym.analysis.measures import CONFIDENCE, HEADINGS, SCORE, SHAPE, SPREAD, Measure
 from judge_gym.analysis.registry import NEEDS_SHARED_ITEM, NEEDS_UNITS, Column, Figure, FigureTable
+from judge_gym.counting import there_are
 from judge_gym.design.axis_pairs import (
     REGROUPED,
     compared_axes,
@@ -506,7 +507,7 @@ def _checks(
         if fitted and items >= FEWEST_ITEMS:
             yield from _rows(metric, beside_least_squares(check(spec, table), fitted), origin)
         else:
-            because = f"it needs {FEWEST_ITEMS} items, and there are {items}"
+            because = f"it needs {FEWEST_ITEMS} items, and {there_are(items)}"
             missing = not_estimable(metric, because, n_items=items)
             yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, origin)
 

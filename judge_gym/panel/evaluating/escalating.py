@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics import pooling
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
@@ -211,7 +212,7 @@ def _figures(
 
 def _obstacle(scored: Scored, prices: FloatArray) -> str:
     if scored.n_documents < FEWEST_DOCUMENTS:
-        return f"it needs {FEWEST_DOCUMENTS} documents, and there are {scored.n_documents}"
+        return f"it needs {FEWEST_DOCUMENTS} documents, and {there_are(scored.n_documents)}"
     unknown = [
         name for name, column in zip(scored.raters, prices.T, strict=True) if np.isnan(column).any()
     ]

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from judge_gym.counting import there_are
 from judge_gym.metrics import pooling
 from judge_gym.metrics.accuracy import kappa_of_tables
 from judge_gym.metrics.cells import FloatArray, IntArray
@@ -154,7 +155,7 @@ def second_family(scored: Scored) -> list[SecondFamily]:
     reason = _no_partners(scored.families) if not partners else ""
     record = _known(scored)
     without = None if record is None else scored.scores - record.bias
-    few = f"it needs {FEWEST_DOCUMENTS} documents, and there are {scored.n_documents}"
+    few = f"it needs {FEWEST_DOCUMENTS} documents, and {there_are(scored.n_documents)}"
     return [
         _second_family(scored, scored.scores, partners, reason, unbiased=False),
         _second_family(scored, without, partners, reason or few, unbiased=True),
@@ -181,7 +182,7 @@ def _way(
 
 def _not_fitted(name: str, scored: Scored) -> WayFigures:
     n = scored.n_documents
-    because = f"it is fitted to other documents, needs {FEWEST_DOCUMENTS}, and there are {n}"
+    because = f"it is fitted to other documents, needs {FEWEST_DOCUMENTS}, and {there_are(n)}"
     absent = {
         field: not_estimable(metric, because, n=len(scored.truth), n_items=n)
         for field, metric in _METRICS.items()

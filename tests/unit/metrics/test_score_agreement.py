@@ -270,6 +270,6 @@ def test_the_same_judge_twice_gains_nothing_and_has_no_interval():
     labels = np.array([0.0, 0, 100, 100, 100])
     gain = agreement_gain(labels, labels[::-1], labels[::-1])
     assert (gain.estimate, gain.lower) == (0, None)
-    assert "same score" in gain.reason
+    assert "agree with each other on every text" in gain.reason
     assert "same" in agreement_gain(labels * 0, labels, labels[::-1]).reason
     assert agreement_gain(labels[:3], labels[:3], labels[:3]).estimate is None
