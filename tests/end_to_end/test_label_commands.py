@@ -168,3 +168,18 @@ def test_labels_of_a_part_correct_the_mean_and_plan_the_next_ones(command: Comma
     again = json.loads(command(*asked, "--json").fine().output)
     assert again["by_gain"]
     assert again["figures"][0]["labelled"] == 70
+    # All texts, by two people with a column each: bo gives what ann gives.
+    every = [(key, max(1, min(5, 1 + len(text) % 7) - 1)) for key, text, _ in texts]
+    labels.write_text("\n".join(["Nr,ann,bo", *(f"{key},{label},{label}" for key, label in every)]))
+    refused = command(*asked)
+    assert refused.code == 2
+    named = ("--label-fields", "item=Nr", "--label-fields", "people=ann,bo")
+    assert " ".join(named) in " ".join(refused.errors.split())
+    whole = json.loads(command(*asked, *named, "--json").fine().output)["figures"]
+    assert whole[0]["labels"]["estimate"] == pytest.approx(people)
+    apart = [one["judge"]["estimate"] - one["labels"]["estimate"] for one in whole]
+    assert [one["bias"]["estimate"] for one in whole] == pytest.approx(apart)
+    none_left = folder / "none.csv"
+    shown = command(*asked, *named, "--next", none_left).fine()
+    assert "no correction is needed" in " ".join(shown.output.split())
+    assert not none_left.exists()

@@ -561,6 +561,27 @@ def test_a_judge_alone_is_heard_where_it_has_a_score() -> None:
     assert found.without_score == 40
 
 
+@pytest.mark.parametrize("labels", [8, 60])
+def test_pairs_with_few_or_all_labels_have_win_rates_by_labels(labels: int) -> None:
+    # Of 60 pairs people prefer new in 45, of the first 8 in 6.
+    found = pairs([("new", "new" if place % 4 else "old") for place in range(60)], labels)
+    wins = row(found, "new wins")
+    assert wins.labels.estimate == pytest.approx(0.75)
+    apart = row(found, "old less new")
+    assert apart.labels.estimate == pytest.approx(-0.5)
+    assert apart.labels.lower is not None
+    assert found.whole is (labels == 60)
+    assert apart.few is (labels == 8)
+    if found.whole:
+        # The judge always prefers new: 0.25 more often than people, and old as much less.
+        assert wins.bias is not None
+        assert wins.bias.estimate == pytest.approx(0.25)
+        assert apart.bias is not None
+        assert apart.bias.estimate == pytest.approx(-0.5)
+    else:
+        assert wins.corrected.estimate is None
+
+
 def test_pairs_that_the_order_decides_are_counted_by_place() -> None:
     item = Item(id="a", text="One.", second="Two.")
     orders = [(1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.5)]
