@@ -33,7 +33,7 @@ _ANCHORS = (
     f"{_DIFFER}"
 )
 _TWO_ANCHORS = f"Describe in the rubric what makes a text pass, and what makes it fail; {_DIFFER}"
-_MOVES_NOTHING = "but it puts nearly everything together, so that little can move"
+_MOVES_NOTHING = "but its scores of the originals lie nearly all together: staying says little"
 # A count reaches a margin when it equals it.
 _HALF = 0.5
 SELF_AGREEMENT = "self-agreement"

@@ -382,7 +382,10 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
             "upper": finding.upper,
             **_margin(finding),
             "conclusion": finding.conclusion,
-            "said": row.figure if finding is row.findings[0] else "",
+            # The interval over items alone has no room; it is in the table beside the plot.
+            "said": figures_text([_whole(one) for one in row.findings])
+            if finding is row.findings[0]
+            else "",
             "link": evidence_link(behind([finding.scope])),
         }
         for row in claims
@@ -397,6 +400,10 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         imported=any(finding.imported for row in claims for finding in row.findings),
         missing="",
     )
+
+
+def _whole(finding: FindingRow) -> FindingRow:
+    return replace(finding, items_lower=None, items_upper=None)
 
 
 def _margin(finding: FindingRow) -> dict[str, float]:
@@ -460,7 +467,7 @@ def summary_of(
         + (f"{spent.unsent:,} more never sent, " if spent.unsent else "")
         + (f"{empty:,} empty, " if empty else "")
         + "cost "
-        + (f"at least {cost}" if spent.unpriced else cost),
+        + (f"at least {cost}" if spent.unpriced and not status.simulated else cost),
         headlines=found,
         cautions=(
             *_cautions(facts, status, findings, found, planted),
