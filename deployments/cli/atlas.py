@@ -8,6 +8,7 @@ import typer
 from deployments.cli.options import AsJson, Everything
 from deployments.cli.output import console
 from judge_gym.errors import JudgeGymError
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.analysis.atlas import ClaimsFolder, Rows
@@ -59,6 +60,7 @@ def atlas(
     from judge_gym.report.table import TerminalTable
     from judge_gym.settings import settings
 
+    check_writable("--picture", picture)
     studies = shown_studies(folders or [], beside, settings().reports_dir)
     page = save_atlas(studies, settings().reports_dir)
     if picture:

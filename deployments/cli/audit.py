@@ -27,6 +27,7 @@ from deployments.cli.options import (
 )
 from deployments.cli.output import command, console
 from judge_gym.errors import ConfigError
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from deployments.cli.recorded import MappedFiles
@@ -85,6 +86,7 @@ def audit(
     from judge_gym.answers.readability import TooFewReadableError
     from judge_gym.recorded.derived import options_of
 
+    check_writable("--picture", picture)
     options = options_of(judges, scorer, truth, cut, rows, columns, header, people)
     found = readings(files, mapping, options, read_as, yes=yes)
     if show_mapping:

@@ -13,6 +13,7 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, fail
 from deployments.local.prefect_server import password_for, running_api
 from judge_gym.errors import ConfigError, StoreError
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.lab.operating import Installation
@@ -35,6 +36,7 @@ def status(
     """
     if sum((as_json, metrics, page is not None)) > 1:
         raise ConfigError("--json, --metrics and --page are three formats.", "Choose one.")
+    check_writable("--page", page)
     found = _read()
     if as_json:
         from deployments.operation import as_json as plain

@@ -33,6 +33,7 @@ from deployments.cli.output import (
 from deployments.cli.parts_done import report_judging
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, ModelJudge
@@ -135,6 +136,7 @@ def score(
     from judge_gym.settings import settings
 
     _check_export(export)
+    check_writable("--export", export)
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
     asked = [Asked(judge, read.items, repeats)]
     planned = asked + expected_critics([judge], read.items, repeats)

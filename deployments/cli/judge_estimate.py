@@ -18,6 +18,7 @@ from deployments.cli.options import (
     Yes,
 )
 from deployments.cli.output import console, marked, say_simulated, show_table
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge
@@ -60,6 +61,7 @@ def estimate(
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
+    check_writable("--next", next_to)
     judge, read = judge_and_items(file, items, fields, labels, label_fields)
     asked = [Asked(judge, read.texts)]
     if not agreed(f"Estimate for {judge.name}", asked, plan_only=plan, yes=yes):

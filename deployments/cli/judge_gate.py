@@ -1,6 +1,5 @@
 """`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -32,7 +31,8 @@ from deployments.cli.output import (
 )
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError, first_line
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport
@@ -181,7 +181,7 @@ class _Written:
     def check(self) -> None:
         """Make the files' folders; raises `ConfigError` before anything is judged."""
         for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
-            _check_writable(option, file)
+            check_writable(option, file)
 
     @contextmanager
     def where_none_begins(self, *, plan: bool) -> Iterator[None]:
@@ -231,7 +231,9 @@ class _Written:
         from judge_gym.report.gate import gate_junit, gate_markdown
 
         if self.junit:
-            self.junit.write_text(gate_junit(reports, stopped), encoding="utf-8")
+            self.junit.write_text(
+                gate_junit(self.judges or [_NO_FILE], reports, stopped), encoding="utf-8"
+            )
         if self.markdown:
             # GITHUB_STEP_SUMMARY is shared by the steps of a job.
             with self.markdown.open("a", encoding="utf-8") as summary:
@@ -260,21 +262,6 @@ def _not_understood(why: str, options: Mapping[str, Sequence[str]], others: Sequ
 gate.on_usage_error = _not_understood  # type: ignore[attr-defined]
 
 
-def _check_writable(option: str, file: Path | None) -> None:
-    """Make the folder of a file; raises `ConfigError` before anything is judged if it cannot."""
-    if file is None:
-        return
-    reason = "it is a folder" if file.is_dir() else ""
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = first_line(error)
-    if not reason and not os.access(file if file.exists() else file.parent, os.W_OK):
-        reason = "it cannot be written"
-    if reason:
-        raise ConfigError(f"{option} is {file}: {reason}.", "Name a file that you can write.")
-
-
 def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     """Print what the gates would ask for, and of the sentinel sets what is asked again."""
     from sqlalchemy.orm import Session
@@ -288,10 +275,10 @@ def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
     with database_engine() as engine, Session(engine) as session:  # rolled back at its end
         times = [judged_again(session, gate, recheck=recheck) for gate in gates]
-    why = "by --recheck" if recheck else "by an earlier --recheck, or since another model answers"
     for gate, again in zip(gates, times, strict=True):
         if again:
             asked = [Asked(gate.judge, gate.sentinel, gate.rule.repeats)]
+            why = f"by --recheck on {again.when}" if again.day else "since another model answers"
             show_judging(f"Again, {why}", asked, review_day=again.review_day)
 
 
@@ -306,10 +293,15 @@ def _run(
     """Run the gates in order, and add the report of each one that ends to `reports`."""
     from deployments.cli.answerers import naming_file
     from deployments.cli.environment import in_runtime
-    from judge_gym.judges.gate import run_gate
+    from judge_gym.judges.gate import judged_again, judgements_of, run_gate
 
     async def run_all(current: "Runtime") -> None:
         for file, one in zip(files, gates, strict=True):
+            if not recheck:  # of --recheck it was said at the start
+                with current.session() as session:
+                    again = judged_again(session, one, recheck=False)
+                    if again and judgements_of(session, one, again) < one.to_judge_again:
+                        _warn_of_drift([one])
             with naming_file(file):
                 reports.append(
                     await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)

@@ -21,6 +21,7 @@ from deployments.cli.options import (
     labels_of,
 )
 from deployments.cli.output import command, console, errors, say_simulated, show_table
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, ItemFile, JudgeResult
@@ -182,6 +183,7 @@ def agreement(
     from judge_gym.judges import LabelFile, load_judge, read_item_file, write_labels
     from judge_gym.judges.item_files import label_path
 
+    check_writable("--export", export)
     judge = load_judge(file)
     read = read_item_file(items, fields_of(items, fields))
     # Without a file, the items' own column is the labels of one annotator.

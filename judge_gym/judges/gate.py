@@ -253,14 +253,10 @@ def next_recheck(session: Session, gate: LoadedGate) -> Recheck:
     """
     today = datetime.now(UTC).date()
     of_today = [one for one in _rechecks(session, gate) if one.day == today]
-    if of_today and judgements_of(session, gate, of_today[-1]) < _size(gate):
+    if of_today and judgements_of(session, gate, of_today[-1]) < gate.to_judge_again:
         return of_today[-1]
     number = max((one.number for one in of_today), default=0) + 1
     return Recheck(_key(gate, today, number), today, number)
-
-
-def _size(gate: LoadedGate) -> int:
-    return len(gate.sentinel) * gate.rule.repeats
 
 
 def _key(gate: LoadedGate, *parts: object) -> str:
@@ -344,6 +340,8 @@ def _since_change(session: Session, gate: LoadedGate) -> Recheck | None:
     judge, earlier = gate.judge, _rechecks(session, gate)
     last = earlier[-1] if earlier else None
     known = _known(session, judge, gate.texts, gate.rule.repeats, last.review_day if last else "")
+    if not known:
+        return last  # nobody has answered yet: there is nothing that could have changed
     newest = [
         newest_configuration(session, model) for leaf in judge.leaves for model in leaf.models
     ]

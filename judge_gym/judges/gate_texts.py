@@ -56,6 +56,11 @@ class LoadedGate:
         return ordered[: max(LEAST_AGAIN, labelled, *unchanged)]
 
     @property
+    def to_judge_again(self) -> int:
+        """How many judgements of them there are each time."""
+        return len(self.sentinel) * self.rule.repeats
+
+    @property
     def sentinel_digest(self) -> str:
         """Tells this set from that of another gate of the judge, which has rechecks of its own."""
         return digest(*sorted(item.key for item in self.sentinel))

@@ -143,7 +143,7 @@ def save_gates(
         files=(f"{stem}.json", f"{stem}.xml"),
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
-    others = {".xml": gate_junit(reports, stopped)}
+    others = {".xml": gate_junit(files, reports, stopped)}
     own = f"{stem}-{day}{number and f'-again-{number}'}"
     dated = replace(
         page,
@@ -223,35 +223,47 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
     return "\n\n".join(parts) + "\n"
 
 
-def gate_junit(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:
+def _told_apart(names: Sequence[str], files: Sequence[Path]) -> list[str]:
+    """Return the names of judges, with the file of each one that several have."""
+    return [
+        f"{name} ({file})" if names.count(name) > 1 else name
+        for name, file in zip(names, files, strict=True)
+    ]
+
+
+def gate_junit(
+    files: Sequence[Path], reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
+) -> str:
     """Return JUnit XML: a test suite for each judge, a test case for each check.
+
+    `files` are those of the reports, then of the judges that were stopped.
 
     A check that fails is a failure. One that cannot tell is an error, since a skipped test is green
     in most programs; so is a gate that was stopped.
     """
     root = ElementTree.Element("testsuites")
-    for report in reports:
+    judges = [*(report.judge.name for report in reports), *(one.name for one in stopped)]
+    names = _told_apart(judges, files)
+    for report, name in zip(reports, names[: len(reports)], strict=True):
         count = [_kind(check) for check in report.checks].count
         mark = " (SIMULATED)" if report.simulated else ""
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=f"judge-gym gate: {report.judge.name}{mark}",
+            name=f"judge-gym gate: {name}{mark}",
             tests=str(len(report.checks)),
             failures=str(count("failure")),
             errors=str(count("error")),
         )
         for check in report.checks:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=report.judge.name, name=check.name
-            )
+            case = ElementTree.SubElement(suite, "testcase", classname=name, name=check.name)
             said = f"{check.question}: {check.result.words}"
             if kind := _kind(check):
                 ElementTree.SubElement(case, kind, message=said).text = _text(check)
             else:
                 ElementTree.SubElement(case, "system-out").text = f"{said}\n{_text(check)}"
-    for one in stopped:
-        name, kind = one.name, _KINDS[one.result]
+    for one, name in zip(stopped, names[len(reports) :], strict=True):
+        kind = _KINDS[one.result]
         suite = ElementTree.SubElement(
             root,
             "testsuite",

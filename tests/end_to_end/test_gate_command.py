@@ -88,11 +88,41 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_judged(
     for option, place in (
         ("--junit", command.folder),
         ("--markdown", command.folder / "file" / "x"),
+        ("--junit", Path("/proc/none/g.xml")),
+        ("--junit", Path("/proc/g.xml")),  # its folder is there, and root may write there
     ):
         ended = command("judge", "gate", GATE, option, place)
         assert ended.code == 2, ended.errors
         assert f"{option} is {place}" in ended.errors
     assert wrong.answered() == asked
+
+
+def test_judges_of_one_name_are_told_apart_by_their_files(command: CommandLine, own: Path) -> None:
+    other, junit = command.folder / "next" / "own.yaml", command.folder / "both.xml"
+    other.parent.mkdir()
+    other.write_text(own.read_text().replace("items.jsonl", "../items.jsonl"))
+    (other.parent / "own.py").write_text((command.folder / "own.py").read_text())
+    command("judge", "gate", own, other, "--junit", junit)
+    root = ElementTree.parse(junit).getroot()
+    names = [suite.get("name") for suite in root]
+    assert names == [f"judge-gym gate: own ({file})" for file in (own, other)]
+    classes = {case.get("classname") for case in root.iter("testcase")}
+    assert classes == {f"own ({file})" for file in (own, other)}
+
+
+def test_a_plan_of_a_changed_judge_counts_each_call_once(
+    command: CommandLine, wrong: Simulator
+) -> None:
+    command("judge", "gate", GATE).fine()
+    changed = command.folder / "changed.yaml"
+    text = GATE.read_text().replace("notes.jsonl", str(CALIBRATIONS / "notes.jsonl"))
+    changed.write_text(text.replace("name: good", "name: good\ntemperature: 0.25"))
+    planned = command("judge", "gate", changed, "--plan").fine().output
+    assert len(re.findall(r"good, sim/good-1\W+0\W+22\W+22\b", planned)) == 1, planned
+    assert "Again" not in planned
+    before = wrong.answered()
+    command("judge", "gate", changed)
+    assert wrong.answered() == before + 22
 
 
 def test_another_served_model_has_the_sentinel_set_judged_again_once(
@@ -105,11 +135,17 @@ def test_another_served_model_has_the_sentinel_set_judged_again_once(
     wrong.use_faults({"kind": "wrong_model", "model": "good-1"})
     items = ("--items", CALIBRATIONS / "notes.jsonl")
     command("judge", "score", other, *items).fine()
-    [again] = json.loads(command("judge", "gate", GATE, "--json").output)
+    planned = command("judge", "gate", GATE, "--plan").fine().output
+    assert "Again, since another model answers" in planned
+    judged = command("judge", "gate", GATE, "--json")
+    assert "`drift: 5` takes 72" in judged.errors, "22 texts are judged again, and are too few"
+    [again] = json.loads(judged.output)
     assert again["new_judgements"] == 22
     assert [check["name"] for check in again["checks"]][-1] == "drift"
     assert "another-model" in again["served_models"]
-    [third] = json.loads(command("judge", "gate", GATE, "--json").output)
+    stored = command("judge", "gate", GATE, "--json")
+    assert "takes 72" not in stored.errors, "nothing is spent"
+    [third] = json.loads(stored.output)
     assert third["new_judgements"] == 0
     assert third["checks"] == again["checks"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from judge_gym import writable
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, SideBySide
@@ -28,7 +29,9 @@ def aligned_path(judge_file: Path) -> Path:
 
 
 def check_writable(path: Path, judge_file: Path, *, replace: bool) -> None:
-    """Raise `ConfigError` when a file is there that no alignment of this judge wrote."""
+    """Raise `ConfigError` when the file cannot be written, or no alignment of this judge wrote the
+    one that is there."""
+    writable.check_writable("out", path)
     if replace or not path.exists():
         return
     made = load_judge(path).provenance

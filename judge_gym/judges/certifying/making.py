@@ -1,6 +1,5 @@
 """Making a certificate: judging the labelled texts, the sealed set, and what is written."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -41,6 +40,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.seeds import sha256
 from judge_gym.store import alignments as looks
 from judge_gym.store.judges import answered, save_judge
+from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -111,9 +111,8 @@ def places(file: Path, judge: Judge, out: Path | None, data: Path | None) -> tup
         raise ConfigError(f"out is {target}, and {target.parent} is no folder.", "Make it first.")
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"data is {folder}, and that is a file.", "Name a folder.")
-    for place in (target.parent, folder if folder.exists() else folder.parent):
-        if not os.access(place, os.W_OK):
-            raise ConfigError(f"{place} cannot be written.", "Name another with out and data.")
+    check_writable("out", target)
+    check_writable("data", folder / "keys" if folder.exists() else folder)
     if target.exists():
         try:
             read_certificate(target)

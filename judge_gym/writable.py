@@ -1,0 +1,32 @@
+"""Whether a file that a command is to write can be written, asked before anything is spent."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from judge_gym.errors import ConfigError, first_line
+
+
+def check_writable(named: str, file: Path | None) -> None:
+    """Make the folder of a file; raises `ConfigError` where the file cannot be written.
+
+    `named` is the option, or the field of a form, that names it. A file that is there stays as it
+    is. A new one is tried by a draft beside it: permissions alone do not tell what a system such as
+    /proc allows.
+    """
+    if file is None:
+        return
+    reason = "it is a folder" if file.is_dir() else ""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            with tempfile.TemporaryFile(dir=file.parent):
+                pass
+        elif file.is_file():
+            file.open("ab").close()
+        elif not os.access(file, os.W_OK):  # opening a pipe would wait for who reads it
+            reason = reason or "it cannot be written"
+    except OSError as error:
+        reason = f"it cannot be written, {first_line(error)}"
+    if reason:
+        raise ConfigError(f"{named} is {file}: {reason}.", "Name a file that you can write.")
