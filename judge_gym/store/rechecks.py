@@ -34,7 +34,7 @@ def rechecks(session: Session, judge_key: str, texts: str) -> list[Recheck]:
 
     In the order in which they began.
     """
-    row, result = t.Recheck, t.JudgeResult
+    row, result = t.GateRecheck, t.JudgeResult
     judged = sa.exists().where(result.judge_id == row.judge_id, result.review_day == row.review_day)
     rows = session.scalars(
         sa.select(row)
@@ -48,7 +48,7 @@ def rechecks(session: Session, judge_key: str, texts: str) -> list[Recheck]:
 def save_recheck(session: Session, judge_id: int, texts: str, recheck: Recheck) -> None:
     """Store one before its texts are judged; one that is there is resumed."""
     session.execute(
-        insert(t.Recheck)
+        insert(t.GateRecheck)
         .values(
             judge_id=judge_id,
             texts_digest=texts,

@@ -318,7 +318,7 @@ GOOD: dict[Any, dict[str, Any]] = {
         "items_digest": "",
         "item_keys": ["k"],
     },
-    t.Recheck: {"id": 1, "judge_id": 1, "texts_digest": "", "review_day": "gate"},
+    t.GateRecheck: {"id": 1, "judge_id": 1, "texts_digest": "", "review_day": "gate"},
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
     t.AnnotationSet: {"id": 1, "name": "people", "source": "", "described": {}},
     t.Annotation: {
@@ -493,8 +493,8 @@ REFUSED = [
     (t.AlignmentLook, {}, "uq_alignment_looks_once"),
     (t.AlignmentLook, {"items_digest": "2", "item_keys": []},
      "ck_alignment_looks_item_keys_present"),
-    (t.Recheck, {}, "uq_rechecks_judge_id_review_day"),
-    (t.Recheck, {"review_day": "2", "number": 0}, "ck_rechecks_number_positive"),
+    (t.GateRecheck, {}, "uq_rechecks_judge_id_review_day"),
+    (t.GateRecheck, {"review_day": "2", "number": 0}, "ck_rechecks_number_positive"),
 ]  # fmt: skip
 
 

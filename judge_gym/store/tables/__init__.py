@@ -53,7 +53,7 @@ from judge_gym.store.tables.experiments import (
     SweepExperiment,
     SweepRun,
 )
-from judge_gym.store.tables.judges import JUDGE_STATUSES, Judge, JudgeItem, JudgeResult, Recheck
+from judge_gym.store.tables.judges import JUDGE_STATUSES, GateRecheck, Judge, JudgeItem, JudgeResult
 from judge_gym.store.tables.panels import Panel, PanelConsensus, PanelDocument, PanelReview
 
 BY_NAME: dict[str, type[Base]] = {
@@ -96,6 +96,7 @@ __all__ = [
     "ExperimentItem",
     "FormerSweepExperiment",
     "GateChange",
+    "GateRecheck",
     "ItemDocument",
     "Judge",
     "JudgeItem",
@@ -108,7 +109,6 @@ __all__ = [
     "PerturbedText",
     "PlanVersion",
     "Probe",
-    "Recheck",
     "Rubric",
     "Sample",
     "ScoreMark",

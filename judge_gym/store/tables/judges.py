@@ -113,7 +113,7 @@ class JudgeResult(Base):
     )
 
 
-class Recheck(Base):
+class GateRecheck(Base):
     """One time that a gate judged its sentinel set again, of one judge and one set of texts."""
 
     __tablename__ = "rechecks"
