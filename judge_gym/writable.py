@@ -27,6 +27,6 @@ def check_writable(named: str, file: Path | None) -> None:
         elif not os.access(file, os.W_OK):  # opening a pipe would wait for who reads it
             reason = reason or "it cannot be written"
     except OSError as error:
-        reason = f"it cannot be written, {first_line(error)}"
+        reason = f"it cannot be written ({error.strerror or first_line(error)})"
     if reason:
         raise ConfigError(f"{named} is {file}: {reason}.", "Name a file that you can write.")

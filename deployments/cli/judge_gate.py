@@ -312,7 +312,7 @@ def _run(
 
 
 def _show(reports: "Sequence[GateReport]") -> None:
-    from judge_gym.report.gate import moved_tables
+    from judge_gym.report.gate import moved_tables, other_judge
 
     titles = [
         marked(f"{report.judge.name}, {report.answered}", simulated=report.simulated)
@@ -335,6 +335,8 @@ def _show(reports: "Sequence[GateReport]") -> None:
         texts = counted(report.texts, "text")
         line = f"{name}{texts}, {counted(report.new_judgements, 'new judgement')}."
         console.plain(f"{line} {report.answers}".strip())
+        if other := other_judge(report):
+            console.plain(f"{name}{other}")
         show_note(report.answered)
         if report.caution:
             console.plain(f"Caution: {report.caution}")

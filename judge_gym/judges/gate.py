@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
-from judge_gym.judges.base import Judge
+from judge_gym.judges.base import NOT_IDENTITY, Judge
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.certifying.checking import ValidCertificate
 from judge_gym.judges.gate_checks import (
@@ -36,11 +36,22 @@ from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store.decisions import GATE, Kept, ReviewDecision, last_kept, save_review
-from judge_gym.store.judges import answered, judged_on, judged_times, save_judge
+from judge_gym.store.judges import answered, judged_on, judged_times, namesakes, save_judge
 from judge_gym.store.rechecks import Recheck, rechecks, save_recheck
 from judge_gym.store.served import configurations, newest_configuration
 
 _DECIDED = (Result.PASSES, Result.FAILS)
+
+
+@dataclass(frozen=True)
+class OtherJudge:
+    """A judge of the same name that judged these texts before, by another identity."""
+
+    key: str
+    day: date
+    """When it judged them last, in UTC."""
+    changed: tuple[str, ...]
+    """The fields of the judge file that differ; none where only the prompt's template does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +75,8 @@ class GateReport:
     """Why the judge's certificate may not be what it says, as a sentence; empty without a doubt."""
     moved: tuple[MovedText, ...] = ()
     """The texts that are judged otherwise than before, those that moved most first."""
+    other: OtherJudge | None = None
+    """The judge that the last judgements of these texts under this name are of; None if this."""
 
     @property
     def result(self) -> Result:
@@ -141,6 +154,13 @@ def gate_report(
     and `before_again` are how many judgements of the texts and of the sentinel set were stored
     before this run. Raises `NotJudgedError` where some are missing.
     """
+    report = _found(session, loaded, recheck, before, before_again)
+    return replace(report, other=_other(session, loaded, before))
+
+
+def _found(
+    session: Session, loaded: LoadedGate, recheck: Recheck | None, before: int, before_again: int
+) -> GateReport:
     judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
     certified = loaded.certified()
     results = _stored(session, loaded, texts, "")
@@ -181,6 +201,22 @@ def gate_report(
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
     report = _report(loaded, checks, new, again, by, said, certified)
     return replace(report, recheck=recheck, moved=moved)
+
+
+def _other(session: Session, loaded: LoadedGate, before: int) -> OtherJudge | None:
+    """Return the judge of this name that judged these texts last before this run, if another.
+
+    A judge without a judgement `before` this run is new; else the newest judgement decides.
+    """
+    judge = loaded.judge
+    found = namesakes(session, judge.record, loaded.texts)
+    others = [one for one in found if one.key != judge.key]
+    if not others or (before and found[0].key == judge.key):
+        return None
+    last = others[0]
+    fields = [name for name in {**judge.config, **last.config} if name not in NOT_IDENTITY]
+    changed = tuple(name for name in fields if judge.config.get(name) != last.config.get(name))
+    return OtherJudge(last.key, last.last.astimezone(UTC).date(), changed)
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -103,6 +103,34 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
         return ""
     days = dict.fromkeys(str(when.astimezone(UTC).date()) for when in (first, last))
     return " to ".join(days)
+
+
+@dataclass(frozen=True)
+class Namesake:
+    """A stored judge, by its key, and when it judged some texts last."""
+
+    key: str
+    config: Mapping[str, Any]
+    last: datetime
+
+
+def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> list[Namesake]:
+    """Return this judge and those of its name that have judged any of these texts, newest first.
+
+    Texts that were judged again count as judged once, when they were first.
+    """
+    last = sa.func.max(t.JudgeResult.created_at)
+    rows = session.execute(
+        sa.select(t.Judge.key, t.Judge.config, last)
+        .join(t.JudgeResult, t.JudgeResult.judge_id == t.Judge.id)
+        .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
+        .where((t.Judge.name == judge.name) | (t.Judge.key == judge.key))
+        .where(t.JudgeResult.review_day == "")
+        .where(among(t.JudgeItem.key, (item.key for item in items)))
+        .group_by(t.Judge.id)
+        .order_by(last.desc(), t.Judge.id.desc())
+    )
+    return [Namesake(*row) for row in rows]
 
 
 def forget_failures(

@@ -125,6 +125,38 @@ def test_a_plan_of_a_changed_judge_counts_each_call_once(
     assert wrong.answered() == before + 22
 
 
+def test_a_gate_says_that_its_judge_is_another_than_the_last_of_this_name(
+    command: CommandLine, own: Path
+) -> None:
+    def other(file: Path) -> dict[str, Any] | None:
+        [gate] = json.loads(command("judge", "gate", file, "--json").fine().output)
+        return gate["other_judge"]
+
+    assert other(own) is None
+    changed = own.with_name("changed.yaml")
+    text = own.read_text().replace("drift: 20", "drift: 30")
+    changed.write_text(text)
+    assert other(changed) is None, "the gate is no part of the judge"
+    changed.write_text(text.replace("name: own", "name: else\nversion: '2'"))
+    assert other(changed) is None, "of another name"
+    changed.write_text(text.replace("name: own", "name: own\nversion: '3'").replace("fine", "best"))
+    shown = command("judge", "gate", changed).output
+    assert re.search(r"it differs in (version, scale|scale, version)\.", shown), shown
+    assert "differs in" in next(command.folder.rglob("gate-changed.html")).read_text()
+    assert other(changed) is None, "the last gate was of this judge"
+    found = other(own)
+    assert found is not None, "the newest judgements are of the changed judge"
+    assert set(found["changed"]) == {"version", "scale"}
+
+
+def test_the_first_gate_of_a_changed_judge_has_it_in_json(command: CommandLine, own: Path) -> None:
+    command("judge", "gate", own).fine()
+    own.write_text(own.read_text().replace("name: own", "name: own\nversion: '2'"))
+    [gate] = json.loads(command("judge", "gate", own, "--json").fine().output)
+    assert gate["other_judge"]["changed"] == ["version"]
+    assert gate["result"] == "passes"
+
+
 def test_another_served_model_has_the_sentinel_set_judged_again_once(
     command: CommandLine, wrong: Simulator
 ) -> None:
