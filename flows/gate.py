@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from prefect import flow
+from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
@@ -18,6 +18,7 @@ from flows.running import Run
 from judge_gym.errors import JudgeGymError, OutageError
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.gate import GateReport, begin_again, gate_report, judgements_of
+from judge_gym.judges.gate_checks import drift_caution
 from judge_gym.judges.gate_texts import LoadedGate, load_gates
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.gate import Stopped, not_begun, save_gates, stopped_by
@@ -56,8 +57,12 @@ class _Gates:
 
     async def judge_again(self, run: Run) -> None:
         self.again = [run.query(begin_again, one, recheck=self.recheck) for one in self.loaded]
-        for one, (again, _) in zip(self.loaded, self.again, strict=True):
+        for one, (again, made) in zip(self.loaded, self.again, strict=True):
             if again:
+                size, texts = len(one.sentinel), len(one.texts)
+                caution = drift_caution(one.judge, one.rule, size, texts)
+                if caution and made < one.to_judge_again:
+                    get_run_logger().warning(caution)
                 sentinel = [Asked(one.judge, one.sentinel, one.rule.repeats)]
                 retry, day = self.retry_failed, again.review_day
                 await judge_requests(run, sentinel, retry_failed=retry, review_day=day)

@@ -320,6 +320,19 @@ def test_judge_and_rows_given_as_json_are_those_of_the_files(
     assert "Give judge or definition" in str(neither)
 
 
+def test_a_gate_warns_of_too_few_texts_before_it_judges_them_again(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file, warning = folder / "one.yaml", "10 texts judged again cannot show it"
+    file.write_text(file.read_text().replace("readable: 0.5", "readable: 0.5, sentinel: 10"))
+    run_flow(gate, [file])
+    assert warning not in caplog.text
+    run_flow(gate, [file], recheck=True)
+    assert caplog.text.count(warning) == 1
+    run_flow(gate, [file])
+    assert caplog.text.count(warning) == 1, "nothing is judged"
+
+
 def test_a_gate_that_is_refused_replaces_the_page_on_which_it_passed(folder: Path) -> None:
     passing = run_flow(gate, [folder / "one.yaml"])
     page = asyncio.run(passing.aresult())
