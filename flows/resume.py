@@ -6,6 +6,7 @@ before; `resume_crashed`, which has a schedule, finds such runs. Work that is do
 database, so a run that begins again does what is missing.
 """
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
@@ -22,6 +23,12 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments import arun_deployment
+from prefect.events.filters import (
+    EventFilter,
+    EventNameFilter,
+    EventOccurredFilter,
+    EventResourceFilter,
+)
 from prefect.exceptions import ObjectNotFound
 from prefect.states import Completed, Crashed, Failed, Scheduled
 from pydantic import Field
@@ -47,6 +54,11 @@ BY_THE_AUTOMATION = timedelta(minutes=1)
 TO_BEGIN, TO_BEGIN_ELSEWHERE = timedelta(minutes=3), timedelta(minutes=20)
 """How long after it was taken a run has begun, as a process beside its worker and anywhere else:
 longer than the automations of deployments/automations/lost-runs.yaml wait."""
+SILENT = timedelta(minutes=5)
+"""How long a run at work has sent no heartbeat when it is looked at again. It sends one every 30 s,
+and the automation of deployments/automations/lost-runs.yaml waits for three."""
+LISTEN = timedelta(seconds=100)
+"""How long it is listened to then: a server that was away has heard of nobody."""
 NOT_LONG_AGO = timedelta(days=1)
 ABANDONED = "Abandoned"
 """The name of the state of a run that crashed too often. It is no `Crashed`, which would start this
@@ -87,13 +99,15 @@ async def resume_crashed() -> State[None]:
     """Resume runs that crashed and that no automation has resumed; free slots that no run holds.
 
     Only runs that crashed within the last day, so that old ones are left alone. `resume/default`
-    resumes them, with its bound. A run that was taken and never began has crashed.
+    resumes them, with its bound. A run that was taken and never began has crashed, and so has one
+    that is at work and sends no heartbeat.
     """
     configured = settings()
     providers = load_providers(configured.providers_file)
     async with get_client() as client:
         names = {*limits_of(providers), *await limits_of_deployments(client)}
         await _end_never_begun(client)
+        await _end_silent(client)
         lost = await _left_crashed(client)
     freed = await free_stale_slots(configured.chunk_timeout_s, names)
     for run in lost:
@@ -128,6 +142,48 @@ async def _end_never_begun(client: PrefectClient) -> None:
         if run.state is not None and now - run.state.timestamp > longest:
             message = "It was taken and never began: its worker is gone."
             await client.set_flow_run_state(run.id, Crashed(message=message), force=True)
+
+
+async def _end_silent(client: PrefectClient) -> None:
+    """End runs at work whose process is gone, when no automation has noticed that.
+
+    As of a run that is killed in the second in which it begins again, after the server restarted.
+    """
+    at_work = await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=[DEPLOYED]),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
+        ),
+    )
+    since = datetime.now(UTC) - SILENT
+    silent = [
+        (run, run.state)
+        for run in at_work
+        if run.state and run.state.timestamp < since and not await _heard(client, run, since)
+    ]
+    if not silent:
+        return
+    since = datetime.now(UTC)
+    await _listen()
+    for run, state in silent:
+        now = (await client.read_flow_run(run.id)).state
+        if now and now.id == state.id and not await _heard(client, run, since):
+            message = "It sends no heartbeat: its process is gone."
+            await client.set_flow_run_state(run.id, Crashed(message=message), force=True)
+
+
+async def _listen() -> None:
+    await asyncio.sleep(LISTEN.total_seconds())
+
+
+async def _heard(client: PrefectClient, run: FlowRun, since: datetime) -> bool:
+    """Return whether a run has sent a heartbeat since then."""
+    heartbeats = EventFilter(
+        occurred=EventOccurredFilter(since=since),
+        event=EventNameFilter(name=["prefect.flow-run.heartbeat"]),
+        resource=EventResourceFilter(id=[f"prefect.flow-run.{run.id}"]),
+    )
+    return (await client.read_events(heartbeats, limit=1)).total > 0
 
 
 async def _left_crashed(client: PrefectClient) -> list[FlowRun]:

@@ -14,6 +14,7 @@ from prefect.client.schemas.actions import ArtifactCreate, DeploymentScheduleCre
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.client.schemas.schedules import CronSchedule
+from prefect.events import emit_event
 from prefect.flow_engine import run_flow_async
 from prefect.states import Crashed, Failed, Pending, Running, Scheduled
 
@@ -174,6 +175,51 @@ def test_a_run_that_was_taken_and_never_began_has_crashed(
     assert (late.state_type, other.state_name) == (StateType.CRASHED, state.name)
     assert late.state is not None
     assert late.state.message == "It was taken and never began: its worker is gone."
+
+
+def test_a_run_at_work_that_sends_no_heartbeat_has_crashed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As when it is killed in the second in which it begins, which no automation notices.
+
+    Two are silent when looked at; one of them sends a heartbeat while it is listened to.
+    """
+
+    async def at_work(*tags: str) -> UUID:
+        async with get_client() as client:
+            run = await deployed_run(client, *tags)
+            await client.set_flow_run_state(run, Running(), force=True)
+            return run
+
+    async def heard() -> None:
+        """A heartbeat of one, until the server has it."""
+        began = datetime.now(UTC)
+        about = {"prefect.resource.id": f"prefect.flow-run.{alive}"}
+        emit_event("prefect.flow-run.heartbeat", resource=about)
+        async with get_client() as client:
+            run = await client.read_flow_run(alive)
+            async with asyncio.timeout(30):
+                while not await resuming._heard(client, run, began - timedelta(seconds=1)):
+                    await asyncio.sleep(0.1)
+
+    async def looked_at(silent: timedelta) -> list[tuple[StateType, str | None]]:
+        monkeypatch.setattr(resuming, "SILENT", silent)
+        async with get_client() as client:
+            ended = await resume_crashed(return_state=True)
+            assert ended.is_completed(), ended.message
+            runs = [await client.read_flow_run(run) for run in (lost, alive, of_others)]
+            return [(run.state.type, run.state.message) for run in runs if run.state is not None]
+
+    monkeypatch.setattr(resuming, "_listen", heard)
+    # Runs of other tests that are at work at this time are not looked at.
+    ours = uuid4().hex
+    monkeypatch.setattr(resuming, "DEPLOYED", ours)
+    lost, alive, of_others = (asyncio.run(at_work(*tags)) for tags in ([ours], [ours], [DEPLOYED]))
+    at_first = asyncio.run(looked_at(timedelta(minutes=5)))
+    assert {kind for kind, _ in at_first} == {StateType.RUNNING}
+    ended, still, other = asyncio.run(looked_at(timedelta(0)))
+    assert ended == (StateType.CRASHED, "It sends no heartbeat: its process is gone.")
+    assert (still[0], other[0]) == (StateType.RUNNING, StateType.RUNNING)
 
 
 @pytest.mark.parametrize(
