@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from support.soak import page
 from support.soak.clock import SHIFT, Clock
 from support.soak.faults import FAULTS, Seen, timeline
 from support.soak.findings import Story, failures
@@ -110,6 +111,18 @@ def test_a_restarted_process_is_not_compared_with_the_one_before() -> None:
     before = [one for one in samples().taken if one.measure == "rows" or one.at_s < 960]
     after = [Sample(960.0 + number, "memory, MB", "worker wheel", 900.0, 8) for number in range(4)]
     assert failures(held(samples=Samples(cast(Place, None), before + after, {}, BEGAN))) == []
+
+
+def test_no_trend_is_read_of_a_process_that_was_watched_for_minutes() -> None:
+    """Sixteen samples in 150 s, in which a worker waited for its databases."""
+    rows = [one for one in samples().taken if one.measure == "rows"]
+    files = [
+        Sample(10.0 * number, "open files", "worker wheel", value, 7)
+        for number, value in enumerate([14] * 11 + [28] * 5)
+    ]
+    story = held(samples=Samples(cast(Place, None), rows + files, {}, BEGAN))
+    assert failures(story) == []
+    assert any("no trend" in line for line in page.facts(story))
 
 
 def test_a_seed_repeats_its_faults_and_each_comes_once_before_any_comes_twice() -> None:

@@ -18,8 +18,11 @@ ROWS_OF_A_RUN = 400.0
 """Most rows of Prefect's database for each flow run, events and logs included: 262 were measured in
 11 minutes with 14 faults. They go when they are as old as Prefect's settings say
 (docs/how-to/prefect.md), so their number is bounded where that of a run is."""
-ENOUGH = 9
-"""Samples of a process from which on a trend is read."""
+ENOUGH_RUNS = 10
+"""Runs from which on their rows are judged: few have those of every retry in a fault."""
+ENOUGH_S = 600.0
+"""How long a process was watched from which on a trend is read: while a database is away, a worker
+has twice its open files for a minute."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,10 @@ def growth(story: Story) -> Iterator[tuple[str, str, float, float, bool]]:
     for measure, (times, more) in GROWTH.items():
         for part in sorted({one.part for one in story.samples.of(measure)}):
             of_part = [one for one in story.samples.of(measure) if one.part == part]
-            values = [one.value for one in _longest_life(of_part)]
-            if len(values) < ENOUGH:
+            watched = _longest_life(of_part)
+            if watched[-1].at_s - watched[0].at_s < ENOUGH_S:
                 continue
+            values = [one.value for one in watched]
             third = len(values) // 3
             before, after = median(values[third : 2 * third]), median(values[2 * third :])
             yield measure, part, before, after, after <= max(before * times, before + more)
@@ -106,6 +110,11 @@ def _longest_life(samples: Sequence[Sample]) -> list[Sample]:
 
 def rows_of_a_run(story: Story) -> float:
     """How many rows Prefect's database gets for each flow run."""
+    return _rows_and_runs(story)[0]
+
+
+def _rows_and_runs(story: Story) -> tuple[float, int]:
+    """Rows for each run, and the runs that they are of."""
     rows = [one for one in story.samples.of("rows") if one.part == "Prefect"]
     # The first plans runs for more than an hour ahead.
     first, last = rows[len(rows) // 3], rows[-1]
@@ -114,7 +123,8 @@ def rows_of_a_run(story: Story) -> float:
         for run in story.runs
         if run["end_time"]
     )
-    return (last.value - first.value) / max(1, sum(first.at_s < end <= last.at_s for end in ends))
+    ended = sum(first.at_s < end <= last.at_s for end in ends)
+    return (last.value - first.value) / max(1, ended), ended
 
 
 def failures(story: Story) -> list[str]:
@@ -134,6 +144,7 @@ def failures(story: Story) -> list[str]:
         for measure, part, before, after, flat in growth(story)
         if not flat
     ]
-    if (rows := rows_of_a_run(story)) > ROWS_OF_A_RUN:
+    rows, ended = _rows_and_runs(story)
+    if rows > ROWS_OF_A_RUN and ended >= ENOUGH_RUNS:
         left.append(f"Prefect's database got {rows:.0f} rows for each run.")
     return left

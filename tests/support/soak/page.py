@@ -10,6 +10,7 @@ import vl_convert
 
 from judge_gym.report.plots import style
 from support.soak.findings import (
+    ENOUGH_S,
     Story,
     doubled,
     failures,
@@ -68,6 +69,11 @@ def facts(story: Story) -> list[str]:
         f"{paid_twice(story)} paid twice, {story.at_risk} in flight at faults",
         f"{rows_of_a_run(story):.0f} rows of Prefect's database for each run",
         "its largest tables: " + ", ".join(f"{name} {rows}" for name, rows in largest[:MOST]),
+        *(
+            ()
+            if any(growth(story))
+            else (f"no trend: no process lived {ENOUGH_S / 60:.0f} minutes",)
+        ),
     ]
 
 
