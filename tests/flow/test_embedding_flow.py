@@ -88,6 +88,7 @@ blocks:
 """
 
 
+@pytest.mark.slow
 def test_rubrics_are_embedded_whole_and_by_stage_once(
     postgres_server: str, migrated_template: str, simulator: Simulator, tmp_path: Path
 ) -> None:

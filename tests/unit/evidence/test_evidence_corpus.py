@@ -253,6 +253,7 @@ def test_a_benchmark_with_a_hole_is_refused(tmp_path, row, fields, message):
     assert message in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 def test_real_news_by_date():
     """295 rows with 295 addresses: 293 of 2019 and 2020, 14 of them over 20,000 characters, and

@@ -107,6 +107,7 @@ def test_a_leaning_judge_is_moved_by_its_errors() -> None:
     assert one.upper - one.lower < 0.6 * (alone.upper - alone.lower)
 
 
+@pytest.mark.slow
 def test_intervals_hold_peoples_mean_as_often_as_they_say() -> None:
     rng = np.random.default_rng(11)
     held = wide = narrow = 0
@@ -403,6 +404,7 @@ def test_the_order_of_the_rows_changes_no_figure(drawn: str) -> None:
                 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", ["", "random"])
 def test_labels_of_rows_and_of_drawn_texts_both_meet_the_mean_over_rows(drawn: str) -> None:
     """SIMULATED. A text that stands in many rows is likelier to be labelled by rows, not by texts.

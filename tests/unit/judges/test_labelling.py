@@ -127,6 +127,7 @@ def test_draws_by_gain_go_where_the_judge_errs_with_their_probability(tmp_path: 
     assert counts[True] > counts[False]
 
 
+@pytest.mark.slow
 def test_draws_for_a_ranking_go_to_systems_whose_order_is_open(tmp_path: Path) -> None:
     # people pass a and b nearly alike, and c never; the judge passes every other text
     rates = {"a": 9, "b": 7, "c": 0}

@@ -295,6 +295,7 @@ def test_the_interval_of_a_change_of_fresh_items_by_hand():
     assert fresh_change([*looks, np.empty(0)]) is None
 
 
+@pytest.mark.slow
 def test_graded_fresh_items_move_where_their_mean_does():
     rng = np.random.default_rng(7)
 

@@ -50,6 +50,7 @@ def test_labels_of_one_question_give_an_error_without_an_interval(labelled: list
         assert estimate.lower is None
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_error_where_the_judge_errs() -> None:
     rng = np.random.default_rng(2)
     held = 0
