@@ -123,20 +123,25 @@ async def resume_crashed() -> State[None]:
     return Completed(message=" ".join([resuming, *(f"Freed: {one}." for one in freed)]))
 
 
+async def _deployed(client: PrefectClient, state: StateType) -> list[FlowRun]:
+    """Return the runs of deployments in a state, those that ended last first."""
+    return await client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(
+            tags=FlowRunFilterTags(all_=[DEPLOYED]),
+            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[state])),
+        ),
+        sort=FlowRunSort.END_TIME_DESC,
+    )
+
+
 async def _end_never_begun(client: PrefectClient) -> None:
     """End runs that a worker took before it was lost, when no automation has noticed that.
 
     Prefect's automation does not look at a run that is taken again until it has deleted its record
     of the first time, which it does late when its server or database was restarted in between.
     """
-    taken = await client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            tags=FlowRunFilterTags(all_=[DEPLOYED]),
-            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.PENDING])),
-        ),
-    )
     now = datetime.now(UTC)
-    for run in taken:
+    for run in await _deployed(client, StateType.PENDING):
         pool = await client.read_work_pool(run.work_pool_name) if run.work_pool_name else None
         longest = TO_BEGIN if pool is None or pool.type == "process" else TO_BEGIN_ELSEWHERE
         if run.state is not None and now - run.state.timestamp > longest:
@@ -149,16 +154,10 @@ async def _end_silent(client: PrefectClient) -> None:
 
     As of a run that is killed in the second in which it begins again, after the server restarted.
     """
-    at_work = await client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            tags=FlowRunFilterTags(all_=[DEPLOYED]),
-            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
-        ),
-    )
     since = datetime.now(UTC) - SILENT
     silent = [
         (run, run.state)
-        for run in at_work
+        for run in await _deployed(client, StateType.RUNNING)
         if run.state and run.state.timestamp < since and not await _heard(client, run, since)
     ]
     if not silent:
@@ -188,17 +187,10 @@ async def _heard(client: PrefectClient, run: FlowRun, since: datetime) -> bool:
 
 async def _left_crashed(client: PrefectClient) -> list[FlowRun]:
     """Return the runs of deployments that crashed within a day, and a while ago."""
-    crashed = await client.read_flow_runs(
-        flow_run_filter=FlowRunFilter(
-            tags=FlowRunFilterTags(all_=[DEPLOYED]),
-            state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.CRASHED])),
-        ),
-        sort=FlowRunSort.END_TIME_DESC,
-    )
     now = datetime.now(UTC)
     return [
         run
-        for run in crashed
+        for run in await _deployed(client, StateType.CRASHED)
         if run.state is not None
         and run.state.name != ABANDONED
         and BY_THE_AUTOMATION < now - run.state.timestamp < NOT_LONG_AGO
