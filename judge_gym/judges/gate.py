@@ -2,8 +2,9 @@
 
 Judgements are stored, so an unchanged judge on unchanged texts makes no calls. When the ledger has
 a newer answer of its model by another served model or configuration (system fingerprint) than those
-behind these judgements, a sentinel set of the texts is judged again. From then on every figure is
-of these new answers alone: those of before are what they are compared with, and nothing else.
+behind these judgements, or one took over among them, a sentinel set of the texts is judged again.
+From then on every figure is of these new answers alone: those of before are what they are compared
+with, and nothing else.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ from judge_gym.seeds import digest
 from judge_gym.store.decisions import GATE, Kept, ReviewDecision, last_kept, save_review
 from judge_gym.store.judges import answered, judged_on, judged_times, namesakes, save_judge
 from judge_gym.store.rechecks import Recheck, rechecks, save_recheck
-from judge_gym.store.served import configurations, newest_configuration
+from judge_gym.store.served import configurations_kept, newest_configuration
 
 _DECIDED = (Result.PASSES, Result.FAILS)
 
@@ -373,13 +374,13 @@ def _judge_id(session: Session, judge: Judge) -> int:
 
 def _since_change(session: Session, gate: LoadedGate) -> Recheck | None:
     """Return when the sentinel set is judged, by who answers; None if nothing changed."""
-    judge, earlier = gate.judge, _rechecks(session, gate)
+    earlier = _rechecks(session, gate)
     last = earlier[-1] if earlier else None
-    known = _known(session, judge, gate.texts, gate.rule.repeats, last.review_day if last else "")
+    known = _known(session, gate, last)
     if not known:
         return last  # nobody has answered yet: there is nothing that could have changed
     newest = [
-        newest_configuration(session, model) for leaf in judge.leaves for model in leaf.models
+        newest_configuration(session, model) for leaf in gate.judge.leaves for model in leaf.models
     ]
     unknown = [one for one in newest if one is not None and one not in known]
     if not unknown:
@@ -387,14 +388,9 @@ def _since_change(session: Session, gate: LoadedGate) -> Recheck | None:
     return Recheck(_key(gate, digest(*(part for one in unknown for part in one))))
 
 
-def _known(
-    session: Session, judge: Judge, texts: Sequence[Item], repeats: int, last: str
-) -> set[tuple[str, str]]:
-    calls = [
-        call
-        for day in {"", last}
-        for results in results_of(session, judge, texts, repeats, day).values()
-        for result in results
-        for call in result.call_ids
-    ]
-    return configurations(session, calls)
+def _known(session: Session, gate: LoadedGate, last: Recheck | None) -> set[tuple[str, str]]:
+    """Return the configurations behind the gate's figures, without one that took over."""
+    texts, day = (gate.sentinel, last.review_day) if last else (gate.texts, "")
+    by_text = results_of(session, gate.judge, texts, gate.rule.repeats, day)
+    calls = (call for results in by_text.values() for one in results for call in one.call_ids)
+    return configurations_kept(session, calls)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from judge_gym.records.calls import IMPORTED
 from judge_gym.store import tables as t
@@ -87,14 +87,36 @@ def served_models(session: Session, call_ids: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted(filter(None, session.scalars(names))))
 
 
-def configurations(session: Session, call_ids: Iterable[int]) -> set[tuple[str, str]]:
-    """Return (served model, system fingerprint) of these calls; empty where none is named."""
+def configurations_kept(session: Session, call_ids: Iterable[int]) -> set[tuple[str, str]]:
+    """Return (served model, system fingerprint) of these calls, each "" where it is not named.
+
+    Leaves out one that took over: its first answer of a model came after the last answer of every
+    other. Where configurations take turns, none takes over.
+    """
+    source = aliased(t.Call)
+    at = sa.func.coalesce(source.finished_at, t.Call.finished_at, t.Call.created_at)
     rows = session.execute(
-        sa.select(t.Call.served_model, t.Call.fingerprint)
-        .distinct()
-        .where(among(t.Call.id, call_ids))
+        sa.select(
+            t.Call.model,
+            sa.func.coalesce(t.Call.served_model, ""),
+            sa.func.coalesce(t.Call.fingerprint, ""),
+            sa.func.min(at),
+            sa.func.max(at),
+        )
+        .outerjoin(source, source.id == t.Call.cached_from)
+        .where(among(t.Call.id, call_ids), t.Call.status == "succeeded")
+        .group_by(t.Call.model, t.Call.served_model, t.Call.fingerprint)
     )
-    return {(served or "", fingerprint or "") for served, fingerprint in rows}
+    by_model: dict[str, list[tuple[tuple[str, str], datetime, datetime]]] = {}
+    for model, served, fingerprint, first, last in rows:
+        by_model.setdefault(model, []).append(((served, fingerprint), first, last))
+    kept = set()
+    for several in by_model.values():
+        for one, first, _ in several:
+            others = [last for other, _, last in several if other != one]
+            if not others or first <= max(others):
+                kept.add(one)
+    return kept
 
 
 def newest_configuration(session: Session, model: str) -> tuple[str, str] | None:

@@ -1,5 +1,7 @@
 """Several served models or configurations behind a judge: in figures, report and views."""
 
+from datetime import UTC, datetime
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -8,7 +10,9 @@ from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.facts import read_facts
 from judge_gym.report.markdown import run_markdown
 from judge_gym.report.page import read_report, render_page
+from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run, load_results
+from judge_gym.store.served import configurations_kept
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
@@ -106,3 +110,52 @@ def test_another_model_than_the_one_asked_for_is_a_caution_of_its_figures(databa
         [warning] = read_facts(session, run.id).warnings
     assert ALPHA in warning
     assert "another-model" in warning
+
+
+def _answered(*calls: tuple[str, str, str, int], source: int | None = None) -> list[t.Call]:
+    """Return calls by (model, served model, fingerprint, the minute it was answered)."""
+    return [
+        t.Call(
+            key=f"{minute} {model}",
+            workflow="judges",
+            agent="judge",
+            provider="acme",
+            model=model,
+            messages=[],
+            template="judge",
+            template_hash="0",
+            parameters={},
+            status="succeeded",
+            answer="text",
+            served_model=served,
+            fingerprint=fingerprint,
+            finished_at=datetime(2026, 11, 1, 12, minute, tzinfo=UTC),
+            cached_from=source,
+        )
+        for model, served, fingerprint, minute in calls
+    ]
+
+
+def test_a_configuration_that_took_over_is_told_from_those_that_take_turns(database: str) -> None:
+    engine = sa.create_engine(database)
+    with Session(engine) as session:
+
+        def kept(*calls: t.Call) -> set[tuple[str, str]]:
+            session.add_all(calls)
+            session.flush()
+            return configurations_kept(session, [call.id for call in calls])
+
+        took_over = [(ALPHA, OLD, "f", 1), (ALPHA, OLD, "g", 2), (ALPHA, NEW, "f", 3)]
+        both = {(OLD, "f"), (OLD, "g")}
+        assert kept(*_answered(*took_over)) == both
+        turns = [(ALPHA, OLD, "f", 11), (ALPHA, OLD, "g", 12), (ALPHA, OLD, "f", 13)]
+        first, *others = _answered(*turns)
+        assert kept(first, *others) == both
+        # Another model of the judge has turns of its own, and one that answers alone is kept.
+        assert kept(*_answered((BETA, "beta-1", "f", 21), (ALPHA, OLD, "f", 22))) == {
+            ("beta-1", "f"),
+            (OLD, "f"),
+        }
+        # An answer of the cache is as old as the call whose answer it is.
+        taken = _answered((ALPHA, OLD, "f", 33), source=first.id)
+        assert kept(*_answered((ALPHA, OLD, "g", 32)), *taken) == {(OLD, "f")}

@@ -182,6 +182,34 @@ def test_another_served_model_has_the_sentinel_set_judged_again_once(
     assert third["checks"] == again["checks"]
 
 
+def test_a_text_judged_after_a_change_of_the_served_model_does_not_hide_it(
+    command: CommandLine, wrong: Simulator
+) -> None:
+    """21 texts by the model that answered first, then one more by another model."""
+    rows = (CALIBRATIONS / "notes.jsonl").read_text().splitlines()
+    notes = command.folder / "notes.jsonl"
+    notes.write_text("\n".join(rows[:21]))
+    judge = command.folder / "good.yaml"
+    judge.write_text(GATE.read_text())
+    command("judge", "gate", judge).fine()
+    wrong.use_faults({"kind": "wrong_model", "model": "good-1"})
+    notes.write_text("\n".join(rows))
+    # By whichever command: the ledger has the judgement before the gate begins.
+    command("judge", "score", judge, "--items", notes).fine()
+    [again] = json.loads(command("judge", "gate", judge, "--json").output)
+    assert again["new_judgements"] == 22
+    assert "judged again since another model answers" in again["answers"]
+    # The first model is back: the answers of the other one are not those of now.
+    wrong.use_faults()
+    other = command.folder / "other.yaml"
+    other.write_text(GATE.read_text().replace("name: good", "name: other\ntemperature: 0.5"))
+    command("judge", "score", other, "--items", notes).fine()
+    [back] = json.loads(command("judge", "gate", judge, "--json").output)
+    assert (back["new_judgements"], back["served_models"]) == (22, ["good-1"])
+    [stored] = json.loads(command("judge", "gate", judge, "--json").output)
+    assert stored["new_judgements"] == 0
+
+
 def test_an_unchanged_judge_passes_again_by_all_its_labels(command: CommandLine, own: Path) -> None:
     own.write_text(own.read_text().replace(", sentinel: 20", ""))
     command("judge", "gate", own).fine()
