@@ -1,6 +1,5 @@
 """Certificate: what people's labels show of a judge, for which use and until when."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -9,18 +8,9 @@ from prefect.client.schemas.objects import State
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, OrLeftOut, file_run_name
-from flows.judge_study import JudgeStudy, judging, run_study, spending_on
-from flows.running import Run
-from judge_gym.judges import load_judge
-from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.certifying.loading import load_certification
-from judge_gym.judges.certifying.making import certification, places, seal, write
-from judge_gym.judges.certifying.signing import private_key
-from judge_gym.report.certificate import save_certificate
-from judge_gym.report.files import WrittenReport
-from judge_gym.runtime import Runtime
+from flows.judge_study import of_study, run_study
+from judge_gym.studies.certify import certify
 from tasks.events import emit_failure
-from tasks.judges import write_report
 
 
 @flow(name="certificate", flow_run_name=file_run_name("certify"), on_failure=[emit_failure])
@@ -47,26 +37,5 @@ async def certificate(
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
-    judge = load_judge(file)
-    loaded = load_certification(judge)
-    target, folder = places(file, judge, out, data)
-    key = private_key(sign) if sign else None
-    asked = [Asked(judge, loaded.labelled, loaded.rule.repeats)]
-
-    def written(runtime: Runtime) -> WrittenReport:
-        made = write(certification(runtime, loaded), target, folder, key)
-        page = save_certificate(made, target, runtime.settings.reports_dir)
-        return replace(page, path=target.resolve(), page=page.path)
-
-    async def sealed(run: Run) -> None:
-        seal(run.runtime, loaded)
-
-    study = JudgeStudy(
-        kind="judges under certification",
-        names=[judge.key],
-        spending=spending_on(f"Certificate of {judge.name}", asked),
-        steps=[sealed, judging(asked, retry_failed=retry_failed)],
-        report=lambda: write_report("certificate", written),
-        reported=(),
-    )
-    return await run_study(study, approve_over_usd=approve_over_usd)
+    work = of_study(certify(file, out, data, sign), retry_failed=retry_failed)
+    return await run_study(work, approve_over_usd=approve_over_usd)

@@ -8,22 +8,12 @@ from prefect.client.schemas.objects import State
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, file_run_name
-from flows.judge_study import JudgeStudy, decided, judging, run_study, spending_on
-from flows.running import Run
+from flows.judge_study import of_study, run_study
 from judge_gym.calibration.checks import Margins
 from judge_gym.evidence.given_rows import file_or_rows
-from judge_gym.judges.calibrating.comparing import (
-    ComparisonFindings,
-    comparison_findings,
-    read_two,
-)
-from judge_gym.judges.calibrating.judging import Asked, results_by_row
-from judge_gym.report.comparison import save_comparison
-from judge_gym.report.files import WrittenReport
-from judge_gym.runtime import Runtime
 from judge_gym.settings import settings
+from judge_gym.studies import compare as studies
 from tasks.events import emit_failure
-from tasks.judges import write_report
 
 
 @flow(name="compare", flow_run_name=file_run_name("compare", "new"), on_failure=[emit_failure])
@@ -64,28 +54,7 @@ async def compare(
             US dollars.
     """
     given = file_or_rows("items", items, rows, settings().data_dir / "given")
-    judges, file = read_two(old, new, given, fields, labels, label_fields)
-    asked = [Asked(judge, file.texts, repeats) for judge in judges]
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
-    made: list[ComparisonFindings] = []
-
-    def written(runtime: Runtime) -> WrittenReport:
-        with runtime.session() as session:
-            results = [results_by_row(session, judge, file.texts, repeats) for judge in judges]
-            made.append(comparison_findings(session, judges, file, results, margins))
-        return save_comparison(made[-1], runtime.settings.reports_dir)
-
-    async def verdict(_: Run) -> State[Path] | None:
-        replacement = made[-1].comparison.replacement
-        return decided([replacement.result], replacement.sentence)
-
-    study = JudgeStudy(
-        kind="judges in comparison",
-        names=[judge.key for judge in judges],
-        spending=spending_on(f"Comparison of {judges[0].name} and {judges[1].name}", asked),
-        steps=[judging(asked, retry_failed=retry_failed)],
-        report=lambda: write_report("comparison", written),
-        finish=verdict if by_verdict else None,
-        reported=(),
-    )
-    return await run_study(study, approve_over_usd=approve_over_usd)
+    study = studies.compare(old, new, given, repeats, margins, labels, fields, label_fields)
+    work = of_study(study, retry_failed=retry_failed, by_verdict=by_verdict)
+    return await run_study(work, approve_over_usd=approve_over_usd)

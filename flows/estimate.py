@@ -8,19 +8,11 @@ from prefect.client.schemas.objects import State
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, file_run_name
-from flows.judge_study import JudgeStudy, judging, run_study, spending_on
+from flows.judge_study import of_study, run_study
 from judge_gym.evidence.given_rows import file_or_rows
-from judge_gym.judges import load_judge
-from judge_gym.judges.calibrating.judging import Asked, results_of
-from judge_gym.judges.correcting import correct
-from judge_gym.judges.item_files import read_judged_items
-from judge_gym.judges.judging import complete
-from judge_gym.report.correction import save_correction
-from judge_gym.report.files import WrittenReport
-from judge_gym.runtime import Runtime
 from judge_gym.settings import settings
+from judge_gym.studies import estimate as studies
 from tasks.events import emit_failure
-from tasks.judges import write_report
 
 
 @flow(name="estimate", flow_run_name=file_run_name("estimate", "items"), on_failure=[emit_failure])
@@ -52,26 +44,8 @@ async def estimate(
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
-    loaded = load_judge(judge)
     given = file_or_rows("items", items, rows, settings().data_dir / "given")
-    file = read_judged_items([loaded], given, fields, labels, label_fields)
-    asked = [Asked(loaded, file.texts)]
-
-    def written(runtime: Runtime) -> WrittenReport:
-        with runtime.session() as session:
-            results = results_of(session, loaded, file.texts, 1)
-        complete(loaded, results, 1)
-        found = correct(loaded, file, results, more=more)
-        simulated = any(one.simulated for some in results.values() for one in some)
-        folder = runtime.settings.reports_dir
-        return save_correction(loaded, file, found, folder, simulated=simulated)
-
-    study = JudgeStudy(
-        kind="estimates",
-        names=[loaded.key],
-        spending=spending_on(f"Estimate by {loaded.name}", asked),
-        steps=[judging(asked, retry_failed=retry_failed)],
-        report=lambda: write_report("estimate", written),
-        reported=(),
+    study = studies.estimate(judge, given, labels, more, fields, label_fields)
+    return await run_study(
+        of_study(study, retry_failed=retry_failed), approve_over_usd=approve_over_usd
     )
-    return await run_study(study, approve_over_usd=approve_over_usd)

@@ -22,7 +22,11 @@ from judge_gym.judges.calibrating.judging import Asked, criticisms
 from judge_gym.judges.judging import BOUND_ERRORS
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
+from judge_gym.report.files import WrittenReport
+from judge_gym.report.judge_study import StudyReport
 from judge_gym.runtime import Runtime
+from judge_gym.studies import Study
+from tasks.judges import write_report
 
 Step = Callable[[Run], Awaitable[None]]
 """Does what is missing of one part of a study; a run that waits for batches does no later one."""
@@ -69,6 +73,41 @@ def spending_on(called: str, asked: Sequence[Asked], review_day: str = "") -> Sp
         return plan_study(session, runtime, called, over_usd, asked, review_day=review_day)
 
     return spending
+
+
+def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False) -> JudgeStudy:
+    """Return a study whose judges judge items, as a flow works on it.
+
+    With `by_verdict` the run fails where what decides is no, or cannot tell.
+    """
+    made: list[StudyReport[Any]] = []
+
+    async def begin(run: Run) -> None:
+        study.begin(run.runtime)
+
+    async def criticise(run: Run) -> None:
+        if critics := run.query(study.critics):
+            await judge_requests(run, critics, retry_failed=retry_failed)
+
+    def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
+        return plan_study(session, runtime, study.called, over_usd, study.planned(session))
+
+    def written(runtime: Runtime) -> WrittenReport:
+        made.append(study.report(runtime))
+        return made[-1].save(runtime.settings.reports_dir)
+
+    async def verdict(_: Run) -> State[Path] | None:
+        return decided(made[-1].results, made[-1].page.found)
+
+    return JudgeStudy(
+        kind=study.kind,
+        names=[judge.key for judge in study.judges],
+        spending=spending,
+        steps=[begin, judging(study.asked, retry_failed=retry_failed), criticise],
+        report=lambda: write_report(study.noun, written),
+        finish=verdict if by_verdict else None,
+        reported=BOUND_ERRORS if study.partial else (),
+    )
 
 
 async def run_study(

@@ -8,19 +8,12 @@ from prefect.client.schemas.objects import State
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Columns, Definition, File, OrLeftOut, Rows, file_run_name
-from flows.judge_study import JudgeStudy, criticising, judging, run_study, spending_on
+from flows.judge_study import of_study, run_study
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.given_rows import file_or_rows
-from judge_gym.judges import load_judge
-from judge_gym.judges.calibrating.judging import Asked, results_by_row
-from judge_gym.judges.item_files import read_judged_items
-from judge_gym.judges.scored_items import scored_items
-from judge_gym.report.files import WrittenReport
-from judge_gym.report.scores import save_scores
-from judge_gym.runtime import Runtime
 from judge_gym.settings import settings
+from judge_gym.studies import score as studies
 from tasks.events import emit_failure
-from tasks.judges import write_report
 
 
 @flow(name="score", flow_run_name=file_run_name("score", "items"), on_failure=[emit_failure])
@@ -58,25 +51,8 @@ async def score(
     """
     if (judge is None) == (definition is None):
         raise ConfigError("Give judge or definition, and not both.", "One of them is the judge.")
-    loaded = load_judge(judge or definition or {})
     given = file_or_rows("items", items, rows, settings().data_dir / "given")
-    file = read_judged_items([loaded], given, fields, labels, label_fields)
-    asked = [Asked(loaded, file.items, repeats)]
-
-    def written(runtime: Runtime) -> WrittenReport:
-        with runtime.session() as session:
-            results = results_by_row(session, loaded, file.items, repeats)
-            scored = scored_items(session, loaded, file, results)
-        return save_scores(scored, runtime.settings.reports_dir)
-
-    study = JudgeStudy(
-        kind="scores",
-        names=[loaded.key],
-        spending=spending_on(f"Scores of {loaded.name}", asked),
-        steps=[
-            judging(asked, retry_failed=retry_failed),
-            criticising([loaded], file.items, repeats, retry_failed=retry_failed),
-        ],
-        report=lambda: write_report("score", written),
+    study = studies.score(judge or definition or {}, given, repeats, labels, fields, label_fields)
+    return await run_study(
+        of_study(study, retry_failed=retry_failed), approve_over_usd=approve_over_usd
     )
-    return await run_study(study, approve_over_usd=approve_over_usd)

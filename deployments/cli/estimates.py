@@ -1,12 +1,9 @@
 """Tables of plans for sweeps and judges: calls, tokens, cost and time."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import typer
-
 from deployments.cli.environment import database
-from deployments.cli.output import confirmed, console, show_table
+from deployments.cli.output import console, show_table
 from deployments.cli.power import show_contrast_power
 from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import UsageEstimate
@@ -133,27 +130,6 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
             f"the sweep may need up to {calls:,} calls, more than max_calls "
             f"{budget.max_calls}. It stops when the budget is used up."
         )
-
-
-def agreed(title: str, requests: Sequence[Asked], *, plan_only: bool, yes: bool) -> bool:
-    """Return whether to judge: show what it costs with `plan_only`, and at a terminal ask first.
-
-    Simulated and stored judgements cost nothing, so nothing is asked. Neither is it without a
-    terminal, where nobody could answer. Raises `typer.Exit` if the person declines.
-    """
-    if plan_only:
-        show_judging(title, requests)
-        return False
-    if yes or not sys.stdin.isatty():
-        return True
-    with database() as session:
-        providers = load_providers(settings().providers_file)
-        plans = plan_judging(session, providers, settings(), requests)
-    if any(plan.calls and not plan.judge.is_simulated for plan in plans):
-        show_judging(title, requests)
-        if not confirmed("Make these calls?", yes=yes):
-            raise typer.Exit(1)
-    return True
 
 
 def show_judging(title: str, requests: Sequence[Asked], review_day: str = "") -> None:

@@ -3,11 +3,10 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -24,26 +23,18 @@ from deployments.cli.options import (
 from deployments.cli.output import (
     command,
     console,
-    errors,
-    marked,
-    say_simulated,
-    show_note,
-    show_table,
 )
-from deployments.cli.parts_done import report_judging
+from deployments.cli.study import StudyCommand
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, ModelJudge
+    from judge_gym.judges import AnyJudge, Item, Judge, ModelJudge
     from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.conversation_items import ConversationItems
     from judge_gym.judges.delegated import DelegatedJudge
-    from judge_gym.judges.item_files import ItemFile
     from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.judges.scored_items import ScoredItems
-    from judge_gym.report.table import Table
 
 _MOST_NAMED = 5
 
@@ -127,43 +118,22 @@ def score(
     Stored judgements are reused. At a terminal it asks before it makes calls to a real model.
     Exits with code 1 if fewer than half the answers are readable.
     """
-    from deployments.cli.environment import database
-    from deployments.cli.estimates import agreed
-    from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges.calibrating.judging import Asked, readable_of
-    from judge_gym.judges.scored_items import scored_items
-    from judge_gym.report.scores import save_scores, scores_json
-    from judge_gym.settings import settings
+    from judge_gym.studies import score as studies
 
     _check_export(export)
     check_writable("--export", export)
-    judge, read = judge_and_items(file, items, fields, labels, label_fields)
-    asked = [Asked(judge, read.items, repeats)]
-    planned = asked + expected_critics([judge], read.items, repeats)
-    if not agreed(f"Estimate for {judge.name}", planned, plan_only=plan, yes=yes):
+    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
+    study = studies.score(file, items, repeats, labels, *columns)
+    options = StudyCommand([file], plan, retry_failed, as_json, yes, concurrency)
+    if (ended := options.run(study)) is None:
         return
-    report_judging(asked)
-    results = judged(
-        judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
-    )
-    stopped = _criticised(judge, results, retry_failed=retry_failed)
-    with database() as session:
-        scored = scored_items(session, judge, read, results)
+    scored = ended.report.of
+    if any(result.status == "failed" or result.is_empty for result in scored.results):
+        again = f"{command()} judge score … --retry-failed"
+        console.print(f"Retry failed and empty judgements with `{again}`.")
     if export is not None:
-        said = _export(export, judge, results, read.conversations)
-    page = save_scores(scored, settings().reports_dir).path
-    if as_json:
-        json_output.give(scores_json(scored))
-    else:
-        _show(scored)
-        console.plain(f"Page: {page}")
-    if export is not None:
-        console.plain(said)
-    show_note(scored.by)
-    if stopped:
-        raise stopped
-    if error := too_few_readable([readable_of(judge, results)]):
-        raise error
+        console.plain(_export(export, scored))
+    ended.exit()
 
 
 _EXPORTS = (".csv", ".json", ".jsonl")
@@ -177,18 +147,16 @@ def _check_export(file: Path | None) -> None:
         )
 
 
-def _export(
-    file: Path, judge: "AnyJudge", results: Sequence["JudgeResult"], items: "ConversationItems"
-) -> str:
+def _export(file: Path, scored: "ScoredItems") -> str:
     """Write scores: as CSV, or as evaluation events in a line of OTLP JSON; say what was."""
-    import json
     from datetime import UTC, datetime
 
     from judge_gym.judges.otlp import evaluation_events
     from judge_gym.judges.sessions import exported_said, score_rows, session_rows
     from judge_gym.report.files import csv_of, put_in_place
 
-    own, of_sessions = score_rows(judge, results, items), session_rows(judge, results, items)
+    given = scored.judge, scored.results, scored.file.conversations
+    own, of_sessions = score_rows(*given), session_rows(*given)
     rows = own + of_sessions
     if file.suffix == ".csv":
         text = csv_of(rows)
@@ -196,24 +164,6 @@ def _export(
         text = json.dumps(evaluation_events(rows, datetime.now(UTC)), ensure_ascii=False) + "\n"
     put_in_place({file: text})
     return f"{exported_said(own, of_sessions)} Written to {file}."
-
-
-def judge_and_items(
-    file: Path,
-    items: Path,
-    fields: list[str] | None,
-    labels: Path | None,
-    label_fields: list[str] | None,
-) -> "tuple[AnyJudge, ItemFile]":
-    """Return a judge and the items that it is to judge, with their labels; prints what was read."""
-    from judge_gym.judges import load_judge
-    from judge_gym.judges.item_files import read_judged_items
-
-    judge = load_judge(file)
-    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
-    read = read_judged_items([judge], items, columns[0], labels, columns[1])
-    console.plain(read.said(judge))
-    return judge, read
 
 
 def expected_critics(
@@ -230,20 +180,6 @@ def expected_critics(
         return []
     with database_engine() as engine, Session(engine) as session:  # rolled back at its end
         return criticisms(session, judges, items, repeats, expected=True)
-
-
-def judged(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
-    """Judge the items and wait for the results; `options` as in `ascore_batch`."""
-    import asyncio
-
-    from deployments.cli.environment import prepare_environment, simulator_for
-
-    prepare_environment()
-    with (
-        simulator_for(judge.answerers),
-        errors.status(f"Judging {counted(len(items), 'item')}."),
-    ):
-        return asyncio.run(judge.ascore_batch(items, **options))
 
 
 async def _open(judge: "OwnJudge") -> None:
@@ -306,50 +242,4 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
     return (
         f"{counted(judgements, 'judgement')}: {at_most}{counted(calls, 'call')}, "
         "and one more for each unparseable answer. Stored judgements are reused."
-    )
-
-
-def _criticised(
-    judge: "AnyJudge", results: Sequence["JudgeResult"], *, retry_failed: bool
-) -> JudgeGymError | None:
-    """Have the judge's critic read its reasons; return what stopped it.
-
-    That is raised after the judgements are shown.
-    """
-    from judge_gym.judges.reason_critic import critic_of, reasons_of
-    from judge_gym.records.items import distinct
-
-    critic = critic_of(judge)
-    texts = distinct([item for _, item in reasons_of(judge, results)])
-    try:
-        if critic is not None and texts:
-            judged(critic, texts, retry_failed=retry_failed)
-    except JudgeGymError as error:
-        return error
-    return None
-
-
-def _show(scored: "ScoredItems") -> None:
-    from judge_gym.report.scores import found_said, sentences, tables_of
-
-    results = scored.results
-    found = f"{marked(scored.judge.name, simulated=scored.simulated)}: {found_said(scored)}"
-    console.plain(found)
-    for table in tables_of(scored):
-        _show_table(scored, table)
-    for sentence in sentences(scored):
-        console.plain(sentence)
-    if scored.simulated:
-        say_simulated()
-    if any(result.status == "failed" or result.is_empty for result in results):
-        console.print(
-            f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
-        )
-
-
-def _show_table(scored: "ScoredItems", table: "Table") -> None:
-    show_table(
-        marked(table.title, simulated=scored.simulated),
-        table.columns,
-        [row.cells for row in table.rows],
     )

@@ -1,6 +1,5 @@
 """`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,14 +8,11 @@ import typer
 from deployments.cli import options
 from deployments.cli.json_output import json_output
 from deployments.cli.output import console, errors, marked, say_simulated, show_table
-from deployments.cli.thresholds import exit_by
+from deployments.cli.study import StudyCommand
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges.certifying.certificate import Certificate
-    from judge_gym.judges.certifying.loading import LoadedCertification
-    from judge_gym.judges.certifying.making import Certification
-    from judge_gym.runtime import Runtime
 
 _Certificate = Annotated[Path, typer.Argument(help="The certificate (JSON).", show_default=False)]
 _Judge = Annotated[
@@ -63,56 +59,21 @@ def certify(
     Exits with 0 if what its file requires is shown in every slice, 1 if it is shown to be missed,
     3 if the labels cannot tell.
     """
-    from judge_gym.judges.certifying.making import places, write
-    from judge_gym.judges.certifying.signing import private_key
-    from judge_gym.report.certificate import save_certificate
-    from judge_gym.settings import settings
+    from judge_gym.studies import certify as studies
 
-    named: dict[str, object] = {}
+    changes: dict[str, object] = {}
     columns = options.fields_of(items, fields)
     label_columns = options.label_fields_of(labels, label_fields)
     if items:
-        named |= {"items": items, **({"fields": columns} if columns else {})}
+        changes |= {"items": items, **({"fields": columns} if columns else {})}
     if labels:
-        named |= {"labels": labels, **({"label_fields": label_columns} if label_columns else {})}
-    loaded = _loaded(file, named)
-    target, folder = places(file, loaded.judge, out, data)
-    key = private_key(sign) if sign else None
-    if plan:
-        _show_plan(loaded)
+        changes |= {"labels": labels, **({"label_fields": label_columns} if label_columns else {})}
+    study = studies.certify(file, out, data, sign, changes)
+    if (ended := StudyCommand([file], plan, retry_failed, as_json).run(study)) is None:
         return
-    made = _made(file, loaded, retry_failed=retry_failed)
-    certificate = write(made, target, folder, key)
-    page = save_certificate(certificate, target, settings().reports_dir).path
-    if as_json:
-        _give(made, certificate, target, folder)
-    else:
-        console.plain(loaded.said())
-        _show(certificate)
-        console.plain(f"Page: {page}")
-        console.plain(f"Certificate: {target}. Evidence: {folder}.")
-    exit_by([made.result])
-
-
-def _loaded(file: Path, named: Mapping[str, object]) -> "LoadedCertification":
-    """Read the judge, its texts and labels; `named` stands in place of keys of its certify."""
-    from judge_gym.judges import load_judge
-    from judge_gym.judges.certifying.loading import load_certification
-
-    judge = load_judge(file)
-    rule = judge.certify
-    return load_certification(judge, rule.model_copy(update=dict(named)) if rule else None)
-
-
-def _give(made: "Certification", certificate: "Certificate", target: Path, folder: Path) -> None:
-    json_output.give(
-        {
-            "result": made.result.words,
-            "certificate": str(target),
-            "data": str(folder),
-            **certificate.model_dump(mode="json"),
-        }
-    )
+    written = ended.report.value
+    console.plain(f"Certificate: {written['certificate']}. Evidence: {written['data']}.")
+    ended.exit(by_verdict=True)
 
 
 def show(file: _Certificate, as_json: options.AsJson = False) -> None:
@@ -171,29 +132,6 @@ def verify(
         if not found.fault:
             console.plain(f"It says of {shown(certificate)}")
     raise typer.Exit(1 if found.fault else 0)
-
-
-def _show_plan(loaded: "LoadedCertification") -> None:
-    from deployments.cli.estimates import show_judging
-    from judge_gym.judges.calibrating.judging import Asked
-
-    console.plain(loaded.said())
-    show_judging("Certificate", [Asked(loaded.judge, loaded.labelled, loaded.rule.repeats)])
-
-
-def _made(file: Path, loaded: "LoadedCertification", *, retry_failed: bool) -> "Certification":
-    from deployments.cli.answerers import check_functions, naming_file
-    from deployments.cli.environment import in_runtime
-    from judge_gym.judges.certifying.making import certify as make
-
-    check_functions([(loaded.judge, file)])
-
-    async def run(current: "Runtime") -> "Certification":
-        with naming_file(file):
-            return await make(current, loaded, retry_failed=retry_failed)
-
-    status = f"Judging {counted(len(loaded.labelled), 'text')}."
-    return in_runtime(run, loaded.judge.answerers, status)
 
 
 def _show(certificate: "Certificate") -> None:

@@ -1,10 +1,9 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -25,29 +24,23 @@ from deployments.cli.output import (
     console,
     errors,
     say_simulated,
-    show_checks,
     show_labels,
-    show_note,
     show_table,
 )
 from deployments.cli.parts_done import report_judging
+from deployments.cli.study import StudyCommand
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,
     exit_by,
-    held,
     least_of,
 )
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.calibration.checks import Margins, Result
-    from judge_gym.judges import AnyJudge, Item, JudgeResult
-    from judge_gym.judges.calibrating.comparing import ComparisonFindings
-    from judge_gym.judges.item_files import ItemFile
+    from judge_gym.calibration.checks import Result
     from judge_gym.judges.reviewing.cases import LoadedReview
-    from judge_gym.runtime import Runtime
     from judge_gym.store.judges import ReviewRow
 
 
@@ -88,113 +81,16 @@ def compare(
     `--fail-under` takes readable figures of the new judge: agreement
     and accuracy, against the labels.
     """
-    from deployments.cli import estimates
     from judge_gym.calibration.checks import Margins
-    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.studies import compare as studies
 
     least = least_of(fail_under, ("agreement", "accuracy"))
-    loaded = _load(
-        old, new, items, fields_of(items, fields), labels, label_fields_of(labels, label_fields)
-    )
-    asked = [Asked(judge, loaded[1].texts, repeats) for judge in loaded[0]]
-    if not estimates.agreed("Estimate for the comparison", asked, plan_only=plan, yes=yes):
-        return
+    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
-    findings = _compare(loaded, repeats, margins, shown=shown, retry_failed=retry_failed)
-    new_agreed = findings.agreed[1]
-    figures = {"agreement": new_agreed.concordance, "accuracy": new_agreed.met}
-    given = {name: figure for name, figure in figures.items() if figure is not None}
-    checks = held({"the new judge": given}, least)
-    if as_json:
-        from judge_gym.report.comparison import comparison_json
-
-        json_output.give(comparison_json(findings, checks))
-    verdict = [findings.comparison.replacement.result] if by_verdict else []
-    exit_by([*verdict, *(check.result for check in checks)])
-
-
-def _compare(
-    loaded: "tuple[tuple[AnyJudge, AnyJudge], ItemFile]",
-    repeats: int,
-    margins: "Margins",
-    *,
-    shown: int,
-    retry_failed: bool,
-) -> "ComparisonFindings":
-    """Judge with both, print the comparison and return it."""
-    from deployments.cli.environment import database
-    from judge_gym.judges.calibrating.comparing import comparison_findings
-    from judge_gym.report.comparison import save_comparison
-    from judge_gym.settings import settings
-
-    judges, read = loaded
-    results = _judge(judges, read.texts, repeats, retry_failed=retry_failed)
-    with database() as session:
-        findings = comparison_findings(session, judges, read, results, margins)
-    _show_comparison(findings, len(read.texts), shown)
-    for name, of_judge in zip(findings.names, findings.agreed, strict=True):
-        if of_judge.labels:
-            console.plain(f"{name}: {of_judge}")
-    for by in findings.answered:
-        show_note(by)
-    if findings.simulated:
-        say_simulated()
-    console.plain(f"Page: {save_comparison(findings, settings().reports_dir).path}")
-    return findings
-
-
-def _load(old: Path, new: Path, *files: Any) -> "tuple[tuple[AnyJudge, AnyJudge], ItemFile]":
-    """Read both judges and the items, as `read_two` does; print what was read."""
-    from judge_gym.judges.calibrating.comparing import read_two
-
-    judges, read = read_two(old, new, *files)
-    console.plain(read.said(judges[0]))
-    return judges, read
-
-
-def _judge(
-    judges: "tuple[AnyJudge, AnyJudge]",
-    items: "Sequence[Item]",
-    repeats: int,
-    *,
-    retry_failed: bool,
-) -> "tuple[list[JudgeResult], list[JudgeResult]]":
-    """Judge the items with both; raises if fewer than half the answers of one are readable."""
-    from deployments.cli.environment import in_runtime
-    from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges.calibrating.judging import Asked, readable_of
-    from judge_gym.judges.judging import judge_items
-
-    async def judge_both(current: "Runtime") -> "tuple[list[JudgeResult], list[JudgeResult]]":
-        old, new = judges
-        return (
-            await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
-            await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
-        )
-
-    report_judging(Asked(judge, items, repeats) for judge in judges)
-    models = (model for judge in judges for model in judge.answerers)
-    status = f"Judging {counted(len(items), 'item')} with both judges."
-    results = in_runtime(judge_both, models, status)
-    pairs = zip(judges, results, strict=True)
-    if error := too_few_readable(readable_of(judge, own) for judge, own in pairs):
-        raise error
-    return results
-
-
-def _show_comparison(findings: "ComparisonFindings", n_items: int, shown: int) -> None:
-    from judge_gym.report.comparison import comparison_tables, furthest_table
-
-    (old, new), comparison = findings.titles, findings.comparison
-    replacement = comparison.replacement
-    show_checks(f"{new}, in place of {old}", replacement.checks)
-    for table in (*comparison_tables(comparison), furthest_table(comparison, shown)):
-        if table is not None:
-            show_table(table.title, table.columns, [row.cells for row in table.rows])
-    without = n_items - len(comparison.items)
-    if without:
-        console.print(f"{without} of {n_items} items have no score from one of the judges.")
-    console.print(replacement.sentence)
+    study = studies.compare(old, new, items, repeats, margins, labels, *columns, shown=shown)
+    command = StudyCommand([old, new], plan, retry_failed, as_json, yes, thresholds=least)
+    if ended := command.run(study):
+        ended.exit(by_verdict=by_verdict)
 
 
 def review(

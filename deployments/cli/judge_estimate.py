@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -16,12 +15,14 @@ from deployments.cli.options import (
     PlanOnly,
     RetryFailed,
     Yes,
+    fields_of,
+    label_fields_of,
 )
-from deployments.cli.output import console, marked, say_simulated, show_table
+from deployments.cli.output import console
+from deployments.cli.study import StudyCommand
 from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge
     from judge_gym.judges.correcting import Correction
 
 
@@ -51,61 +52,25 @@ def estimate(
     (column `system` of the items). Stored judgements are reused. At a terminal it asks before it
     makes calls to a real model.
     """
-    from deployments.cli.estimates import agreed
-    from deployments.cli.judge import judge_and_items, judged
-    from judge_gym.answers.readability import too_few_readable
-    from judge_gym.judges.calibrating.judging import Asked, readable_of
-    from judge_gym.judges.correcting import correct
-    from judge_gym.report.correction import correction_json, save_correction
-    from judge_gym.settings import settings
+    from judge_gym.studies import estimate as studies
 
     if next_to and next_to.exists():
         raise typer.BadParameter(f"{next_to} exists.", param_hint="--next")
     check_writable("--next", next_to)
-    judge, read = judge_and_items(file, items, fields, labels, label_fields)
-    asked = [Asked(judge, read.texts)]
-    if not agreed(f"Estimate for {judge.name}", asked, plan_only=plan, yes=yes):
+    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
+    study = studies.estimate(file, items, labels, more, *columns)
+    command = StudyCommand([file], plan, retry_failed, as_json, yes)
+    if (ended := command.run(study)) is None:
         return
-    results = judged(judge, read.texts, retry_failed=retry_failed)
-    if error := too_few_readable([readable_of(judge, results)]):
-        raise error
-    found = correct(judge, read, {one.item_key: [one] for one in results}, more=more)
-    if next_to and found.chosen:
-        _write_next(next_to, found)
-    simulated = any(one.simulated for one in results)
-    page = save_correction(judge, read, found, settings().reports_dir, simulated=simulated).path
-    if as_json:
-        json_output.give(correction_json(judge, read, found, simulated=simulated))
-        return
-    _show(judge, found, simulated=simulated)
-    console.plain(f"Page: {page}")
+    found = ended.report.of
     if next_to:
+        if found.chosen:
+            _write_next(next_to, found)
         console.plain(f"Texts to label next: {next_to if found.chosen else _NONE_LEFT}")
-    if simulated:
-        say_simulated()
+    ended.exit()
 
 
 _NONE_LEFT = "none is left without a label, so no file is written."
-
-
-def _show(judge: "AnyJudge", found: "Correction", *, simulated: bool) -> None:
-    from judge_gym.report.correction import (
-        conclusions,
-        correction_table,
-        expectations,
-        next_table,
-        sentences,
-    )
-
-    table = correction_table(judge, found)
-    cells = [row.cells for row in table.rows]
-    show_table(marked(table.title, simulated=simulated), table.columns, cells)
-    for sentence in (*conclusions(found), *sentences(found)):
-        console.plain(sentence)
-    if (labels := next_table(found)) is not None:
-        show_table(labels.title, labels.columns, [row.cells for row in labels.rows])
-    for sentence in expectations(found):
-        console.plain(sentence)
 
 
 def _write_next(path: Path, found: "Correction") -> None:

@@ -10,9 +10,9 @@ from judge_gym.judges.certifying.certificate import (
     CertifiedSlice,
     Use,
 )
+from judge_gym.judges.certifying.findings import result_of
 from judge_gym.metrics.system_scores import OneCorrection
-from judge_gym.report.files import WrittenReport
-from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.table import Table, plain_table
 
 _COLUMNS = (
@@ -22,8 +22,10 @@ _COLUMNS = (
 _ALL = "all"
 
 
-def save_certificate(certificate: Certificate, path: Path, folder: Path) -> WrittenReport:
-    """Write the page of a certificate that is at `path`."""
+def certificate_report(
+    certificate: Certificate, path: Path, data: Path
+) -> StudyReport[Certificate]:
+    """Return the report of a certificate that is at `path`, with its evidence at `data`."""
     first, *others = sentences(certificate)
     judge = certificate.judge
     page = StudyPage(
@@ -36,7 +38,14 @@ def save_certificate(certificate: Certificate, path: Path, folder: Path) -> Writ
         files=(),
         where=str(path.resolve()),
     )
-    return save_study(page, folder)
+    result = result_of(certificate.findings)
+    value = {
+        "result": result.words,
+        "certificate": str(path),
+        "data": str(data),
+        **certificate.model_dump(mode="json"),
+    }
+    return StudyReport(certificate, page, value, results=[result])
 
 
 def tables(certificate: Certificate) -> Iterator[Table]:

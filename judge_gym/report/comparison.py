@@ -1,28 +1,27 @@
 """A new judge beside the old one on the same items: tables for people, JSON for programs."""
 
 import math
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from judge_gym.calibration.checks import Check, span
+from judge_gym.calibration.checks import span
 from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
+from judge_gym.judges import Judge
 from judge_gym.judges.calibrating.comparing import Comparison, ComparisonFindings
+from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.files import WrittenReport, figures_of
+from judge_gym.report.files import figures_of
 from judge_gym.report.gate import checks_table
-from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.scores import agreement_json
 from judge_gym.report.table import Table, plain_table
 from judge_gym.store.judges import check_values
 
 _LONGEST_CELL = 90
-_FURTHEST = 20
-"""Items that the page shows."""
 
 
-def comparison_json(findings: ComparisonFindings, thresholds: Sequence[Check]) -> dict[str, Any]:
+def comparison_json(findings: ComparisonFindings) -> dict[str, Any]:
     """Return a comparison as JSON."""
     comparison, sides = findings.comparison, map(agreement_json, findings.agreed)
     replacement = comparison.replacement
@@ -36,33 +35,52 @@ def comparison_json(findings: ComparisonFindings, thresholds: Sequence[Check]) -
             figures_of(figure) | {"because": figure.because} for figure in replacement.figures
         ],
         "labels": dict(zip(("old", "new"), sides, strict=True)),
-        "thresholds": [check_values(check) for check in thresholds],
+        "thresholds": [],
     }
 
 
-def save_comparison(findings: ComparisonFindings, folder: Path) -> WrittenReport:
-    """Write the page of a comparison, and all of it as JSON."""
+def comparison_report(
+    judge: Judge, findings: ComparisonFindings, file: ItemFile, shown: int
+) -> StudyReport[ComparisonFindings]:
+    """Return the report of a comparison on a file, with so many items, the furthest apart first.
+
+    Its figures are of the new judge.
+    """
     names, titles, comparison = findings.names, findings.titles, findings.comparison
-    stem, furthest = stem_of("comparison", *names), furthest_table(comparison, _FURTHEST)
+    stem = stem_of("comparison", *names)
     checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
     page = StudyPage(
         stem=stem,
         title=f"{names[1]} in place of {names[0]}: {comparison.replacement.result.words}",
         found=comparison.replacement.sentence,
-        tables=[checks, *comparison_tables(comparison), *([furthest] if furthest else [])],
-        sentences=[
-            f"{title}: {one}"
-            for title, one in zip(titles, findings.agreed, strict=True)
-            if one.labels
-        ],
+        tables=[checks, *_tables(comparison, shown)],
+        sentences=[*_sentences(findings, len(file.texts))],
         simulated=findings.simulated,
         files=(f"{stem}.json",),
+        read=file.said(judge),
     )
-    return save_study(page, folder, comparison_json(findings, ()))
+    new = findings.agreed[1]
+    figures = {"agreement": new.concordance, "accuracy": new.met}
+    return StudyReport(
+        findings,
+        page,
+        comparison_json(findings),
+        results=[comparison.replacement.result],
+        figures={"the new judge": {name: one for name, one in figures.items() if one is not None}},
+        answered=findings.answered,
+    )
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """Yield the figures, and of two verdicts how many items have each pair of them."""
+def _sentences(findings: ComparisonFindings, texts: int) -> Iterator[str]:
+    if without := texts - len(findings.comparison.items):
+        yield f"{without} of {texts} items have no score from one of the judges."
+    for title, agreed in zip(findings.titles, findings.agreed, strict=True):
+        if agreed.labels:
+            yield f"{title}: {agreed}"
+
+
+def _tables(comparison: Comparison, shown: int) -> Iterator[Table]:
+    """Yield the figures, how many items have each pair of verdicts, and the furthest apart."""
     yield plain_table(
         "Agreement",
         ("figure", "value"),
@@ -73,6 +91,8 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     )
     if any(comparison.verdicts):
         yield from _verdict_tables(comparison)
+    if (furthest := _furthest(comparison, shown)) is not None:
+        yield furthest
 
 
 def _p_of(figure: Estimate) -> str:
@@ -96,7 +116,7 @@ def _verdict_tables(comparison: Comparison) -> Iterator[Table]:
         )
 
 
-def furthest_table(comparison: Comparison, most: int) -> Table | None:
+def _furthest(comparison: Comparison, shown: int) -> Table | None:
     """Return the items on which the judges are furthest apart; None without any."""
     rows = [
         (
@@ -105,7 +125,7 @@ def furthest_table(comparison: Comparison, most: int) -> Table | None:
             _at(comparison, comparison.new[index]),
             " ".join(comparison.items[index].text.split())[:_LONGEST_CELL],
         )
-        for index in comparison.replacement.furthest[:most]
+        for index in comparison.replacement.furthest[:shown]
     ]
     if not rows:
         return None

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from judge_gym.counting import counted, first_of
@@ -11,8 +10,7 @@ from judge_gym.judges import Judge
 from judge_gym.judges.correcting import ALL, WORTH_GROUPS, Corrected, Correction
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.files import WrittenReport
-from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.reliance import favours
 from judge_gym.report.remarks import remark_texts
 from judge_gym.report.table import Table, plain_table
@@ -295,10 +293,10 @@ def _read(judge: Judge, file: ItemFile) -> dict[str, Any]:
     }
 
 
-def save_correction(
-    judge: Judge, file: ItemFile, found: Correction, folder: Path, *, simulated: bool
-) -> WrittenReport:
-    """Write the page of the figures and of the labels to buy next, and both as JSON."""
+def correction_report(
+    judge: Judge, file: ItemFile, found: Correction, *, simulated: bool
+) -> StudyReport[Correction]:
+    """Return the report of the figures and of the labels to buy next."""
     stem, labels = stem_of("estimate", judge.name, file.name), next_table(found)
     page = StudyPage(
         stem=stem,
@@ -306,11 +304,12 @@ def save_correction(
         f"{file.path.name}",
         found=" ".join(conclusions(found)),
         tables=[correction_table(judge, found), *([labels] if labels else [])],
-        sentences=[file.said(judge), *sentences(found), *expectations(found)],
+        sentences=[*sentences(found), *expectations(found)],
         simulated=simulated,
         files=(f"{stem}.json",),
+        read=file.said(judge),
     )
-    return save_study(page, folder, correction_json(judge, file, found, simulated=simulated))
+    return StudyReport(found, page, correction_json(judge, file, found, simulated=simulated))
 
 
 def _row(row: Corrected) -> dict[str, Any]:

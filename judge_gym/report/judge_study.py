@@ -3,14 +3,19 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from judge_gym.calibration.checks import Result
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.model_names import Answered
 from judge_gym.report.files import ENVIRONMENT, WrittenReport, paragraphs, put_in_place
 from judge_gym.report.table import Table, escaped, markdown_table
 from judge_gym.seeds import digest
+
+T = TypeVar("T")
 
 _LONGEST_NAME = 120
 _LETTERS = 6
@@ -32,8 +37,15 @@ class StudyPage:
     simulated: bool
     files: Sequence[str]
     """Names of the files beside the page."""
+    read: str = ""
+    """What was read, in sentences; a command has printed it before it judges."""
     where: str = ""
     """The path of what the study made elsewhere, such as a certificate."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What was read, and what else there is to say."""
+        return [*([self.read] if self.read else []), *self.sentences]
 
     @property
     def markdown(self) -> str:
@@ -45,8 +57,32 @@ class StudyPage:
                 if table.title
                 else [markdown_table(table)]
             )
-        parts += [escaped(" ".join(self.sentences)), f"`{self.where}`" if self.where else ""]
+        parts += [escaped(" ".join(self.notes)), f"`{self.where}`" if self.where else ""]
         return paragraphs(parts, simulated=self.simulated)
+
+
+@dataclass(frozen=True)
+class StudyReport(Generic[T]):
+    """What a study found: for people, for programs, and what follows from it."""
+
+    of: T
+    """What it reports, such as scored items."""
+    page: StudyPage
+    value: Any
+    """The same for programs; written beside the page unless the study makes a file of its own."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """More files beside the page, by suffix."""
+    results: Sequence[Result] = ()
+    """What decides whether the study ends as a success; empty where it decides nothing."""
+    figures: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
+    """What a threshold may be of: judge → name → figure."""
+    answered: Sequence[Answered] = ()
+    """Which models answered, where a caution may be due."""
+
+    def save(self, folder: Path) -> WrittenReport:
+        """Write its files; raises as `save_study`."""
+        value = None if self.page.where else self.value
+        return save_study(self.page, folder, value, self.others)
 
 
 def stem_of(kind: str, *names: str) -> str:
@@ -66,6 +102,8 @@ def save_study(
 ) -> WrittenReport:
     """Write a study's page, its `value` as JSON, and others by their suffix; returns the page.
 
+    Where the study made a file of its own, that is the path of what it wrote.
+
     Raises `ReportError` when the folder cannot be written to.
     """
     path = folder / f"{page.stem}.html"
@@ -75,4 +113,7 @@ def save_study(
         files[path.with_suffix(".json")] = f"{text}\n"
     template = ENVIRONMENT.get_template("judge_study.html.j2")
     put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
-    return WrittenReport(path.resolve(), page.title, page.markdown)
+    page_path = path.resolve()
+    if page.where:
+        return WrittenReport(Path(page.where), page.title, page.markdown, page=page_path)
+    return WrittenReport(page_path, page.title, page.markdown)

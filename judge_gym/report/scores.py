@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -13,8 +12,8 @@ from judge_gym.formats import figure_or_reason
 from judge_gym.judges.calibrating.comparing import Agreement, PartScores
 from judge_gym.judges.scored_items import CostOfCalls, ScoredItems
 from judge_gym.judges.sessions import STATED, score_rows
-from judge_gym.report.files import WrittenReport, csv_of, figures_of
-from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.files import csv_of, figures_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.table import Table, plain_table
 
 _LONGEST_CELL = 90
@@ -97,20 +96,23 @@ def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
     }
 
 
-def save_scores(scored: ScoredItems, folder: Path) -> WrittenReport:
-    """Write the page of scored items, every result as CSV, and all as JSON."""
+def scores_report(scored: ScoredItems) -> StudyReport[ScoredItems]:
+    """Return the report of scored items, with every result as CSV and all as JSON."""
     stem = stem_of("scores", scored.judge.name, scored.file.name)
     rows = score_rows(scored.judge, scored.results, scored.file.conversations)
     page = StudyPage(
         stem=stem,
         title=f"Scores of {scored.judge.name}, {scored.file.path.name}",
         found=found_said(scored),
-        tables=tables_of(scored),
-        sentences=[scored.file.said(scored.judge), *sentences(scored)],
+        tables=_tables(scored),
+        sentences=[*_sentences(scored)],
         simulated=scored.simulated,
         files=(f"{stem}.csv", f"{stem}.json"),
+        read=scored.file.said(scored.judge),
     )
-    return save_study(page, folder, scores_json(scored), {".csv": csv_of(rows)})
+    return StudyReport(
+        scored, page, scores_json(scored), {".csv": csv_of(rows)}, answered=[scored.by]
+    )
 
 
 def found_said(scored: ScoredItems) -> str:
@@ -171,7 +173,7 @@ def _lowest(by_item: dict[str, float]) -> str:
     return f"Lowest: {shown}{f' and {more:,} more with {_number(last)}' if more else ''}."
 
 
-def tables_of(scored: ScoredItems) -> list[Table]:
+def _tables(scored: ScoredItems) -> list[Table]:
     """Return its tables, in order: by system, by session, and a line for each judgement."""
     tables = (systems_table(scored), sessions_table(scored), results_table(scored))
     return [table for table in tables if table is not None]
@@ -236,7 +238,7 @@ def _mean_of(part: PartScores) -> str:
     return figure_or_reason(part.win_rate) if part.win_rate else _number(part.mean)
 
 
-def sentences(scored: ScoredItems) -> Iterator[str]:
+def _sentences(scored: ScoredItems) -> Iterator[str]:
     """Yield what is to be said of scored items: counts, cost, contradictions, agreement."""
     results, critic = scored.results, scored.critic
     ends = Counter(result.status for result in results)

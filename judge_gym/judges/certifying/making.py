@@ -30,7 +30,7 @@ from judge_gym.judges.certifying.findings import findings, labels_of, population
 from judge_gym.judges.certifying.loading import LoadedCertification
 from judge_gym.judges.certifying.signing import signed
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.judging import NotJudgedError, judge_items
+from judge_gym.judges.judging import NotJudgedError
 from judge_gym.judges.people import WHOLE
 from judge_gym.metrics.anchors import ALARM
 from judge_gym.metrics.points import HIGHEST
@@ -59,25 +59,6 @@ class Certification:
     def result(self) -> Result:
         """Whether what is required is shown in every slice, shown to be missed, or open."""
         return result_of(self.certificate.findings)
-
-
-async def certify(
-    runtime: Runtime, loaded: LoadedCertification, *, retry_failed: bool = False
-) -> Certification:
-    """Judge the texts that are not judged yet, and certify the judge; raises as `judge_items`.
-
-    The use of these texts as a sealed set is stored before they are judged.
-    """
-    seal(runtime, loaded)
-    if loaded.labelled:
-        await judge_items(
-            runtime,
-            loaded.judge,
-            loaded.labelled,
-            repeats=loaded.rule.repeats,
-            retry_failed=retry_failed,
-        )
-    return certification(runtime, loaded)
 
 
 def certification(runtime: Runtime, loaded: LoadedCertification) -> Certification:

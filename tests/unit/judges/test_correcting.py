@@ -29,9 +29,9 @@ from judge_gym.judges.systems import ComparedSystems
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.report.correction import (
     conclusions,
+    correction_report,
     correction_table,
     expectations,
-    save_correction,
     sentences,
 )
 from judge_gym.report.reliance import favours
@@ -834,7 +834,7 @@ def test_the_page_and_json_have_what_was_read_and_what_was_found(tmp_path: Path)
     texts = [Item(id=f"t{n}", text=f"Text {n}.", truth=5 if n < 3 else None) for n in range(600)]
     file = ItemFile(Path("texts.csv"), tuple(texts), ("",) * 600, ("id", "truth"), "truth",
                     own=tuple(text.truth for text in texts))  # fmt: skip
-    page = save_correction(JUDGE, file, found, tmp_path, simulated=False).path
+    page = correction_report(JUDGE, file, found, simulated=False).save(tmp_path).path
     given = json.loads(page.with_suffix(".json").read_text())
     assert "Labels: 3 of 600 items" in given["read"]["said"]
     assert "Labels: 3 of 600 items" in page.read_text()

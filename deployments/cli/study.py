@@ -1,0 +1,189 @@
+"""The life of a study as a command: agree, judge what is missing, save and print its report."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import typer
+
+from deployments.cli.json_output import json_output
+from deployments.cli.output import (
+    confirmed,
+    console,
+    marked,
+    say_simulated,
+    show_note,
+    show_table,
+)
+from deployments.cli.parts_done import report_judging
+from deployments.cli.thresholds import exit_by, held
+from judge_gym.counting import counted
+
+if TYPE_CHECKING:
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.report.judge_study import StudyReport
+    from judge_gym.runtime import Runtime
+    from judge_gym.studies import Study
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StudyCommand:
+    """What the options of a command say of how its study is run."""
+
+    files: Sequence[Path]
+    """The judge files, one for each judge of the study."""
+    plan: bool
+    retry_failed: bool
+    as_json: bool
+    yes: bool = True
+    """Whether calls to a real model need no confirmation at a terminal."""
+    concurrency: int | None = None
+    thresholds: Mapping[str, float] | None = None
+    """Figure → least value of `--fail-under`."""
+
+    def run(self, study: "Study[T]") -> "EndedStudy[T] | None":
+        """Judge what is missing, save the report and print it; None where it is only planned.
+
+        What stopped the judging is raised here where the study reports nothing then, and by
+        `EndedStudy.exit` otherwise.
+        """
+        from deployments.cli.answerers import check_functions
+        from deployments.cli.environment import in_runtime
+        from judge_gym.settings import settings
+
+        console.plain(study.read)
+        check_functions(zip(study.judges, self.files, strict=True))
+        if not self._agreed(study):
+            return None
+        report_judging(study.asked)
+
+        async def work(current: "Runtime") -> "tuple[StudyReport[T], JudgeGymError | None]":
+            stopped = await self._judged(current, study)
+            return study.report(current), stopped
+
+        models = [model for judge in study.judges for model in judge.answerers]
+        items = max((len(one.items) for one in study.asked), default=0)
+        report, stopped = in_runtime(work, models, f"Judging {counted(items, 'item')}.")
+        page = report.save(settings().reports_dir)
+        ended = EndedStudy(report, page.page or page.path, stopped, self)
+        ended.show()
+        return ended
+
+    def _agreed(self, study: "Study[Any]") -> bool:
+        """Return whether to judge: print what it costs for a plan, and at a terminal ask first.
+
+        Simulated and stored judgements cost nothing, so nothing is asked. Neither is it without a
+        terminal, where nobody could answer. Raises `typer.Exit` if the person declines.
+        """
+        if not self.plan and (self.yes or not sys.stdin.isatty()):
+            return True
+        from deployments.cli.environment import database
+        from deployments.cli.estimates import show_judging
+        from judge_gym.judges.planning import plan_judging
+        from judge_gym.llm.providers import load_providers
+        from judge_gym.settings import settings
+
+        with database() as session:
+            requests = study.planned(session)
+            providers = load_providers(settings().providers_file)
+            plans = [] if self.plan else plan_judging(session, providers, settings(), requests)
+        paid = any(plan.calls and not plan.judge.is_simulated for plan in plans)
+        if self.plan or paid:
+            show_judging(study.called, requests)
+        if paid and not confirmed("Make these calls?", yes=self.yes):
+            raise typer.Exit(1)
+        return not self.plan
+
+    async def _judged(self, current: "Runtime", study: "Study[T]") -> "JudgeGymError | None":
+        """Judge what is missing; return what stopped it, or makes the study no success."""
+        from judge_gym.answers.readability import too_few_readable
+        from judge_gym.judges.calibrating.judging import answers_of
+        from judge_gym.judges.judging import BOUND_ERRORS
+
+        try:
+            study.begin(current)
+            for one, file in zip(study.asked, self.files, strict=True):
+                await self._judge(current, one, file)
+            with current.session() as session:
+                critics = study.critics(session)
+            for critic in critics:
+                await self._judge(current, critic, None)
+        except BOUND_ERRORS as stopped:
+            if not study.partial:
+                raise
+            return stopped
+        with current.session() as session:
+            answers = [
+                answers_of(session, one.judge, one.items, one.repeats) for one in study.asked
+            ]
+        error = too_few_readable(answers) if study.needs_readable else None
+        if error and not study.partial:
+            raise error
+        return error
+
+    async def _judge(self, current: "Runtime", asked: "Asked", file: Path | None) -> None:
+        from contextlib import nullcontext
+
+        from deployments.cli.answerers import naming_file
+        from judge_gym.judges.judging import judge_items
+
+        if asked.items:
+            with naming_file(file) if file else nullcontext():
+                await judge_items(
+                    current,
+                    asked.judge,
+                    asked.items,
+                    repeats=asked.repeats,
+                    concurrency=self.concurrency,
+                    retry_failed=self.retry_failed,
+                )
+
+
+@dataclass(frozen=True)
+class EndedStudy(Generic[T]):
+    """A study whose report is saved, and how its command ends."""
+
+    report: "StudyReport[T]"
+    page: Path
+    stopped: "JudgeGymError | None"
+    options: StudyCommand
+
+    def show(self) -> None:
+        """Print the report, what was found first."""
+        show_report(self.report)
+        console.plain(f"Page: {self.page}")
+
+    def exit(self, *, by_verdict: bool = False) -> None:
+        """Print what is left to print, then raise or exit by thresholds, and by the verdict."""
+        least = self.options.thresholds
+        checks = held(self.report.figures, least or {})
+        if self.options.as_json:
+            value: dict[str, Any] = self.report.value
+            if least:
+                from judge_gym.store.judges import check_values
+
+                value = {**value, "thresholds": [check_values(check) for check in checks]}
+            json_output.give(value)
+        if self.stopped:
+            raise self.stopped
+        exit_by([*(self.report.results if by_verdict else ()), *(one.result for one in checks)])
+
+
+def show_report(report: "StudyReport[T]") -> None:
+    """Print a report: what was found, its tables, and what else there is to say."""
+    page = report.page
+    console.plain(f"{marked(page.title, simulated=page.simulated)}\n{page.found}".strip())
+    for table in page.tables:
+        title = marked(table.title, simulated=page.simulated)
+        show_table(title, table.columns, [row.cells for row in table.rows])
+    for sentence in page.sentences:
+        console.plain(sentence)
+    for answered in report.answered:
+        show_note(answered)
+    if page.simulated:
+        say_simulated()
