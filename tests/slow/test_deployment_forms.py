@@ -17,6 +17,7 @@ from prefect.utilities.importtools import import_object
 from deployments.bootstrap import WORK_POOL
 from support.chromium import Browser, chromium
 from support.command_line import SWEEPS
+from support.deployments import deployment_names
 from support.installation import Installation
 from support.waiting import until
 
@@ -26,7 +27,7 @@ CHANGED_IN = "new"
 WORKERS = ("settings", '{"workers": 8}')
 AGAIN = ("retry_failed", None)
 CHANGES: dict[str, tuple[str, str | None]] = {
-    "sweep/default": AGAIN,
+    **dict.fromkeys(sorted(deployment_names()), AGAIN),
     "sweep/demo": ("file", "deployments/sweeps/quick.yaml"),
     "w1-evidence/default": ("utility_model", "sim/low-2"),
     "w2-rubric/default": ("sham", None),
@@ -34,19 +35,9 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "w4-swap/default": WORKERS,
     "w5-probe/default": WORKERS,
     "w6-critic/default": WORKERS,
-    "align/default": AGAIN,
     "analysis/default": ("sweep", "demo"),
-    "benchmark/default": AGAIN,
-    "calibration/default": AGAIN,
-    "certificate/default": AGAIN,
-    "compare/default": AGAIN,
     "estimate/default": ("more", "10"),
     "gate/default": ("recheck", None),
-    "gym/abstract": AGAIN,
-    "gym/apply": AGAIN,
-    "gym/cleanup": AGAIN,
-    "gym/extract": AGAIN,
-    "judge-review/nightly": AGAIN,
     "panel/default": ("file", "./deployments/panels/library.yaml"),
     "panel-evaluation/default": ("error_price", "0.2"),
     "prune/default": ("older_than_days", "30"),
