@@ -46,7 +46,7 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
         ("about", "conclusion", "plan", "figure", "claim", "p (adjusted)"),
         tuple(
             _row(finding, label)
-            for finding, label in zip(tested, distinct_labels(tested), strict=True)
+            for finding, label in zip(tested, distinct_labels(tested, findings), strict=True)
         ),
         notes=(
             f"Plan: {standing}." if standing else "Plan: none.",
@@ -99,16 +99,29 @@ def about(finding: FindingRow, named: Collection[str] = ()) -> str:
     return ", ".join([short_label(scope), *beside, *places, *settings])
 
 
-def distinct_labels(findings: Sequence[FindingRow]) -> list[str]:
+def distinct_labels(findings: Sequence[FindingRow], among: Sequence[FindingRow] = ()) -> list[str]:
     """Return what each finding is about, with the level of every axis in which another differs.
 
-    Others are those of the same claim about the same concept.
+    Others are those of the same claim about the same concept, also those `among` which these were
+    chosen. Of what a plan confirms, the level of every axis that the sweep varies is named.
     """
+    named = _named(among or findings)
+    return [about(finding, named(finding)) for finding in findings]
+
+
+def _named(among: Sequence[FindingRow]) -> Callable[[FindingRow], set[str]]:
+    """Return what tells the parts of a finding's scope that its label names at their defaults."""
     alike: dict[tuple[str, str], list[Scope]] = defaultdict(list)
-    for finding in findings:
+    for finding in among:
         alike[_topic(finding)].append(finding.scope)
-    named = {topic: varying(scopes) for topic, scopes in alike.items()}
-    return [about(finding, named[_topic(finding)]) for finding in findings]
+    differing = {topic: varying(scopes) for topic, scopes in alike.items()}
+
+    def named(finding: FindingRow) -> set[str]:
+        # A scope has the axes that the sweep varies.
+        planned = AXES & finding.scope.keys() if finding.confirmatory else set()
+        return differing.get(_topic(finding), set()) | planned
+
+    return named
 
 
 def joint_label(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
@@ -121,7 +134,7 @@ def joint_label(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> 
         return ""
     names = ", ".join(dict.fromkeys(str(finding.scope.get("judge", "")) for finding in findings))
     joint = replace(findings[0], scope={**findings[0].scope, "judge": names})
-    return about(joint, varying([finding.scope for finding in among]))
+    return about(joint, _named(among)(findings[0]))
 
 
 def _topic(finding: FindingRow) -> tuple[str, str]:
@@ -230,17 +243,20 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
         for confirmatory in (True, False):
             part = [finding for finding in tested if finding.confirmatory is confirmatory]
             if part:
-                decided.append(_single(part[0], tests) if len(part) == 1 else _several(part))
+                decided.append(
+                    _single(part[0], members, tests) if len(part) == 1 else _several(part, members)
+                )
     return decided + untestable
 
 
-def _single(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+def _single(finding: FindingRow, among: Sequence[FindingRow], tests: Mapping[bool, int]) -> str:
     phrase = _phrase(finding).format(figure(finding))
     head = f"{_name(finding)} is {finding.conclusion} ({finding.kind})"
-    return f"{head}: for {about(finding)}, {phrase}{_tail(finding, tests)}."
+    [label] = distinct_labels([finding], among)
+    return f"{head}: for {label}, {phrase}{_tail(finding, tests)}."
 
 
-def _several(findings: Sequence[FindingRow]) -> str:
+def _several(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
     first, count = findings[0], Counter(finding.conclusion for finding in findings)
     if len(count) == 1:
         verdict = f"is {first.conclusion} in all {len(findings)} figures ({first.kind})"
@@ -248,7 +264,7 @@ def _several(findings: Sequence[FindingRow]) -> str:
         parts = [f"{n} {_VERBS[conclusion][n > 1]}" for conclusion, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
         verdict = f"has mixed results ({first.kind}): of {len(findings)} figures, {split}"
-    labelled = zip(findings, distinct_labels(findings), strict=True)
+    labelled = zip(findings, distinct_labels(findings, among), strict=True)
     ordered = sorted(labelled, key=lambda pair: pair[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import PARTS
@@ -17,6 +18,7 @@ from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS, contrast_figure
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import (
+    AXES,
     NOT_TESTABLE,
     change_of,
     claimed,
@@ -129,7 +131,11 @@ class Headline:
     label: str
     conclusion: str
     findings: Sequence[FindingRow]
+    names: Sequence[str]
+    """What each finding is about."""
     is_check: bool
+    is_beside: bool = False
+    """Whether these are what a plan confirms, at other levels, which the plan does not confirm."""
     explored: str = ""
     """How the claim's figures came out that the plan does not confirm, which have no row."""
 
@@ -163,9 +169,9 @@ class Headline:
 def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
     """Return a row or a few per claim with a figure, or a primary outcome; claims before checks.
 
-    Where a plan confirms some figures of a claim, those alone are its headline. A claim with more
-    than three figures has a row per conclusion; a check has one row. What is not testable has one
-    row for each claim.
+    Where a plan confirms some figures of a claim, those are its headline, and beside them the same
+    at other levels of an axis. A claim with more than three figures has a row per conclusion; a
+    check has one row. What is not testable has one row for each claim.
     """
     figures = [
         finding
@@ -177,7 +183,7 @@ def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
     checks = [of for of in by_claim if of[0].hypothesis in _CHECKS]
     return [
         *(headline for of in claims for headline in _claim_headlines(of)),
-        *(_headline(_tested(of) or of, _asked(of[0])[0], is_check=True) for of in checks),
+        *(_headline(_tested(of) or of, _asked(of[0])[0], of, is_check=True) for of in checks),
     ]
 
 
@@ -195,14 +201,32 @@ def _tested(findings: Sequence[FindingRow]) -> list[FindingRow]:
 
 def _claim_headlines(findings: Sequence[FindingRow]) -> Iterator[Headline]:
     chosen = [finding for finding in findings if finding.confirmatory] or findings
-    planned = {id(finding) for finding in chosen}
-    others = Counter(one.conclusion for one in findings if id(one) not in planned)
-    explored = ", ".join(f"{others[word]} {word}" for word in _ORDER if others[word])
-    labels = dict(zip(map(id, chosen), distinct_labels(chosen), strict=True))
+    settings = [_apart_from_levels(finding.scope) for finding in chosen]
+    others = [
+        finding for finding in findings if chosen is not findings and not finding.confirmatory
+    ]
+    beside = [one for one in _tested(others) if _apart_from_levels(one.scope) in settings]
+    left = Counter(one.conclusion for one in others if one not in beside)
+    explored = ", ".join(f"{left[word]} {word}" for word in _ORDER if left[word])
+    for row in _rows_of(chosen, findings):
+        yield replace(row, explored=explored)
+    for row in _rows_of(beside, findings):
+        yield replace(row, is_beside=True, explored=explored)
+
+
+def _apart_from_levels(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scope without the levels of axes."""
+    return {name: value for name, value in scope.items() if name not in AXES}
+
+
+def _rows_of(chosen: Sequence[FindingRow], among: Sequence[FindingRow]) -> Iterator[Headline]:
+    """Yield a row for each of a few figures, chosen among those of a claim, else per conclusion."""
 
     def headline(alike: Sequence[FindingRow]) -> Headline:
-        label = labels[id(alike[0])] if len(alike) == 1 else _names(alike, chosen)
-        return replace(_headline(alike, label, is_check=False), explored=explored)
+        label = (
+            distinct_labels(alike, among)[0] if len(alike) == 1 else _names(alike, chosen, among)
+        )
+        return _headline(alike, label, among, is_check=False)
 
     tested = _tested(chosen)
     if len(tested) <= _SINGLE:
@@ -212,10 +236,12 @@ def _claim_headlines(findings: Sequence[FindingRow]) -> Iterator[Headline]:
             if alike := [finding for finding in tested if finding.conclusion == conclusion]:
                 yield headline(alike)
     if untested := [finding for finding in chosen if finding.conclusion == NOT_TESTABLE]:
-        yield headline(untested) if tested else _headline(untested, "", is_check=False)
+        yield headline(untested) if tested else _headline(untested, "", among, is_check=False)
 
 
-def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> Headline:
+def _headline(
+    findings: Sequence[FindingRow], label: str, among: Sequence[FindingRow], *, is_check: bool
+) -> Headline:
     conclusions = [
         UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
         for finding in findings
@@ -230,20 +256,23 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
         label,
         in_numbers(conclusions, (*_ORDER, UNTESTED)),
         findings,
+        distinct_labels(findings, among),
         is_check,
     )
 
 
-def _names(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
-    """Return who several findings are about: names where they are short, else how many."""
+def _names(
+    findings: Sequence[FindingRow], chosen: Sequence[FindingRow], among: Sequence[FindingRow]
+) -> str:
+    """Return who several of the chosen findings are about: short names, else how many."""
     concepts = {str(finding.scope.get("concept", "")) for finding in findings}
     on_concept = f" on {concepts.pop()}" if len(concepts) == 1 and "" not in concepts else ""
     label = joint_label(findings, among)
-    if not label and _judges(findings).isdisjoint(_judges(among, besides=findings)):
+    if not label and _judges(findings).isdisjoint(_judges(chosen, besides=findings)):
         label = ", ".join(_judges(findings)) + on_concept
     if "judge" in findings[0].scope and label and len(label) <= _LONGEST_NAMES:
         return label
-    return f"{len(findings)} of {len(among)} figures{on_concept}"
+    return f"{len(findings)} of {len(chosen)} figures{on_concept}"
 
 
 def _judges(findings: Sequence[FindingRow], besides: Sequence[FindingRow] = ()) -> KeysView[str]:
@@ -276,13 +305,20 @@ def answers(rows: Sequence[Headline]) -> list[QuestionSummary]:
 def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, str, Sequence[str]]]:
     if rows[0].is_check:
         found = rows[0].findings
-        refuted = [finding for finding in found if finding.conclusion == "refuted"]
-        names = dict(zip(map(id, found), distinct_labels(found), strict=True))
-        labels = [f"refuted for {names[id(finding)]}" for finding in refuted if names[id(finding)]]
+        named = zip(found, rows[0].names, strict=True)
+        labels = [
+            f"refuted for {name}"
+            for finding, name in named
+            if finding.conclusion == "refuted" and name
+        ]
         last = max((finding.conclusion for finding in found), key=(*_ORDER, NOT_TESTABLE).index)
         return [(rows[0].conclusion, last, labels)]
     by_conclusion = {
-        conclusion: [row.label or row.reasons for row in rows if row.conclusion == conclusion]
+        conclusion: [
+            f"{row.label or row.reasons}{' (not planned)' if row.is_beside else ''}"
+            for row in rows
+            if row.conclusion == conclusion
+        ]
         for conclusion in (*_ORDER, UNTESTED)
     }
     return [(name, name, labels) for name, labels in by_conclusion.items() if labels]
@@ -329,10 +365,13 @@ def shorter_table(
 
     The largest effect of a varied axis has its figure and interval.
     """
-    whole = [
-        _headline([finding for row in of for finding in row.findings], question, is_check=is_check)
-        for (question, is_check), of in groupby(rows, key=lambda row: (row.question, row.is_check))
-    ]
+    whole = []
+    for (question, is_check, is_beside), group in groupby(
+        rows, key=lambda row: (row.question, row.is_check, row.is_beside)
+    ):
+        found = [finding for row in group for finding in row.findings]
+        asked = f"{question} (other levels, not planned)" if is_beside else question
+        whole.append(replace(_headline(found, "", found, is_check=is_check), question=asked))
     claims, checks = (
         [
             Row((row.question, row.conclusion), heading=CHECKS if is_check else "Claims")

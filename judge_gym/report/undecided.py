@@ -9,7 +9,6 @@ from judge_gym.metrics.margins import Conclusion
 from judge_gym.report.findings import (
     claim_and_estimate,
     claimed,
-    distinct_labels,
     open_by_correction,
 )
 from judge_gym.report.headlines import Headline
@@ -35,7 +34,7 @@ def undecided(rows: Sequence[Headline]) -> list[str]:
 
 
 def _figures(row: Headline) -> Iterator[str]:
-    for finding, label in zip(row.findings, distinct_labels(row.findings), strict=True):
+    for finding, label in zip(row.findings, row.names, strict=True):
         yield (
             f"{row.question} {label}: {figure(finding)}; claim: {claimed(finding)}. "
             f"{_settled_by(finding)}"

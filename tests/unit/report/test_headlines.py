@@ -9,7 +9,7 @@ from rich.console import Console
 from deployments.cli import results
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report import scale_use
-from judge_gym.report.findings import distinct_labels
+from judge_gym.report.findings import distinct_labels, sentences
 from judge_gym.report.headlines import (
     CHECKS,
     Summary,
@@ -23,6 +23,8 @@ from judge_gym.report.headlines import (
 from judge_gym.report.page import Report
 from judge_gym.report.scale_use import ScaleUse
 from judge_gym.report.table import Table
+from judge_gym.report.undecided import undecided
+from judge_gym.store.results import FindingRow
 from support.report_pages import report
 
 
@@ -160,6 +162,79 @@ def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make
     assert "exploratory" in heading
     [heading] = {row.heading for row in headline_table([headline]).rows}
     assert "exploratory" not in heading
+
+
+def orders(make_finding) -> list[FindingRow]:
+    """One order supports the claim, as planned; the other leaves it open."""
+    planned, other = (
+        make_finding(
+            conclusion,
+            value,
+            interval,
+            scope={"concept": "order", "prompt_order": level},
+            confirmatory=level == "rubric_first",
+        )
+        for conclusion, value, interval, level in (
+            ("supported", 0.22, (0.11, 0.33), "rubric_first"),
+            ("inconclusive", 0.06, (-0.02, 0.13), "evidence_first"),
+        )
+    )
+    return [planned, other]
+
+
+def test_what_a_plan_confirms_has_its_level_and_the_other_levels_beside_it(make_finding) -> None:
+    found = headlines(orders(make_finding))
+    assert [(row.label, row.figure, row.conclusion, row.is_beside) for row in found] == [
+        ("all judges on order, rubric first", "0.22 [0.11, 0.33]", "supported", False),
+        ("all judges on order, evidence first", "0.06 [-0.02, 0.13]", "inconclusive", True),
+    ]
+    planned, other = headline_table(found).rows
+    assert "(confirmatory)" in planned.heading
+    assert "(exploratory)" in other.heading
+    assert not any(row.explored for row in found)
+    assert [conclusion for row in shorter_table(found).rows for conclusion in row.cells[1:]] == [
+        "supported",
+        "inconclusive",
+    ]
+    [answer] = answers(found)
+    [(_, _, [first]), (_, _, [second])] = answer.conclusions
+    assert "planned" not in first
+    assert "not planned" in second
+    assert any("evidence first" in line for line in undecided(found))
+
+
+def test_sentences_name_the_level_of_what_a_plan_confirms(make_finding) -> None:
+    planned, other = sentences(orders(make_finding))
+    assert "for all judges on order, rubric first," in planned
+    assert "for all judges on order, evidence first," in other
+
+
+def test_a_planned_figure_names_its_level_where_no_other_figure_of_the_claim_is(
+    make_finding,
+) -> None:
+    """A scope has the axes that vary in the sweep; the other order lacks a figure."""
+    [planned] = headlines(orders(make_finding)[:1])
+    assert planned.label == "all judges on order, rubric first"
+
+
+def test_many_levels_beside_a_planned_figure_have_a_row_per_conclusion(make_finding) -> None:
+    """Of five temperatures one is planned; of four others three are open and one refuted."""
+    given = ["supported", *["inconclusive"] * 3, "refuted"]
+    found = [
+        make_finding(
+            conclusion,
+            0.3,
+            (0.2, 0.4),
+            scope={"concept": "order", "temperature": place / 4},
+            confirmatory=not place,
+        )
+        for place, conclusion in enumerate(given)
+    ]
+    assert [(row.label, row.conclusion) for row in headlines(found)] == [
+        ("all judges on order, temperature 0.0", "supported"),
+        ("all judges on order, temperature 1.0", "refuted"),
+        ("3 of 4 figures on order", "inconclusive"),
+    ]
 
 
 def test_a_check_is_one_row_with_its_counts(make_finding) -> None:
