@@ -129,6 +129,7 @@ def _errors(
 FIGURE_NAMES = {
     "cohens_kappa": "Cohen's κ",
     "right_difference": "share judged as labelled, new less old",
+    "agreement_gain": "concordance with labels, new less old",
     "agreement_lower": "lower limit of agreement",
     "agreement_upper": "upper limit of agreement",
     "concordance": "concordance correlation",
@@ -144,9 +145,10 @@ class Replacement:
     """What a comparison says: whether the new judge may replace the old, by which checks.
 
     `figures` are for reading: of scores the limits of agreement, concordance correlation, quadratic
-    κ over five bins and τ-b; of verdicts Cohen's κ and, with labels, how much more often the new
-    judge is right. `furthest` are the places of the items on which they differ most, the furthest
-    first, and none on which they do not; of verdicts, those that differ.
+    κ over five bins, τ-b and, with labels, how much better the new judge agrees with them; of
+    verdicts Cohen's κ and, with labels, how much more often the new judge is right. `furthest` are
+    the places of the items on which they differ most, the furthest first, and none on which they do
+    not; of verdicts, those that differ.
     """
 
     result: Result

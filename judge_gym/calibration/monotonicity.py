@@ -12,7 +12,7 @@ import numpy as np
 
 from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, rounded, span
 from judge_gym.counting import counted
-from judge_gym.formats import plain, short
+from judge_gym.formats import percent, plain, short
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, mean_over_items, not_estimable, t_interval
 from judge_gym.metrics.inference import (
@@ -68,8 +68,9 @@ def effect_checks(
     when the interval of d_z lies below `margins.smallest_effect`, though it be significant. An
     invariance passes by two one-sided tests against ± `margins.equivalence`, and fails when the
     interval of the mean change lies beyond it. Where no item differs from another, sign flips stand
-    in for t. Anything else is inconclusive, with the items that it takes. The `reason` has the
-    interval at the level that was tested.
+    in for t, and an invariance is that of most texts: the `reason` has the share of others that may
+    move (Clopper and Pearson). Anything else is inconclusive, with the items that it takes. The
+    `reason` has the interval at the level that was tested.
     """
     raw = [_measured(effect, margins, rng) for effect in effects]
     tests = sum(check.estimate.p is not None for check in raw)
@@ -120,7 +121,8 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
     question = f"{effect.perturbation} {word} the score"
     if not word:
         most = plain(margins.equivalence)
-        question = f"{effect.perturbation} moves the score by less than {most} points"
+        what = "most texts" if _by_signs(effect) else "the score"
+        question = f"{effect.perturbation} moves {what} by less than {most} points"
     name = f"{effect.expectation}:{effect.perturbation}"
     metric = f"score_{effect.expectation}" if word else "score_change"
     change = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
@@ -138,6 +140,11 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
         name, question, change, Result.INCONCLUSIVE, "", beside=beside,
         perturbation=effect.perturbation, expectation=effect.expectation,
     )  # fmt: skip
+
+
+def _by_signs(effect: Effect) -> bool:
+    """Return whether signs stand in for t, as all items moved alike: they test most texts."""
+    return t_interval(effect.differences) is None
 
 
 def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:
@@ -191,6 +198,10 @@ def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
         sentence += f", {short(100 * level)}% interval {rounded(low)} to {rounded(high)}"
     elif estimate.n_items > 1:
         sentence += f" for each of {estimate.n_items} texts"
+        if effect.expectation is Expectation.INVARIANT:
+            # Clopper and Pearson's bound where none of n was seen, at the level that was tested.
+            others = 1 - (ALPHA * (raw / p if raw and p else 1.0)) ** (1 / estimate.n_items)
+            sentence += f", and of other texts up to {percent(others)} may move otherwise"
     dz = check.beside[0]
     if (
         result is Result.FAILS

@@ -67,8 +67,8 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     said = " ".join(ended.output.split())
     assert "clustering, sim/clustering-1, in place of good, sim/good-1" in said
     assert "The new judge may not replace the old one under these margins." in said
-    assert "good: Agreement with labels: " in said
-    assert "clustering: Agreement with labels: " in said
+    assert "good, sim/good-1: Agreement with labels: " in said
+    assert "clustering, sim/clustering-1: Agreement with labels: " in said
     assert "SIMULATED DATA: not evidence" in said
 
     coded = command(*asked, "--exit-code", "--json")

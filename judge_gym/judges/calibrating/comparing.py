@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
-from judge_gym.metrics.score_agreement import answers_agreement
+from judge_gym.metrics.score_agreement import agreement_gain, answers_agreement
 from judge_gym.metrics.system_scores import figures_of_system
 from judge_gym.model_names import Answered
 from judge_gym.records.items import distinct
@@ -102,7 +102,12 @@ def compare(
     truth = np.array([known_points(judges[0], item) for item in both], dtype=np.float64)
     rng = np.random.default_rng(derive_seed("comparison", *(judge.key for judge in judges)))
     if verdicts is None:
-        return Comparison(both, old, new, compare_judges(old, new, margins, rng))
+        replacement = compare_judges(old, new, margins, rng)
+        labelled = ~np.isnan(truth)
+        if labelled.any():
+            gain = agreement_gain(*(points[labelled] for points in (truth, old, new)))
+            replacement = replace(replacement, figures=(*replacement.figures, gain))
+        return Comparison(both, old, new, replacement)
     replacement = compare_verdicts(old, new, truth, margins, rng)
     return Comparison(both, old, new, replacement, verdicts, truth)
 

@@ -92,7 +92,11 @@ def test_invariance_is_shown_not_assumed(rng):
 def test_invariance_of_a_deterministic_judge(rng):
     same = one(effect([0] * 6, STAY), rng)
     assert (same.result, same.estimate.p) == (Result.PASSES, 1 / 2**6)
+    assert "most texts" in same.question
+    assert "up to 46% may move" in same.reason  # 0.025 = (1 - 0.46)^6
     assert one(effect([5] * 6, STAY), rng).result is Result.FAILS
+    varies = one(effect([0, 1, -1, 0, 1, -1, 0, 0], STAY), rng)
+    assert "moves the score" in varies.question
 
 
 def test_holm_runs_over_all_types(rng):

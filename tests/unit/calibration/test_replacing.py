@@ -8,7 +8,10 @@ import pytest
 from judge_gym.calibration.checks import Margins, Result, span
 from judge_gym.calibration.comparisons import compare_judges, compare_verdicts
 from judge_gym.calibration.escalating import MeasuredJudge, policies, sufficient, undecided
+from judge_gym.judges import CallableJudge, Item, Scale
+from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.metrics.estimate import ALL_AGREE
+from support.judge_results import a_result
 
 MARGINS = Margins()
 
@@ -28,6 +31,25 @@ def test_a_judge_that_scores_alike_may_replace_it(rng):
     alike = compare_judges(old, old + rng.normal(0, 4, 60), MARGINS, rng)
     assert alike.result is Result.PASSES
     assert [check.name for check in alike.checks] == ["bias", "limits"]
+
+
+def test_labels_tell_whether_the_new_judge_agrees_better():
+    scale = Scale(lowest=0, highest=10)
+    old, new = (CallableJudge(name=n, function=f"grades:{n}", scale=scale) for n in ("old", "new"))
+    labels, scored = [2, 4, 6, 8], [4, 4, 6, 6]
+    items = [Item(id=str(n), text=f"Text {n}.", truth=label) for n, label in enumerate(labels)]
+    results = (
+        [a_result(item, float(score)) for item, score in zip(items, scored, strict=True)],
+        [a_result(item, float(item.truth)) for item in items],
+    )
+    found = {
+        one.metric: one for one in compare((old, new), items, results, MARGINS).replacement.figures
+    }
+    # Concordance of the old: 2 · cov / (var + var + 0²) = 2 · 2 / (5 + 1); of the new it is 1.
+    assert found["agreement_gain"].estimate == pytest.approx(1 - 2 / 3)
+    unlabelled = [item.model_copy(update={"truth": None}) for item in items]
+    figures = compare((old, new), unlabelled, results, MARGINS).replacement.figures
+    assert "agreement_gain" not in {one.metric for one in figures}
 
 
 def test_a_few_items_do_not_tell(rng):
