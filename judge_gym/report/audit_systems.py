@@ -317,7 +317,8 @@ def _ranking_table(data: SweepData, ranked: Mapping[str, Ranked]) -> Table:
         methods=(
             "Fewest expected inversions first, then agreement. Decided: the order by people is "
             "shown; at most 5% of rankings have a wrong one. Inverted: the judge's own means say "
-            "the opposite of people. Items: those that agreement and κ are of. "
+            "the opposite of people. Its interval, and that of τ, take the judge's means of these "
+            "answers as they are, and draw people's. Items: those that agreement and κ are of. "
             + (_OF_PAIRS if data.truth.pair else _ONE_CORRECTION),
         ),
         imported=True,

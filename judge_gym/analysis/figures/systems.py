@@ -55,8 +55,9 @@ TABLES = (
             "Whether each judge orders systems as people do. Decided: pairs of systems whose order "
             "is shown, with 95% over all pairs. Inverted: pairs that the judge's own means order "
             "the other way, as expected where labels leave the order open, and as means stand. τ: "
-            "of the judge's means with people's. One correction: the p of equal error rates on all "
-            f"systems, and the power to find rates {APART:g} apart from their mean."
+            "of the judge's means with people's. Intervals of both take the judge's means of these "
+            "answers as they are, and draw people's. One correction: the p of equal error rates on "
+            f"all systems, and the power to find rates {APART:g} apart from their mean."
         ),
         question="right",
         rank=2,
