@@ -17,7 +17,7 @@ from judge_gym.metrics.estimate import (
     t_quantile,
     with_interval,
 )
-from judge_gym.metrics.expert_labels import MIN_LABELLED
+from judge_gym.metrics.expert_labels import MIN_LABELLED, are_shares
 from judge_gym.metrics.inference import kendall_tau_b
 from judge_gym.metrics.system_scores import SystemScores
 
@@ -206,13 +206,12 @@ def ranking(
     answer has one, it is their mean. An unreadable answer of the judge counts as its mean score,
     since labels correct any score: left out, those that it would not judge would leave people's
     mean, too. A system without any readable one, or with fewer than `least_labels` labels, is not
-    ranked. Errors: the covariance of
-    influences summed by question, a system's label variance at least that shrunk towards all
-    systems', and that of half a label that disagrees with the others. If not `shrunk`, it is that
-    of its own labels: the interval of a difference over the same questions is then the paired t.
-    Simultaneous: quantile of the largest |t| of draws from that covariance, with the degrees of
-    freedom of the system with the fewest labelled questions, for pairs twice as many (Hothorn,
-    Bretz and Westfall 2008, Biometrical Journal 50).
+    ranked. Errors: the covariance of influences summed by question, a system's label variance at
+    least that shrunk towards all systems', and that of half a label that is as far from the others
+    as labels are apart. If not `shrunk`, it is that of its own labels: the interval of a difference
+    over the same questions is then the paired t. Simultaneous: quantile of the largest |t| of draws
+    from that covariance, with the degrees of freedom of the system with the fewest labelled
+    questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
     """
     # Equal means differ in their last bits by the order of the rows.
     own = judged.means(judged.judge, judged.readable).round(_DECIMALS)
@@ -283,16 +282,26 @@ def _errors(
         np.add.at(influence, (judged.cluster[of], system[of]), part[of] / by[system[of]])
     squares = np.bincount(system[both], apart[both] ** 2, minlength=judged.n_systems)
     freedom = np.maximum(labels - 1, 0)
-    pooled = max(squares.sum() / max(1, freedom.sum()), 1 / (labels.sum() + 2) ** 2)
+    widest = _range(judged.people[both])
+    pooled = max(squares.sum() / max(1, freedom.sum()), (widest / (labels.sum() + 2)) ** 2)
     own = squares / np.maximum(freedom, 1)
     # Labels that all agree say little of how many do not: as if half a label more did not.
     missed = 0.5 / (labels + 1)
     least = np.maximum(own, (squares + _PRIOR * pooled) / (freedom + _PRIOR))
-    least = np.maximum(least, missed * (1 - missed))
+    least = np.maximum(least, missed * (1 - missed) * widest**2)
     covariance = influence.T @ influence
     if shrunk:
         covariance += np.diag((least - own) / np.maximum(labels, 1))
     return covariance, least
+
+
+def _range(labels: FloatArray) -> float:
+    """Return how far apart two labels may be: of verdicts 1, of graded ones what is between them.
+
+    So that figures of graded labels do not depend on how wide their scale was said to be.
+    """
+    apart = float(np.ptp(labels)) if len(labels) else 0.0
+    return 1.0 if are_shares(labels, UNIT_INTERVAL) or not apart else apart
 
 
 def _pairs(ranked: BoolArray) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, ttest_1samp
 
 from judge_gym.metrics.system_ranking import (
     decided_at_random,
@@ -205,6 +205,30 @@ def simulated(rng, rates, n=150):
     rows = [(s, q, int(people[s, q] == right[s, q]), int(people[s, q]))
             for s in range(len(rates)) for q in range(n)]  # fmt: skip
     return judged(rows, len(rates))
+
+
+def test_graded_labels_on_a_wide_scale_are_told_apart_as_by_the_paired_t():
+    # 40 questions, labels of two systems from 70 to 84 on a scale said to be 0 to 100, a judge that
+    # says nothing of them; 8 more answers of each have no label.
+    rng = np.random.default_rng(3)
+    labels = np.round(rng.normal([[75], [79]], 3, (2, 40)))
+    rows = [(s, q, 50, labels[s, q] if q < 40 else None) for s in (0, 1) for q in range(48)]
+    found = {}
+    for low, high in ((0, 100), (50, 100), (-900, 1100)):
+        scaled = [
+            (s, q, (j - low) / (high - low), None if p is None else (p - low) / (high - low))
+            for s, q, j, p in rows
+        ]
+        ranks = ranking(judged(scaled, 2, binary=False), np.random.default_rng(0))
+        one = ranks.difference_of(0, 1)
+        found[low, high] = np.array([one.estimate, one.lower, one.upper]) * (high - low)
+    apart = labels[1] - labels[0]
+    by_t = ttest_1samp(apart, 0).confidence_interval()
+    for value, lower, upper in found.values():
+        assert value == pytest.approx(apart.mean())
+        # Somewhat wider: labels count as if half a one more were at the far end.
+        assert by_t.high - by_t.low <= upper - lower <= 1.25 * (by_t.high - by_t.low)
+    np.testing.assert_allclose(found[0, 100], found[-900, 1100])
 
 
 def test_equal_rates_are_refused_as_often_as_the_level_and_different_ones_nearly_always():
