@@ -14,7 +14,7 @@ from typing import Literal
 from judge_gym.alike import column_name
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
-from judge_gym.recorded.derived_stages import SUMMARIES, no_scores
+from judge_gym.recorded.derived_stages import MOST, SUMMARIES, no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import RUNS, ProposedTable, words_of
@@ -146,6 +146,7 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
         _take_raters(table, found)
     _leave_summaries(found, given)
     _keep_one_scale(table, found, named)
+    found.values |= _seldom_given(table, found)
     if not (named or options.people or options.truth):
         _check_one_criterion(found)
     if not found.judges or len(every) < 2:
@@ -355,6 +356,44 @@ def _keep_one_scale(table: ProposedTable, found: Columns, named: Sequence[str]) 
         found.people = [one for one in found.people if one not in found.left]
         found.truth = "" if found.truth in found.left else found.truth
         found.values &= {value for one in found.read for value in table.distinct(one)}
+
+
+def _seldom_given(table: ProposedTable, found: Columns) -> set[str]:
+    """Return scores of the columns' scale that are none of the verdicts they share.
+
+    A judge who never gives a 1 leaves the scale of the others as it is. Whole scores from 1 on are
+    of it, and of percent and fractions all from 0 to their end. A whole score beyond is no slip
+    where it is next to the others or a usual end, and several columns have it or one often.
+    """
+    scores = {number for value in found.values if (number := as_score(value)) is not None}
+    if not scores or len(scores) < len(found.values):
+        return set()
+    cells = sum(map(table.distinct, found.read), Counter[str]())
+    columns = Counter(value for one in found.read for value in table.distinct(one))
+    codes, often = no_scores({*columns, *found.values}), table.verdicts_of(found.read)
+    written = [end for one in found.read for end in table.ends.get(one, ()) if end is not None]
+    low, high = min(scores), max(scores)
+    end = min(written, default=next((one for one in _USUAL_ENDS if one >= high), high))
+    others = {
+        number: value
+        for value in columns
+        if value not in codes
+        and (number := as_score(value)) is not None
+        and number not in scores
+        and not (written and number > end)
+    }
+    if high > MOST or not all(map(float.is_integer, scores)):
+        start = min(low, 1.0 if 1 <= low < high <= MOST else 0.0)
+        return {value for number, value in others.items() if start <= number <= end}
+    taken = set[str]()
+    for number in filter(float.is_integer, sorted(others, key=lambda one: abs(one - high))):
+        value = others[number]
+        is_meant = (value in often and cells[value] > 1) or columns[value] > 1
+        likely = is_meant if low - 1 <= number <= high + 1 else is_meant and number == end
+        if min(low, 1.0) <= number <= high or likely or number == end == high + 1:
+            taken.add(value)
+            low, high = min(low, number), max(high, number)
+    return taken
 
 
 def _scales(table: ProposedTable, ends: Mapping[str, float]) -> str:

@@ -650,3 +650,68 @@ def test_an_item_that_is_there_twice_is_named_whatever_its_column_is_called(
     with pytest.raises(ConfigError) as error:
         proposal(tmp_path, "ticket,gpt,claude,ann_human", *lines)
     assert "ticket has 't3' in 2 rows (line 5 and line 14)" in str(error.value)
+
+
+def columns_with(shared: str, **seldom: dict[int, str]) -> tuple[str, list[str]]:
+    """A table of 60 rows in which judges and a person give marks in turn, but for some rows."""
+    marks = shared.split()
+    names = ["gpt", "claude", "human"]
+    lines = [
+        ",".join([str(n), *(seldom.get(one, {}).get(n, marks[(n + at) % len(marks)])
+                            for at, one in enumerate(names))])
+        for n in range(60)
+    ]  # fmt: skip
+    return ",".join(["id", *names]), lines
+
+
+@pytest.mark.parametrize(
+    ("shared", "seldom", "ends"),
+    [
+        # What one judge never gives is on the scale of the others, however seldom.
+        ("2 3 4 5", {"gpt": {7: "1"}}, (1, 5)),
+        ("2 3 4 5", {"human": {7: "1.0"}}, (1, 5)),
+        ("3 4 5", {"gpt": {7: "1"}}, (1, 5)),
+        ("1 2 3 4", {"gpt": {7: "5"}}, (1, 5)),
+        ("1 2 3", {"gpt": dict.fromkeys((7, 8, 9), "4")}, (1, 4)),
+        ("1 2 3", {"gpt": {7: "4"}, "human": {9: "4"}}, (1, 4)),
+        ("1 2 3 4 5", {"gpt": dict.fromkeys((7, 8, 9), "0")}, (0, 5)),
+        ("2/5 3/5 4/5", {"gpt": {7: "1/5"}}, (1, 5)),
+        # Slips, other scales and what says that there is no score are not.
+        ("1 2 3 4 5", {"gpt": {7: "0"}}, (1, 5)),
+        ("1 2 3 4 5", {"gpt": {7: "6"}}, (1, 5)),
+        ("1 2 3 4 5", {"gpt": {7: "9"}}, (1, 5)),
+        ("0 1 2 3", {"gpt": {7: "5"}}, (0, 3)),
+        ("0 1 2 3", {"gpt": {7: "12"}}, (0, 3)),
+        ("2 3 4 5", {"gpt": dict.fromkeys((7, 8, 9), "-1")}, (2, 5)),
+        ("2 3 4 5", {"gpt": dict.fromkeys((7, 8, 9), "99")}, (2, 5)),
+    ],
+)
+def test_a_scale_has_the_ends_that_some_judge_never_gives(
+    tmp_path: Path, shared: str, seldom: dict[str, dict[int, str]], ends: tuple[int, int]
+) -> None:
+    header, lines = columns_with(shared, **seldom)
+    found = proposal(tmp_path, header, *lines)
+    recorded = mapped(found)
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == ends
+    rare = {value for of in seldom.values() for value in of.values()}
+    read = {value for value in rare if recorded.decision(value) is not None}
+    assert recorded.unlisted == ("refused" if rare == read else "unreadable")
+    strays = [one.why for one in found.taken if one.role == "unreadable in part"]
+    assert len(strays) == sum(not set(of.values()) <= read for of in seldom.values())
+
+
+def test_percent_beyond_the_scores_of_a_judge_are_on_its_scale(tmp_path: Path) -> None:
+    """Of many scores each column has its own: 3 and 97 are no slips beside 12 to 92."""
+    shared = " ".join(str(12 + 8 * n) for n in range(11))
+    header, lines = columns_with(shared, gpt={7: "3", 20: "97"}, human={9: "999"})
+    recorded = mapped(proposal(tmp_path, header, *lines))
+    assert recorded.scale is not None
+    assert (recorded.scale.lowest, recorded.scale.highest) == (3, 97)
+
+
+def test_halves_keep_the_end_that_some_judge_never_gives(tmp_path: Path) -> None:
+    header, lines = columns_with("1.5 2 2.5 3 3.5 4 4.5 5", human={7: "1"})
+    recorded = mapped(proposal(tmp_path, header, *lines))
+    assert recorded.stages == ("1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
+    assert recorded.label("1") == 1
