@@ -62,7 +62,8 @@ class Decisions:
                 return Given(item, reversed_order, verdict=written, behind=behind)
             raise record.unknown(
                 column.column,
-                f"{self._recorded.legal('decisions')} Leave a cell empty for an answer that could "
+                self._recorded.legal("decisions"),
+                f"Leave a cell empty for an answer that could "
                 "not be read, or give the mapping `unlisted: unreadable` to count all such answers "
                 f"as unreadable. For whole answers: `answers: [{column.column}]` in place of "
                 'verdicts, and `answer_patterns: ["Score: {verdict}"]`, in their own words.',

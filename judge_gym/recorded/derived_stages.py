@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from judge_gym.recorded.mapping import Choice, ScoreScale, WrittenScore, as_score, read_score
+from judge_gym.scale_ends import wider
 
 GRADES = {"I": "incorrect", "P": "partly correct", "C": "correct"}
 """Grades of Inspect, lowest first; N is no answer."""
@@ -76,6 +77,17 @@ def no_scores(values: Iterable[str]) -> list[str]:
     if are_codes and all(map(float.is_integer, below)):
         scores -= below
     return [value for value, number in numbers.items() if number not in scores]
+
+
+def wider_scale(scale: tuple[float, float], written: Iterable[str]) -> str:
+    """Return what to write if scores off a scale are on it; "" where none may be.
+
+    Numbers that may say that there is no score, such as -1 and 99, are none.
+    """
+    values = [*written]
+    codes = no_scores([*values, *(f"{end:g}" for end in scale)])
+    numbers = (as_score(value) for value in values if value not in codes)
+    return wider(*scale, [one for one in numbers if one is not None])
 
 
 @dataclass(frozen=True)

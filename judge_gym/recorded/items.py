@@ -17,6 +17,8 @@ from judge_gym.recorded.mapping import Recorded, as_score
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.records.conversations import are_messages, conversation_of
 
+NO_LABEL = "Leave a cell empty for no label."
+
 
 @dataclass(frozen=True)
 class Described:
@@ -52,7 +54,7 @@ def described_items(files: RecordedFiles, recorded: Recorded, unread: Unread) ->
     file = items_file(files, recorded)
     assert file is not None
     items: dict[str, dict[str, RecordedItem]] = {}
-    unknown = Refusals()
+    unknown = Refusals(recorded.scale)
     for row in read_rows(file):
         if recorded.redact and not row.fault:
             row = replace(row, values=unread.redaction.values(row.values, recorded.texts))
@@ -114,7 +116,7 @@ def _known(record: Record, recorded: Recorded, column: str) -> int | None:
         return None
     stage = recorded.label(value)
     if stage is None:
-        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
+        raise record.unknown(column, recorded.legal("truths"), NO_LABEL)
     return stage
 
 

@@ -13,7 +13,7 @@ from judge_gym.evidence.columns import root_of
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.recorded.content import Left, LeftRecord
 from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
-from judge_gym.recorded.items import left_label
+from judge_gym.recorded.items import NO_LABEL, left_label
 from judge_gym.recorded.judged import LeftLabel, RecordedWindow, Unread
 from judge_gym.recorded.mapped_columns import LabelsFile
 from judge_gym.recorded.mapping import Recorded, as_score
@@ -43,7 +43,7 @@ def add_labels(
     file, columns = labels_file(files, recorded), recorded.labels
     if file is None or columns is None:
         return
-    labels, refusals = _Labels(recorded, columns, windows, unread), Refusals()
+    labels, refusals = _Labels(recorded, columns, windows, unread), Refusals(recorded.scale)
     named = (columns.item or recorded.item.key, columns.person, columns.label, *columns.people)
     rows = LabelRows(columns.chosen, list(filter(None, named)))
     read = {root_of(name) for name in (*filter(None, named), *columns.only)}
@@ -147,8 +147,7 @@ class _Labels:
             return None
         stage = self.recorded.label(written)
         if stage is None:
-            legal = self.recorded.legal("truths")
-            raise record.unknown(column, f"{legal} Leave a cell empty for no label.")
+            raise record.unknown(column, self.recorded.legal("truths"), NO_LABEL)
         return stage
 
     def _chosen(self, record: Record, key: str) -> list[tuple[str, str]]:

@@ -49,7 +49,8 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
     """
     unread = Unread(redaction=Redaction(recorded.redact))
     described = described_items(files, recorded, unread) if recorded.item.file else None
-    reading, unknown = _RecordedReading(recorded, n_stages, described, unread), Refusals()
+    reading = _RecordedReading(recorded, n_stages, described, unread)
+    unknown = Refusals(recorded.scale)
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         for row in files.rows(file):

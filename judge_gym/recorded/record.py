@@ -10,6 +10,8 @@ from judge_gym.errors import DataFileError, EvidenceError
 from judge_gym.evidence.columns import ColumnError, ColumnSource, entered, text_at
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.row import DataRow
+from judge_gym.recorded.derived_stages import wider_scale
+from judge_gym.recorded.mapping import ScoreScale
 
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -62,24 +64,30 @@ class Record:
     def fault(self, what: str, remedy: str = "") -> EvidenceError:
         return self.row.error(self.file, what, remedy)
 
-    def refused(self, what: str, remedy: str) -> "RowError":
+    def refused(self, what: str, *remedies: str) -> "RowError":
         """Return an error after which other rows are read, to name several at once."""
-        error = self.fault(what, remedy)
-        return RowError(error.message, error.remedy)
+        return RowError(self.fault(what).message, remedies)
 
-    def unknown(self, column: str, remedy: str) -> "RowError":
+    def unknown(self, column: str, *remedies: str) -> "RowError":
         """Return the error of a verdict or label that the mapping does not have."""
-        return self.refused(f"{column} is {self.verdict(column)!r}", remedy)
+        error = self.refused(f"{column} is {self.verdict(column)!r}", *remedies)
+        error.value = self.verdict(column)
+        return error
 
 
 class RowError(DataFileError):
     """A row that does not fit, of which several are named at once."""
 
+    value = ""
+    """The verdict or label that the mapping does not have."""
+
 
 class Refusals:
     """Collects the errors of rows that do not fit, to name several at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, scale: ScoreScale | None) -> None:
+        """Take the mapping's scale, which scores off it may widen."""
+        self._scale = scale
         self._errors: list[RowError] = []
 
     def __enter__(self) -> None:
@@ -98,4 +106,7 @@ class Refusals:
         messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
         if more := len(self._errors) - len(messages):
             messages.append(f"and {more} more.")
-        raise DataFileError("\n".join(messages), [error.remedy for error in self._errors])
+        ends = (self._scale.lowest, self._scale.highest) if self._scale else None
+        wider = wider_scale(ends, (error.value for error in self._errors)) if ends else ""
+        remedies = [one for error in self._errors for one in error.remedies]
+        raise DataFileError("\n".join(messages), [wider, *remedies])

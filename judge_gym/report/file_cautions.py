@@ -14,7 +14,7 @@ from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
 from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
-from judge_gym.recorded.derived_stages import no_scores
+from judge_gym.recorded.derived_stages import no_scores, wider_scale
 from judge_gym.recorded.judged import Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
@@ -84,6 +84,20 @@ def file_cautions(
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     yield from _statuses_not_read(unread)
     yield from _columns_not_read(unread, mapped=mapped)
+
+
+def dropped(unread: Unread) -> str:
+    """Return how many values that are there are not counted, as a part of a sentence; "" of none.
+
+    Only those that are no verdict of the mapping: what a file or a mapping leaves out is said in
+    the cautions.
+    """
+    counts = {
+        "judgement": sum(map(len, unread.unlisted.values())),
+        "label": sum(len(labels) for why, labels in unread.not_counted.items() if why.value),
+    }
+    said = [counted(count, what) for what, count in counts.items() if count]
+    return f"; values of {' and '.join(said)} are not read" if said else ""
 
 
 def _systems_together(unread: Unread) -> Iterator[str]:
@@ -188,7 +202,7 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
         if why.value in codes:
             said, remedy = f" ({_NO_SCORE})", _LEAVE_EMPTY
         elif why.value:
-            said, remedy = "", "`truths` of the mapping may give it a stage."
+            said, remedy = "", f"{_wider(unread, [why.value])}{_GIVE_STAGE}"
         else:
             said, remedy = "", "`item: {only: ...}` of the mapping says which count."
         yield (
@@ -199,6 +213,13 @@ def _entries_left_out(unread: Unread) -> Iterator[str]:
 
 _NO_SCORE = "it may say that there is no score"
 _LEAVE_EMPTY = "Leave such cells empty."
+_GIVE_STAGE = "`truths` of the mapping may give it a stage."
+
+
+def _wider(unread: Unread, written: Sequence[str]) -> str:
+    """Return what to write if scores off the scale are on it, and a space; "" of none such."""
+    said = wider_scale(unread.scale, written) if unread.scale else ""
+    return f"{said} " if said else ""
 
 
 def _no_scores(unread: Unread) -> set[str]:
@@ -429,17 +450,18 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
             )
         if not values:
             continue
+        wide = _wider(unread, [value for value, _ in written])
         if len(values) > 1 and _OFTEN * len(values) > unread.judges[judge]:
             yield (
                 f"Scales may be mixed: {len(values):,} of {unread.judges[judge]:,} scores of "
-                f"{judge} are {off}, unreadable here: {first_of(values, _FEW_PLACES)}. Read it by "
-                "a mapping of its own, with its scale."
+                f"{judge} are {off}, unreadable here: {first_of(values, _FEW_PLACES)}. "
+                f"{wide}If it is of another, read it by a mapping of its own."
             )
         else:
             are = "is" if len(values) == 1 else "are"
             yield (
                 f"{judge}: {first_of(values, _FEW_PLACES)} {are} {off}, and unreadable here. "
-                "Correct the file, or leave the cell empty."
+                f"{wide}Correct a mistake in the file, or leave the cell empty."
             )
 
 

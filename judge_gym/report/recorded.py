@@ -26,7 +26,12 @@ from judge_gym.report.evidence import (
     cut,
 )
 from judge_gym.report.facts import Facts
-from judge_gym.report.file_cautions import against_decisions, file_cautions, may_be_wordings
+from judge_gym.report.file_cautions import (
+    against_decisions,
+    dropped,
+    file_cautions,
+    may_be_wordings,
+)
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, audit_headlines
@@ -63,7 +68,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
     summary = Summary(
         ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
         progress="",
-        spent=counted(len(found.data.samples.arm), "judgement"),
+        spent=f"{counted(len(found.data.samples.arm), 'judgement')}{dropped(found.unread)}",
         headlines=claims,
         cautions=(
             *file_cautions(found.repeats, found.unread, mapped=mapped),

@@ -353,7 +353,8 @@ def test_values_that_are_not_on_the_scale_are_named_up_to_ten(command: CommandLi
     ]
     assert named == list(range(2, 12))
     assert "and 2 more." in refused.errors
-    assert "The scale is 1 to 5. Leave a cell empty" in " ".join(refused.errors.split())
+    said = " ".join(refused.errors.split())
+    assert "If the scale ends at 9, write `highest: 9`. The scale is 1 to 5. Leave a cell" in said
 
 
 def test_answers_with_several_verdicts_are_counted_as_unreadable(command: CommandLine) -> None:
@@ -1280,6 +1281,9 @@ def test_a_number_off_the_scale_is_named_with_its_row_and_is_no_other_scale(
 
     slip = shown(lambda n: {3: "n/a", 4: "n/a", 7: 44}.get(n, 1 + n % 5))
     assert "two: 44 in a7 (line 9) is outside 1 to 5" in slip
+    assert "If the scale" not in slip
+    low = shown(lambda n: 0 if n == 7 else 1 + n % 5)
+    assert "If the scale starts at 0, write `lowest: 0`. Correct a mistake in the file" in low
     assert "Scales may be mixed" not in slip
     # The rarest value first, each with where it stands.
     named = "3 answers of no verdict, unreadable here: '44', two on a7 (line 9); 'n/a' (2 times), "
@@ -1311,4 +1315,6 @@ def test_numbers_that_say_that_there_is_no_score_are_no_other_scale(command: Com
     assert f"2 labels {of_people} '-1' (it may say that there is no score)" in shown
     assert f"1 label {of_people} '99' (it may say that there is no score)" in shown
     # 7 is no such number: it may be a slip, or stand for a stage.
-    assert f"1 label {of_people} '7': a6 (bob). `truths` of the mapping may give it" in shown
+    assert f"1 label {of_people} '7': a6 (bob). If the scale ends at 7, write `highest: 7`" in shown
+    # gpt has -1 in 5 rows, claude 99 in one; of people two -1, a 99 and the 7 are left out.
+    assert "values of 6 judgements and 4 labels are not read" in shown

@@ -246,3 +246,18 @@ def test_a_file_of_labels_among_those_of_judgements_says_where_it_belongs(tmp_pa
     with pytest.raises(ConfigError, match=r"labels\.csv has no 'score'") as refused:
         derived(files, kind, Options())
     assert "`labels: {file: ..., person: ..., label: ...}`" in refused.value.remedy
+
+
+def test_scores_and_labels_above_the_scale_ask_first_where_it_ends(tmp_path):
+    """Two columns of one row and another have a 5, on a scale of 1 to 4: one remedy of each."""
+    judged = "id,judge,score,ann\nq1,j,5,5\nq2,j,5,1\nq3,j,2,5\n"
+    (tmp_path / "judged.csv").write_text(judged)
+    scale, item = {"lowest": 1, "highest": 4}, {"key": "id", "people": ["ann"]}
+    recorded = Recorded.model_validate({**BASIS, "scale": scale, "item": item})
+    files = recorded_files([tmp_path / "judged.csv"], recorded)
+    with pytest.raises(JudgeGymError) as refused:
+        read_recorded(files, recorded, stages_rubric(recorded).scale_size)
+    first, second, *others = refused.value.remedies
+    assert first == "If the scale ends at 5, write `highest: 5`."
+    assert second == "The scale is 1 to 4."
+    assert len(others) == len(set(others)) == 2
