@@ -7,7 +7,6 @@ repeated. Figures over them have no entry of the facet in their scope.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
 from typing import Any
 
 import numpy as np
@@ -51,9 +50,6 @@ FACETS = {axis.name: axis.name for axis in axes() if axis.facet} | {
     "rubric_draw": DRAW,
 }
 """Axis → the name of its facet."""
-
-APART = "stand-apart"
-"""The question of figures that compare distributions of judges."""
 
 Measured = list[tuple[Group, ResultRow, ItemValues]]
 
@@ -114,8 +110,6 @@ class PooledGroups:
     over_levels: Sequence[Group]
     """Of these data, whether a facet varies in them or not."""
     levels: Sequence[Group]
-    replicated: bool
-    """Whether facets vary, and a level has several samples of a cell."""
 
     @property
     def pooled(self) -> list[Group]:
@@ -141,7 +135,7 @@ def pooled_groups(data: SweepData) -> PooledGroups:
         replace(group, pooled_only=not replicated and is_draw(group))
         for group in marked_levels(groups, varying)
     ]
-    return PooledGroups(whole, over_levels, levels, replicated)
+    return PooledGroups(whole, over_levels, levels)
 
 
 def is_draw(group: Group) -> bool:
@@ -149,18 +143,18 @@ def is_draw(group: Group) -> bool:
     return group.is_level and "rubric_draw" in group.scope
 
 
-def with_total_error(
-    rows: Iterable[ResultRow], totals: Iterable[ResultRow], *, replicated: bool
-) -> Iterator[ResultRow]:
+def with_total_error(rows: Iterable[ResultRow], totals: Iterable[ResultRow]) -> Iterator[ResultRow]:
     """Yield the rows of pooled groups, those that are means over items with their total error.
 
-    `totals` are of `over_facets`. Where a level holds one sample a cell (not `replicated`), it
-    tells nothing of figures that compare the samples of a cell or of judges, such as a divergence:
-    their mean over levels is another figure than the pooled one, which stays.
+    `totals` are of `over_facets`. Figures of tables `of_all_samples` stay those of the pooled
+    samples, with any number of replicates: their mean over levels is another figure.
     """
-    found = {(row.metric, row.scope_key): row for row in totals}
-    apart = [table for table in registry.tables() if table.across and table.question == APART]
-    comparing = {name for table in apart for name in table.names}
+    names = {name for table in registry.tables() if table.of_all_samples for name in table.names}
+    found = {
+        (row.metric, row.scope_key): row
+        for row in totals
+        if row.metric.removesuffix(MIXED) not in names
+    }
     for row in rows:
         total = found.pop((row.metric, row.scope_key), None)
         if (
@@ -169,10 +163,8 @@ def with_total_error(
             or (row.lower is not None and total.lower is None)
         ):
             yield row
-        elif row.estimate is None or replicated or isclose(total.estimate, row.estimate):
-            yield total
         else:
-            yield row if row.metric.removesuffix(MIXED) in comparing else total
+            yield total
     yield from found.values()
 
 

@@ -84,6 +84,8 @@ class FigureTable:
     main one, and tens leave room. `formulas` are in plain text, in the notation that the page
     explains. `needs` and `sources` are sentences: what the figures need, and where their formulas
     come from. `across` compares judges: figures under own rubrics get a table of their own.
+    Those `of_all_samples` compare distributions of judges: over several wordings or rubric draws,
+    they are of the samples of all of them together, and not the mean of their figures.
     `joined_on` names a part of the scope that figures may lack and still stand in a line: a sham
     has no rival. Agents, which have little room, get the tables that are `in_terminal`, those
     `only_if_nonzero` when a figure is above 0.
@@ -99,6 +101,7 @@ class FigureTable:
     needs: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     across: bool = False
+    of_all_samples: bool = False
     joined_on: str = ""
     in_terminal: bool = True
     only_if_nonzero: bool = False

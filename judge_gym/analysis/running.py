@@ -110,7 +110,6 @@ def figures(data: SweepData) -> list[ResultRow]:
         facets.with_total_error(
             (row for group in of_data.pooled for row in _of_group(group)),
             facets.over_facets(data, groups),
-            replicated=of_data.replicated,
         )
     )
     for group in of_data.described:

@@ -5,6 +5,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.metrics.facets import ITEM, WORDING, FacetTable, total_error
 from judge_gym.report.tables import result_tables
 from judge_gym.store import tables as t
@@ -74,6 +75,31 @@ def test_a_mean_over_wordings_counts_the_samples_that_it_uses(database: str) -> 
     found = over_all(lab.analyse(), "confidence", judge=ALPHA)
     # 11 probes, of which the fourth item's two are left out
     assert (found.n_items, found.n) == (3, 9)
+
+
+@pytest.mark.parametrize("replicates", [3, 5])
+def test_polarization_is_of_the_samples_of_all_wordings_together(
+    database: str, replicates: int
+) -> None:
+    """Two judges exchange their verdicts with the wording: 1 bit apart in each, and 0 in all."""
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    given = {"rubric": {"provided": rubric(*labels(4))}}
+    for wording, (first, second) in {"plain": (1, 4), "strict": (4, 1)}.items():
+        lab.own(ALPHA, [[first] * replicates] * 3, family="a", wording=wording, **given)
+        lab.own(BETA, [[second] * replicates] * 3, family="b", wording=wording, **given)
+    rows = lab.analyse()
+
+    found = over_all(rows, "polarization")
+    assert found.estimate == pytest.approx(0)
+    assert found.n == 3 * 2 * 2 * replicates
+    assert any(remark.kind == RemarkKind.POOLED_FACET for remark in found.remarks)
+    # a verdict of one judge and one of the other differ in 2 of the 4 pairs of wordings
+    assert over_all(rows, "conflict").estimate == pytest.approx(0.5)
+    apart = [
+        row.estimate for row in rows if row.metric == "polarization" and "wording" in row.scope
+    ]
+    assert apart == pytest.approx([1, 1] if replicates == 5 else [None, None])
 
 
 def test_claims_rest_on_the_total_error(database: str) -> None:

@@ -37,6 +37,7 @@ TABLES = (
             Column("items", "krippendorff_alpha_ordinal", "items"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             (
                 "α = 1 − Dₒ/Dₑ, D the observed and expected disagreement, two stages "
@@ -73,6 +74,7 @@ TABLES = (
             Column("items", "effective_votes", "items"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             "votes = k / (1 + (k − 1)·r̄), r̄ = mean correlation of errors over pairs of judges",
             "without known answers r̄ = (c − c₀)/(v − c₀) · share of pairs of one family, c and c₀ "

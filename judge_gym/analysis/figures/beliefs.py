@@ -69,6 +69,7 @@ TABLES = (
             Column("verdicts", "conflict", "n"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             "kᵢⱼ = Σ mᵢ(A)·mⱼ(B) over disjoint A, B, a probability",
             (
@@ -100,6 +101,7 @@ TABLES = (
             Column("items", "conflict_pair", "items"),
         ),
         across=True,
+        of_all_samples=True,
         in_terminal=False,
         formulas=("kᵢⱼ and d² of each two judges, as above",),
         needs=(
@@ -132,6 +134,7 @@ TABLES = (
             Column("items", "dempster_conflict", "items"),
         ),
         across=True,
+        of_all_samples=True,
         in_terminal=False,
         formulas=(
             "conflict k = Σ Π mᵢ(Aᵢ) over sets Aᵢ with an empty intersection, a probability",
@@ -163,6 +166,7 @@ TABLES = (
             Column("items", "combined_stage", "items"),
         ),
         across=True,
+        of_all_samples=True,
         in_terminal=False,
         formulas=(
             "expected stage = Σ s·BetP(s), 1 to S; entropy of BetP, 0 to log₂ S bits",
@@ -190,6 +194,7 @@ TABLES = (
             Column("items", "conflict_polarization_correlation", "items"),
         ),
         across=True,
+        of_all_samples=True,
         in_terminal=False,
         formulas=("Spearman's ρ over items of P and mean kᵢⱼ − mean kᵢᵢ",),
         needs=(NEEDS_UNITS,),

@@ -39,6 +39,7 @@ TABLES = (
             Column("verdicts", "entrenchment", "n"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=("E = P · C, C = mean over judges of their mean c; E0 = P0 · C; in bits",),
         needs=("Needs what P needs, and a probe per judge.",),
     ),

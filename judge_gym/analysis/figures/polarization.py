@@ -55,6 +55,7 @@ TABLES = (
             Column("verdicts", "polarization", "n"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             "P = mean over items of the mean over pairs of families of JSD(pᵢ, pⱼ), in bits",
             "JSD(p, q) = H((p + q)/2) − (H(p) + H(q))/2, H(p) = −Σ p(s)·log₂ p(s)",
@@ -94,6 +95,7 @@ TABLES = (
             Column("verdicts", "polarization_pair", "n"),
         ),
         across=True,
+        of_all_samples=True,
         in_terminal=False,
         formulas=("Pᵢⱼ = mean over items of JSD(pᵢ, pⱼ), in bits",),
         needs=(NEEDS_REPLICATES,),
@@ -120,6 +122,7 @@ TABLES = (
             Column("verdicts", "polarization_ordinal", "n"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             (
                 "as P, with W(p, q) = Σ |F(s) − G(s)| / (S − 1) in the place of JSD, "

@@ -97,6 +97,7 @@ TABLES = (
             Column("verdicts", "polarization_excess_shift", "n"),
         ),
         across=True,
+        of_all_samples=True,
         formulas=(
             "passing − random = mean over items of (P − P0)(passing) − mean over 20 draws of "
             "(P − P0)(as many verdicts of each cell, at random)",
