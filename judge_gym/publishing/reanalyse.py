@@ -3,7 +3,9 @@
     python reanalyse.py [FOLDER]
 
 Reads `bundle/*.csv`, written by PostgreSQL, and compares with `figures/figures.csv`. It shares no
-code with judge-gym. Figures agree to the printed digits: four decimals, and two where a floor was
+code with judge-gym. Over several wordings or rubric draws a figure is that of the samples of all
+of them together, or the mean of its values by item and level, each counted the same: see
+`recomputed`. Figures agree to the printed digits: four decimals, and two where a floor was
 found by permutation, which is random. Exits with 1 if one does not agree.
 
 - polarization: P, the mean over items of the mean Jensen-Shannon divergence (bits) between the
@@ -36,6 +38,7 @@ FIGURES = {
     "control_error",
 }  # fmt: skip
 FACETS = ("wording", "rubric_draw")
+OF_ALL_SAMPLES = {"polarization", "polarization_excess", "abstention_rate"}
 SUBJECTS = {"judge", "rival", "arm", "category"}
 csv.field_size_limit(2**31 - 1)
 
@@ -146,9 +149,9 @@ def rubric_text(rubric):
 
 
 def levels_of(sweep, scope):
-    """The experiments that a figure compares, by level of the facets that it averages over.
+    """{levels of the facets: the experiments that a figure compares there}.
 
-    None if the scope is one that this script cannot read.
+    Empty if the scope is one that this script cannot read.
     """
     chosen = defaultdict(list)
     for one in sweep.experiments:
@@ -158,13 +161,13 @@ def levels_of(sweep, scope):
         if about.pop("rubric", None) not in rubric_text(config["rubric"]):
             continue
         if any(name not in facts and name not in config for name in about):
-            return []
+            return {}
         if all(facts.get(name, level(config, name)) == value for name, value in about.items()):
             chosen[tuple(level(config, name) for name in FACETS)].append(one)
     for group in chosen.values():
         if len({one["model"] for one in group}) < len(group):
-            return []
-    return [sorted(group, key=lambda one: one["model"]) for group in chosen.values()]
+            return {}
+    return chosen
 
 
 def stages_in(mask):
@@ -202,21 +205,30 @@ def divergence(p):
 
 
 class ComparedJudges:
-    """Judges of one comparison and the items that all of them scored."""
+    """Judges of one comparison and the items that all of them scored.
+
+    A judge has one experiment, or one for each wording and rubric draw: their samples together.
+    """
 
     def __init__(self, sweep, experiments):
         self.sweep, self.size = sweep, int(experiments[0]["scale_size"])
-        cells = {one["model"]: sweep.scored(sweep.arm(one, "own")) for one in experiments}
+        self.of = defaultdict(list)
+        for one in sorted(experiments, key=lambda one: one["model"]):
+            self.of[one["model"]].append(one)
+        cells = {model: sweep.scored(self.arms(model, "own")) for model in self.of}
         self.own = {model: own for model, own in cells.items() if own}
-        self.of = {one["model"]: one for one in experiments}
         items = [set(own) for own in self.own.values()]
         self.common = sorted(set.intersection(*items)) if items else []
 
+    def arms(self, judge, kind, rival=None):
+        """The arms of a kind of a judge's experiments."""
+        return [arm for one in self.of[judge] for arm in self.sweep.arm(one, kind, rival)]
+
     def polarization(self):
         """Item -> (P, P0): over families, the judges of a family averaged first."""
-        families = sorted({self.of[model]["family"] for model in self.own})
+        families = sorted({self.of[model][0]["family"] for model in self.own})
         members = [
-            [place for place, model in enumerate(self.own) if self.of[model]["family"] == family]
+            [place for place, model in enumerate(self.own) if self.of[model][0]["family"] == family]
             for family in families
         ]
         rng = np.random.default_rng(20260101)
@@ -234,10 +246,9 @@ class ComparedJudges:
         return apart
 
     def overconfidence(self, judge):
-        probes = {model: self.sweep.probed(self.sweep.arm(self.of[model], "own"))
-                  for model in self.own}  # fmt: skip
+        probes = {model: self.sweep.probed(self.arms(model, "own")) for model in self.own}
         gaps = {}
-        for item in self.common:
+        for item in self.common if len(probes) > 1 else ():
             if any(item not in probed for probed in probes.values()):
                 continue
             others = [own[item] for model, own in self.own.items() if model != judge]
@@ -248,7 +259,7 @@ class ComparedJudges:
         return gaps
 
     def confidence(self, judge):
-        probed = self.sweep.probed(self.sweep.arm(self.of[judge], "own"))
+        probed = self.sweep.probed(self.arms(judge, "own"))
         return {
             item: np.mean([probability for _, probability in probed[item]])
             for item in self.common
@@ -256,8 +267,8 @@ class ComparedJudges:
         }
 
     def sensitivity(self, judge, kind, rival):
-        own = self.sweep.probed(self.sweep.arm(self.of[judge], "own"))
-        other = self.sweep.probed(self.sweep.arm(self.of[judge], kind, rival))
+        own = self.sweep.probed(self.arms(judge, "own"))
+        other = self.sweep.probed(self.arms(judge, kind, rival))
         means = [
             {item: np.mean([p for _, p in cell]) for item, cell in probed.items()}
             for probed in (own, other)
@@ -265,7 +276,7 @@ class ComparedJudges:
         return {item: means[1][item] - means[0][item] for item in means[0].keys() & means[1]}
 
     def abstention_rate(self, judge, kind):
-        arms = self.sweep.arm(self.of[judge], kind)
+        arms = self.arms(judge, kind)
         count = Counter(row["status"] for arm in arms for row in self.sweep.samples[arm])
         return {None: count["abstained"] / (count["abstained"] + count["scored"])}
 
@@ -277,14 +288,14 @@ class ComparedJudges:
             if len(cell) >= 3
         }
 
-    def _truth(self, judge):
+    def _truth(self, experiment):
         """Item -> (true stage, index in [0, 1]), where it is known."""
-        truth = self.of[judge]["config"]["ground_truth"]
-        arm = next(arm for arm in self.sweep.arms[self.of[judge]["id"]] if arm["arm"] == "own")
+        truth = experiment["config"]["ground_truth"]
+        arm = next(arm for arm in self.sweep.arms[experiment["id"]] if arm["arm"] == "own")
         stages = json.loads(self.sweep.rubrics[arm["rubric_id"]]["stages"])
         number = {stage["label"].strip().casefold(): n for n, stage in enumerate(stages, start=1)}
         known = {}
-        for item in self.own[judge]:
+        for item in self.own[experiment["model"]]:
             value, label = truth.get("value"), truth.get("label")
             if truth.get("per_item"):
                 value, label = self.sweep.value.get(item), self.sweep.label.get(item)
@@ -295,38 +306,54 @@ class ComparedJudges:
                 known[item] = stage, (stage - 1) / (self.size - 1)
         return known
 
+    def _against_truth(self, judge, items, value_of):
+        """Item -> its values, a value of each verdict and what is known."""
+        values = defaultdict(list)
+        for one in self.of[judge]:
+            cells = self.sweep.scored(self.sweep.arm(one, "own"))
+            for item, known in self._truth(one).items():
+                if item in items and item in cells:
+                    values[item] += [value_of(mask, *known) for mask in cells[item]]
+        return values
+
     def accuracy(self, judge, category):
-        recorded = self.of[judge]["config"]["window"]["source"]["kind"] == "recorded"
-        items = self.own[judge] if recorded else self.common
-        right = [
-            mask == 1 << (stage - 1)
-            for item, (stage, _) in self._truth(judge).items()
-            if item in set(items) and category in (None, self.sweep.category.get(item))
-            for mask in self.own[judge][item]
-        ]
-        return {None: np.mean(right)}
+        """Item -> for each verdict, whether it is the true stage."""
+        recorded = self.of[judge][0]["config"]["window"]["source"]["kind"] == "recorded"
+        items = {
+            item
+            for item in (self.own[judge] if recorded else self.common)
+            if category in (None, self.sweep.category.get(item))
+        }
+        return self._against_truth(judge, items, lambda mask, stage, _: mask == 1 << (stage - 1))
 
     def control_error(self, judge):
-        return {
-            item: np.mean([abs(score(mask, self.size) - index) for mask in self.own[judge][item]])
-            for item, (_, index) in self._truth(judge).items()
-            if item in self.common
-        }
+        apart = self._against_truth(
+            judge, set(self.common), lambda mask, _, index: abs(score(mask, self.size) - index)
+        )
+        return {item: np.mean(values) for item, values in apart.items()}
 
 
 def recomputed(sweep, name, scope):
     """{value: (number, tolerance)} of a figure; empty if this script cannot read its scope.
 
-    A figure over facets is the mean over their levels of the items that all levels have.
+    Over several levels of facets, a figure that compares the samples of judges takes those of all
+    levels together. Another one is the mean over its `complete_block` of items and levels; where
+    there is no such block, or all is equal in it, it too is of all samples.
     """
-    groups = [ComparedJudges(sweep, experiments) for experiments in levels_of(sweep, scope)]
-    if not groups:
+    levels = levels_of(sweep, scope)
+    if not levels:
         return {}
-    by_level = [of_level(group, name, scope) for group in groups]
-    items = set.intersection(*(set(values) for values in by_level))
-    if not items:
+    whole = of_group(sweep, [one for group in levels.values() for one in group], name, scope)
+    if len(levels) > 1 and name not in OF_ALL_SAMPLES:
+        by_level = {at: of_group(sweep, group, name, scope) for at, group in levels.items()}
+        block = complete_block({at: by_item(values) for at, values in by_level.items() if values})
+        if block is not None:
+            return {"estimate": (block.mean(), EXACT)}
+    if not whole:
         return {}
-    means = np.mean([[values[item] for item in items] for values in by_level], axis=(0, 1))
+    if name == "accuracy":  # of one level, or of all together, each verdict counts the same
+        return {"estimate": (np.mean([right for cell in whole.values() for right in cell]), EXACT)}
+    means = np.mean(list(whole.values()), axis=0)
     if name == "polarization":
         return {"estimate": (means[0], EXACT), "floor": (means[1], RANDOM)}
     if name == "polarization_excess":
@@ -334,11 +361,50 @@ def recomputed(sweep, name, scope):
     return {"estimate": (means, EXACT)}
 
 
-def of_level(group, name, scope):
-    """Item -> the figure on it; of a share of all verdicts, None -> that share."""
-    judge = scope.get("judge")
+def by_item(values):
+    return {item: np.mean(of_item) for item, of_item in values.items()}
+
+
+def complete_block(by_level):
+    """Values on items x levels of each facet that varies, without a gap; None if nothing varies.
+
+    Where a value is missing, the level (of items first) that misses the largest share is left out,
+    all such items at once and a level of another facet alone, until none is missing.
+    """
+    items = sorted({item for values in by_level.values() for item in values})
+    names = [sorted({at[place] for at in by_level}) for place in range(len(FACETS))]
+    names = {place: found for place, found in enumerate(names) if len(found) > 1}
+    if not names:
+        return None
+    table = np.full((len(items), *map(len, names.values())), np.nan)
+    for at, values in by_level.items():
+        place = tuple(found.index(at[facet]) for facet, found in names.items())
+        for row, item in enumerate(items):
+            table[(row, *place)] = values.get(item, np.nan)
+    while table.size and np.isnan(table).any():
+        missing = np.isnan(table)
+        axes = range(table.ndim)
+        shares = [missing.mean(axis=tuple(one for one in axes if one != axis)) for axis in axes]
+        worst = max(axes, key=lambda axis: shares[axis].max())
+        left = shares[worst] < shares[worst].max()
+        if worst > 0 or not left.any():
+            left = np.arange(len(left)) != shares[worst].argmax()
+        table = table.compress(left, axis=worst)
+    if not table.size or min(table.shape) < 2 or np.ptp(table) < 1e-9:
+        return None
+    return table
+
+
+def of_group(sweep, experiments, name, scope):
+    """Item -> the figure on it; accuracy: its verdicts; a rate of all verdicts: None -> the rate.
+
+    Empty where the judge has no verdict.
+    """
+    group, judge = ComparedJudges(sweep, experiments), scope.get("judge")
     if name in ("polarization", "polarization_excess"):
         return group.polarization()
+    if judge not in group.of or (judge not in group.own and name != "abstention_rate"):
+        return {}
     return {
         "overconfidence": lambda: group.overconfidence(judge),
         "confidence": lambda: group.confidence(judge),

@@ -4,8 +4,10 @@ import csv
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from shutil import copytree
 
 import pyarrow.parquet as parquet
 import pytest
@@ -86,6 +88,43 @@ def lab(postgres_server: str, migrated_template: str) -> Iterator[Lab]:
             session.add(_quoting_call(own))
         lab.analyse()
         yield lab
+
+
+@pytest.fixture(scope="module")
+def pooled(
+    postgres_server: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Return a package of two wordings, with 5 replicates or 3, and two rubric draws of 3.
+
+    Some answers are missing, so that wordings, draws and items have unequal numbers of verdicts.
+    """
+    with temporary_database(postgres_server, migrated_template) as url:
+        lab = Lab(url)
+        lab.documents([0.1, 0.4, 0.95])
+        control = {"task_type": "control", "ground_truth": {"source": "index", "per_item": True}}
+        words = {
+            "plain": [[1, 2, 1, 1, 2], [2, 2, "abstained", 3, 2], [4, 4, 4, 3, "failed"]],
+            "formal": [[3, 2, 3, 3, 4], [1, 1, 2, 1, 1], [1, "abstained", 4, 4, 4]],
+        }
+        for number, model in enumerate(("acme/alpha-1", "acme/alpha-2", "other/beta-1")):
+            for wording, given in words.items():
+                turned = (*given[number:], *given)[:3]
+                probes = [[0.5 + 0.1 * number], [0.7], [0.4 if wording == "plain" else 0.9]]
+                for concept, most in (("five", 5), ("three", 3)):
+                    outcomes = [cell[:most] for cell in turned]
+                    about = {**COMMON, **control, "concept": concept, "wording": wording}
+                    lab.own(model, outcomes, probes=probes, **about)
+        for model, shift in (("acme/alpha-1", 0), ("other/beta-1", 1)):
+            for draw in (0, 1):
+                outcomes = [[1 + shift, 2, 1], [2, 3 + draw - shift, "abstained"], [4, 4 - draw, 4]]
+                if draw:
+                    outcomes[2] = [3] * (2 - shift) + ["abstained"] * (1 + shift)
+                about = {**control, "concept": "draws", "scale_size": 4, "rubric_draw": draw}
+                lab.own(model, outcomes, probes=[[0.6], [0.8 - 0.1 * draw], [0.9]], **about)
+        lab.analyse()
+        folder = tmp_path_factory.mktemp("pooled") / "package"
+        publish(lab.engine, SWEEP, folder)
+        return folder
 
 
 def _quoting_call(experiment_id: int) -> t.Call:
@@ -206,19 +245,51 @@ def test_the_script_agrees_without_judge_gym(copy: Path) -> None:
     assert " 0 differ" in done.stdout
 
 
-def test_the_script_finds_a_figure_that_was_changed(copy: Path) -> None:
-    file = copy / "figures" / "figures.csv"
+def raise_one(folder: Path, chosen: Callable[[dict[str, str]], bool]) -> None:
+    """Raise the first such figure of `figures.csv` by 0.01."""
+    file = folder / "figures" / "figures.csv"
     with file.open(newline="") as rows:
         figures = list(csv.DictReader(rows))
-    changed = next(row for row in figures if row["name"] == "overconfidence")
-    changed["estimate"] = str(float(changed["estimate"]) + 0.001)
+    changed = next(row for row in figures if row["estimate"] and chosen(row))
+    changed["estimate"] = str(float(changed["estimate"]) + 0.01)
     with file.open("w", newline="") as rows:
         writer = csv.DictWriter(rows, list(figures[0]))
         writer.writeheader()
         writer.writerows(figures)
+
+
+def test_the_script_finds_a_figure_that_was_changed(copy: Path) -> None:
+    raise_one(copy, lambda row: row["name"] == "overconfidence")
     done = reanalysis(copy)
     assert done.returncode == 1
     assert "DIFFERS overconfidence" in done.stdout
+
+
+def test_the_script_agrees_where_wordings_and_rubric_draws_vary(pooled: Path) -> None:
+    done = reanalysis(pooled)
+    assert " 0 differ; 0 figures left out" in done.stdout, done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_script_finds_figures_over_levels_that_were_changed(
+    pooled: Path, tmp_path: Path
+) -> None:
+    folder = copytree(pooled, tmp_path / "received")
+    changed = [("polarization", "three"), ("polarization", "five"), ("accuracy", "draws")]
+    for name, concept in changed:
+        raise_one(folder, partial(is_over_levels, name, concept))
+    done = reanalysis(folder)
+    assert done.returncode == 1
+    assert done.stdout.count("DIFFERS polarization ") == 2
+    assert done.stdout.count("DIFFERS accuracy ") == 1
+    assert " 3 differ" in done.stdout
+
+
+def is_over_levels(name: str, concept: str, row: dict[str, str]) -> bool:
+    """Whether the row is this figure of a concept, of all levels of the facets."""
+    scope = json.loads(row["scope"])
+    whole = scope.get("concept") == concept and not {"wording", "rubric_draw"} & scope.keys()
+    return row["name"].removesuffix("_mixed") == name and whole
 
 
 def test_a_changed_a_missing_and_an_added_file_are_named(copy: Path) -> None:
