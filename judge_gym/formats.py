@@ -38,6 +38,10 @@ def text_of_cell(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
+_ZERO = 1e-9
+"""What a sum of numbers that is 0 may be."""
+
+
 class Interval(Protocol):
     """What has a value with a 95% interval, such as an `Estimate` or a stored row."""
 
@@ -114,12 +118,17 @@ def ranged(
 ) -> str:
     """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash.
 
-    Where `digits` are `significant`, small values keep them: `0.0012 [0.00044, 0.0031]`.
+    Where `digits` are `significant`, small values keep them: `0.0012 [0.00044, 0.0031]`. An end
+    that decides on which side of 0 the interval lies is not rounded to 0: `0.10 [0.003, 0.21]`.
     """
-    texts = (
+    texts = [
         short(one, digits) if significant and one is not None else number(one, digits)
         for one in (value, lower, upper)
-    )
+    ]
+    for place, end in ((1, lower), (2, upper)):
+        one_side = lower is not None and upper is not None and (lower > 0 or upper < 0)
+        if end and abs(end) > _ZERO and one_side and float(texts[place]) == 0:
+            texts[place] = short(end, 1)
     at, low, high = texts
     return at if lower is None else f"{at} [{low}, {high}]"
 

@@ -118,12 +118,14 @@ class Ranking:
         apart = self.draws[:, first] - self.draws[:, second]
         wrong = np.where(raw == 0, 0.5, raw * apart < 0).sum(axis=1)
         low, high = np.quantile(wrong, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        mean = float(wrong.mean())
         n, method = int(self.labels.sum()), "draws of people's means, clustered by question"
         estimate = Estimate(
-            metric, float(wrong.mean()), None, None, n, int(self.ranked.sum()), method=method,
+            metric, mean, None, None, n, int(self.ranked.sum()), method=method,
             unit=unit,
         )  # fmt: skip
-        return with_interval(estimate, (float(low), float(high)))
+        # The mean of draws of which fewer than 2.5% invert a pair lies above their quantiles.
+        return with_interval(estimate, (min(float(low), mean), max(float(high), mean)))
 
     def mean_of(self, system: int) -> Estimate:
         """Return people's mean of a system, with an interval of its own: t over its questions."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.formats import figure, number, p_value
+from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
@@ -325,3 +325,18 @@ def test_small_variances_keep_two_digits(make_row) -> None:
     row = make_row("variance_component", 0.00123, (0, 0.0456), scope={**ORDER, "term": "item"})
     table = titled(result_tables([row]), "Where the variance is")
     assert "0.0012 [0, 0.046]" in table.rows[0].cells
+
+
+@pytest.mark.parametrize(
+    ("ends", "shown"),
+    [
+        ((0.0031, 0.2), "0.10 [0.003, 0.20]"),
+        ((-0.2, -0.00004), "0.10 [-0.20, -4e-05]"),
+        ((0.0, 0.2), "0.10 [0.00, 0.20]"),
+        ((-0.001, 0.2), "0.10 [0.00, 0.20]"),
+    ],
+)
+def test_an_end_that_decides_the_side_of_0_is_not_rounded_to_it(
+    ends: tuple[float, float], shown: str
+) -> None:
+    assert ranged(0.1, *ends) == shown
