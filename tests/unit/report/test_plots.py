@@ -256,7 +256,7 @@ def test_an_effect_stands_by_its_interval_and_one_without_is_hollow() -> None:
     svg = drawn(
         "forest", [effect("view: raw → neutral", -0.2, (-0.4, -0.001)), effect("scale", 0.1, None)]
     )
-    assert {"-0.20 [-0.40, 0.00]", "0.10 (no interval)"} <= set(texts(svg))
+    assert {"-0.20 [-0.40, -0.001]", "0.10 (no interval)"} <= set(texts(svg))
     filled = [one for one in having(svg, fill="var(--blue)") if one.tag == "path"]
     assert len(filled) == 1
     # From -0.4 to 0.4 on 240: -0.2 is at 60.
