@@ -165,7 +165,8 @@ def _found(
     judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
     certified = loaded.certified()
     results = _stored(session, loaded, texts, "")
-    checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts))
+    doubted = loaded.file.doubted_scale(judge)
+    checks = threshold_checks(judge, rule, texts, results, loaded.answers(texts), doubted)
     if not recheck:
         by = answered(session, judge.record, [results])
         if certified:
@@ -189,7 +190,8 @@ def _found(
         decided=frozenset(check.name for check in checks if check.result in _DECIDED),
         same=same_answers(loaded.sentinel, first, again),
     )
-    of_now = threshold_checks(judge, rule, loaded.sentinel, again, loaded.answers(loaded.sentinel))
+    labelled = loaded.answers(loaded.sentinel)
+    of_now = threshold_checks(judge, rule, loaded.sentinel, again, labelled, doubted)
     moved: tuple[MovedText, ...] = ()
     if compared:
         first, *between = compared

@@ -60,11 +60,12 @@ def threshold_checks(
     texts: Sequence[Item],
     results: Sequence[JudgeResult],
     labelled: Sequence[Item] | None = None,
+    doubted: str = "",
 ) -> list[Check]:
     """Return whether these answers reach the thresholds; `results` are of these texts alone.
 
     `labelled` are those whose label is known, a text as often as people labelled it; without them
-    each text counts once.
+    each text counts once. `doubted` is what to mend first where a check by labels is not met.
     """
     scored = {item.key: [0, 0] for item in texts}
     for result in results:
@@ -81,6 +82,8 @@ def threshold_checks(
         if people.texts < LEAST_LABELS:
             action = _too_few_scored(people, answers)
             check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
+        if doubted and check.result is not Result.PASSES:
+            check = replace(check, action=f"{doubted} {check.action}".rstrip())
         checks.append(check)
     return checks
 

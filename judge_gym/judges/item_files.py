@@ -22,8 +22,8 @@ from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.conversation_items import ConversationItems
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.label_files import LabelFile, read_labels
-from judge_gym.judges.labels import check_on
-from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields
+from judge_gym.judges.labels import check_on, doubted_scale, numbers_in, wider_scale
+from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields, label_in
 from judge_gym.seeds import digest
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class ItemFile:
     """Whether ids are the numbers of rows, as no column gives them."""
     used: Mapping[str, str] = field(default_factory=dict)
     """Field → the column that it was read from."""
+    label_scale: tuple[float, float] | None = None
+    """The scale that a file says labels have; None of those on the judges' scale."""
     unanswered: tuple[str, ...] = ()
     """The items with an empty answer, which is judged as `NO_ANSWER`."""
 
@@ -181,7 +183,11 @@ class ItemFile:
                         judge.score_of(label)
                 except ConfigError as error:
                     where = f"{place}, item {item.id!r}: {self.label_column} is {shown(label)}"
-                    raise DataFileError(f"{where}. {error.message}", error.remedy) from None
+                    own_scale = getattr(judge, "scale", None) if scale is None else None
+                    wide = wider_scale(own_scale, own) if own_scale else ""
+                    raise DataFileError(
+                        f"{where}. {error.message}", f"{wide}{error.remedy}"
+                    ) from None
 
     def keys(self) -> dict[str, str]:
         """Return the name that a label may give an item → the item's key."""
@@ -203,7 +209,7 @@ class ItemFile:
         the labels mean different scores for two judges.
         """
         if labels is None:
-            return self
+            return self if scale is None else replace(self, label_scale=scale)
         if not isinstance(labels, LabelFile):
             raise ConfigError(
                 f"with_labels takes a file of labels that was read, and no {labels!r}.",
@@ -234,7 +240,26 @@ class ItemFile:
         items = tuple(
             item.model_copy(update={"truth": people.reference.get(item.key)}) for item in self.items
         )
-        return replace(self, items=items, label_column=labels.column, labels=labels, people=people)
+        return replace(
+            self, items=items, label_column=labels.column, labels=labels, people=people,
+            label_scale=scale,
+        )  # fmt: skip
+
+    def doubted_scale(self, judge: Judge) -> str:
+        """Return that labels may be on a scale that ends below the judge's; "" if they are not."""
+        if judge.verdict_scores:
+            return ""
+        given: dict[str, list[float]] = defaultdict(list)
+        for row in self.labels.rows if self.labels else ():
+            given[row.annotator] += numbers_in(map(label_in, row.labels))
+        if self.labels is None:
+            given[""] = numbers_in(self.own)
+        return doubted_scale(
+            self.label_scale or judge.score_range,
+            self.label_column,
+            {person: numbers for person, numbers in given.items() if numbers},
+            of_labels=self.label_scale is not None,
+        )
 
     def said(self, judge: Judge, mapping: Path | str = "") -> str:
         """Return how many labels were read and from which column, for a person.
@@ -279,7 +304,8 @@ class ItemFile:
                 f" {counted(len(self.unanswered), 'item')} with an empty answer, judged as "
                 f"{NO_ANSWER}: {first_of(self.unanswered)}."
             )
-        return sentence + self._systems_said(mapping) + self.conversations.said()
+        sentence += self._systems_said(mapping) + self.conversations.said()
+        return f"{sentence} {self.doubted_scale(judge)}".rstrip()
 
     def ids_said(self, mapping: Path | str = "") -> str:
         """Return that ids are numbers of rows, and which columns may be ids; "" where they are."""

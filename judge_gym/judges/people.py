@@ -29,7 +29,7 @@ from judge_gym.errors import (
 from judge_gym.formats import figure
 from judge_gym.judges.base import Judge
 from judge_gym.judges.label_files import LabelFile
-from judge_gym.judges.labels import check_on
+from judge_gym.judges.labels import check_on, wider_scale
 from judge_gym.judges.newest_labels import ABSTAIN, contradiction_error, newest_of, text_of
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.rubric_judge import RubricJudge
@@ -632,7 +632,7 @@ class _LabelBinding:
                 row,
                 f"item {row.item!r}: {column} is {shown(label_in(text))}. "
                 f"{error.message.rstrip('.')}{self._other_faults(row)}",
-                f"{error.remedy}{none}",
+                f"{self._wider()}{error.remedy}{none}",
             ) from None
 
     def _other_faults(self, first: Annotation) -> str:
@@ -648,6 +648,13 @@ class _LabelBinding:
             return ""
         words = [f"{word} ({count})" for word, count in counts.most_common()]
         return f". So with {counted(counts.total(), 'other label')}: {first_of(words, 8)}"
+
+    def _wider(self) -> str:
+        """Return what to write if all labels are on the judge's scale, and a space; "" if not."""
+        scale = getattr(self._judge, "scale", None) if self._scale is None else None
+        rows = self._labels.rows if self._labels else ()
+        given = [label_in(text) for row in rows for text in row.labels]
+        return wider_scale(scale, given) if scale else ""
 
     def _number(self, text: str) -> float:
         """Return a label as a number on the scale of labels; raises `ConfigError` for none."""

@@ -22,6 +22,7 @@ from judge_gym.recorded.judged import (
 )
 from judge_gym.recorded.mapping import Recorded, as_score, read_score
 from judge_gym.recorded.record import Record
+from judge_gym.scale_ends import FEWEST, USUAL_ENDS, doubted_end, named_end
 
 CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
 """Columns that name what was asked of a judge, where it judged an item by several."""
@@ -42,12 +43,6 @@ _FAILED = frozenset({"error", "errored", "failed", "failure", "timeout", "except
 _MOST_NAMED = 3
 _MOST_MARKS = 10
 """A highest number that is one of marks, and none of percent."""
-_FEWEST = 10
-"""Fewest scores of which a scale is doubted by how high they are."""
-_USUAL_ENDS = (1, 5, 10, 100)
-"""Where scales of labels end. The highest of few labels may be lower than their scale's."""
-_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
-"""A scale in the name of a column, such as 1-5 or 0 to 10."""
 
 
 class Noting:
@@ -201,7 +196,7 @@ class Noting:
         low = {
             column: ends
             for column, ends in of[False].items()
-            if ends[2] >= _FEWEST and ends[1] <= _MOST_MARKS
+            if ends[2] >= FEWEST and ends[1] <= _MOST_MARKS
         }
         high = {column: ends for column, ends in of[True].items() if ends[1] > _MOST_MARKS}
         if low and high:
@@ -224,13 +219,12 @@ class Noting:
         self._unread.scale = (scale.lowest, scale.highest) if scale else None
         for column, (highest, count) in self._highest.items():
             assert scale is not None
-            named = _RANGE.search(column)
-            ends = float(named[2]) if named else highest
-            is_low = count >= _FEWEST and highest <= (scale.lowest + scale.highest) / 2
-            if highest <= ends < scale.highest and (named or is_low):
+            ends = doubted_end((scale.lowest, scale.highest), highest, count, column)
+            if ends is not None:
+                named = named_end(column) is not None
                 above = [one for one, (top, _) in self._highest.items() if top > ends]
                 self._unread.doubted.append(
-                    DoubtedScale(column, highest, ends, scale.highest, named is not None, above)
+                    DoubtedScale(column, highest, ends, scale.highest, named, above)
                 )
 
         self._doubt_labels()
@@ -244,8 +238,8 @@ class Noting:
             return
         for column, (highest, count) in self._unread.highest_known.items():
             above = [one for one, (top, _) in self._highest.items() if top > highest]
-            is_low = count >= _FEWEST and highest <= (scale.lowest + scale.highest) / 2
-            if above and is_low and highest in _USUAL_ENDS:
+            ends = doubted_end((scale.lowest, scale.highest), highest, count)
+            if above and ends in USUAL_ENDS:
                 self._unread.doubted.append(
                     DoubtedScale(
                         column, highest, highest, scale.highest, False, above, of_labels=True

@@ -665,3 +665,29 @@ def test_checking_a_judge_reads_the_texts_of_its_gate(command: CommandLine, own:
     ended = command("judge", "check", own)
     assert ended.code == 2
     assert "gate.items is" in ended.errors
+
+
+def test_labels_of_a_shorter_scale_are_said_before_the_rubric(
+    command: CommandLine, own: Path
+) -> None:
+    """A judge of 1 to 10 gives twice what people gave from 1 to 5, and is told to check that."""
+    own.write_text(
+        "kind: callable\nname: own\nfunction: own:grade\nscale: {lowest: 1, highest: 10}\n"
+        "gate: {items: items.jsonl, agreement: 0.6}\n"
+    )
+    (command.folder / "own.py").write_text(
+        "def grade(item):\n    return 2 * int(item['text'].split()[0])\n"
+    )
+    ended = command("judge", "gate", own, "--json")
+    [gate] = json.loads(ended.output)
+    assert "truth has no value above 5" in gate["labels"]
+    [agreement] = [one for one in gate["checks"] if one["name"] == "agreement"]
+    assert ended.code == 1
+    assert agreement["action"].startswith("Check the scale: truth has no value above 5")
+    labels = [f"{n},{who},{1 + n % 5}" for n in range(30) for who in ("ann", "bo")]
+    (command.folder / "labels.csv").write_text("\n".join(["item,annotator,label", *labels]))
+    typed = (own, "--items", "items.jsonl", "--labels", "labels.csv")
+    for command_of in ("score", "agreement", "estimate"):
+        said = command("judge", command_of, *typed).fine()
+        shown = " ".join((said.output + said.errors).split())
+        assert "If labels end at 5, write `highest: 5`" in shown, (command_of, shown)

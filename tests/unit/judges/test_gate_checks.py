@@ -470,3 +470,16 @@ def test_readable_is_reached_by_the_share_itself(readable, result):
     check = at_least("readable", share, 0.98, "98%", "")
     assert check.result is result
     assert math.isclose(share.estimate or 0, readable / 160)
+
+
+def test_a_scale_in_doubt_is_checked_before_the_rubric():
+    right = [1.0 + n % 5 for n in range(30)]
+    judge = GRADES
+    items = labelled(right)
+    for scores, first in ((right, False), ([6 - one for one in right], True)):
+        results = said(judge, items, scores)
+        checks = threshold_checks(judge, rule(agreement=0.5), items, results, doubted="Check it.")
+        [agreement] = [one for one in checks if one.name == "agreement"]
+        assert agreement.action.startswith("Check it. Read the texts") is first
+        # Whether answers can be read has nothing to do with labels.
+        assert not any(one.action.startswith("Check it.") for one in checks if one is not agreement)

@@ -395,3 +395,68 @@ def test_labels_of_a_pair_are_verdicts(tmp_path: Path) -> None:
     )
     read = read_item_file(file).with_labels(labels, [judge])
     assert [item.truth for item in read.items] == [0.5]
+
+
+TENS = RUBRIC.model_copy(update={"scale": Scale(lowest=1, highest=10)})
+
+
+def labelled(folder: Path, judge: Judge, by_person: dict[str, list[float]]) -> ItemFile:
+    rows = [new_label(f"t{n}", person, label)
+            for person, given in by_person.items() for n, label in enumerate(given, 1)]  # fmt: skip
+    count = max(map(len, by_person.values()))
+    return items(folder, count).with_labels(collect_labels(rows, column="mark"), judge)
+
+
+MARKS = [1, 2, 3, 4, 5, 4, 3, 5, 2, 1, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("by_person", "words"),
+    [
+        ({"ann": MARKS, "bo": MARKS[::-1]}, ["mark has no value above 5", "`highest: 5`"]),
+        # The highest of few is below the usual end.
+        ({"ann": [min(one, 4) for one in MARKS]}, ["no value above 4", "`highest: 5`"]),
+        ({"ann": MARKS, "bo": [2 * one for one in MARKS]}, ["mark of ann", "to 1 to 10"]),
+        ({"ann": [2 * one for one in MARKS]}, []),
+        ({"ann": [one + 1 for one in MARKS]}, []),  # a 6 is above the middle
+        ({"ann": MARKS[:9]}, []),
+        ({"ann": [1] * 12}, []),
+    ],
+)
+def test_labels_that_end_far_below_the_scale_are_said_where_they_are_read(
+    tmp_path: Path, by_person: dict[str, list[float]], words: list[str]
+) -> None:
+    file = labelled(tmp_path, TENS, by_person)
+    said = file.doubted_scale(TENS)
+    assert [word in said for word in words] == [True] * len(words)
+    assert bool(said) == bool(words)
+    assert file.said(TENS).endswith(said)
+
+
+def test_labels_in_the_items_own_rows_are_held_against_the_scale_too(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    rows = "".join(f"t{n},text {n},{mark}\n" for n, mark in enumerate(MARKS))
+    file.write_text(f"id,text,truth\n{rows}")
+    assert "truth has no value above 5" in read_item_file(file).said(TENS)
+    assert not read_item_file(file).doubted_scale(RUBRIC)
+    # A file that says which scale labels have is held to that.
+    assert not read_item_file(file).with_labels(None, TENS, (1, 5)).doubted_scale(TENS)
+    doubted = read_item_file(file).with_labels(None, RUBRIC, (1, 10)).doubted_scale(RUBRIC)
+    assert "`label_scale: [1, 5]`" in doubted
+
+
+def test_the_name_of_a_column_says_where_its_scale_ends(tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text("id,text,mark (1-5)\na,one,4\nb,two,2\n")
+    read = read_item_file(file, {"truth": "mark (1-5)"})
+    assert "ends at 10. If labels end at 5, write `highest: 5`" in read.doubted_scale(TENS)
+
+
+def test_labels_above_the_scale_ask_first_where_it_ends(tmp_path: Path) -> None:
+    with pytest.raises(DataFileError) as refused:
+        labelled(tmp_path, RUBRIC, {"ann": [1, 6, 10, 3]})
+    assert refused.value.remedy.startswith("If the scale ends at 10, write `highest: 10`.")
+    file = tmp_path / "own.csv"
+    file.write_text("id,text,truth\na,one,6\nb,two,10\n")
+    with pytest.raises(DataFileError, match="write `highest: 10`"):
+        read_item_file(file).check([RUBRIC])
