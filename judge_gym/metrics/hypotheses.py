@@ -62,7 +62,7 @@ HYPOTHESES = (
         Direction.ABOVE,
         0.10,
         (CONTESTED,),
-        "probes of two judges on a contested concept",
+        "probes of two judges with a common rubric on a contested concept",
         "A mean probability above 0.8, which may be right where judges do agree.",
     ),
     Hypothesis(
@@ -133,7 +133,7 @@ VALIDITY_CHECKS = (
         Direction.ABOVE,
         0.0,
         (CONTESTED, CONTROL),
-        "two concepts whose order of contestation the plan gives",
+        "two concepts under a common rubric, whose order of contestation the plan gives",
         "An order of point estimates, which comes about by chance in one of six for three.",
     ),
     Hypothesis(
@@ -191,7 +191,7 @@ VALIDITY_CHECKS = (
         Direction.ABOVE,
         0.8,
         (CONTESTED, CONTROL),
-        "single verdicts of two judges on items that differ",
+        "single verdicts of two judges with a common rubric on items that differ",
         "The correlation of P with k itself, which is 0.54 in a faultless implementation.",
     ),
 )
