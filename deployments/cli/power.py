@@ -78,7 +78,11 @@ def power(
     from judge_gym.design.sweep import load_sweep
 
     sweep = load_sweep(file)  # a mistake in it is found before what takes long to import
-    from judge_gym.lab.power.comparisons import not_simulated, replicate_warnings
+    from judge_gym.lab.power.comparisons import (
+        not_simulated,
+        replicate_warnings,
+        rubric_warnings,
+    )
     from judge_gym.lab.power.contrasts import contrast_powers
 
     rows = simulated_power(sweep, effect or EFFECTS, seeds, alpha, noise, facet_sd)
@@ -86,7 +90,7 @@ def power(
     if as_json:
         json_output.give([*(power_row(row, seeds) for row in rows), *map(asdict, contrasts)])
         return
-    for warning in replicate_warnings(sweep):
+    for warning in (*replicate_warnings(sweep), *rubric_warnings(sweep)):
         console.warn(f"{warning}\n")
     show_contrast_power(contrasts)
     if rows:

@@ -7,7 +7,7 @@ two experiments that differ in one axis alone.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ from judge_gym.errors import did_you_mean
 _RIVAL, _LESS = "rival", "less contested"
 _OF_DATA = ("system", "category", "people", "setting", "arm")
 """Parts whose values the sweep file does not say."""
-_Scope = Mapping[str, frozenset[str]]
+FigureScope = Mapping[str, frozenset[str]]
 """Key → what a scope may say of one experiment; two names for a rubric that is provided."""
 T = TypeVar("T", PrimaryOutcome, PlannedContrast)
 
@@ -49,10 +49,8 @@ def check_primary_scopes(sweep: Sweep) -> None:
     chosen = [name for name in _scope_axes() if name in DIMENSIONS and len(sweep.levels(name)) > 1]
     groups = sweep.alike({"concept", "window", "model", "rubric", *chosen})
     experiments = [group.experiment for group in groups]
-    varying = [
-        name for name in _scope_axes() if len({str(level_of(one, name)) for one in experiments}) > 1
-    ]
-    scopes = [_scope(sweep, one, varying) for one in experiments]
+    varying = varying_axes(experiments)
+    scopes = [scope_of(sweep, one, varying) for one in experiments]
     for outcome, node in _with_nodes(sweep.plan.primary, tree, "primary"):
         if "scope" in node.items and outcome.scope:
             scope = node.items["scope"]
@@ -94,21 +92,20 @@ def pairs_of_axis(sweep: Sweep, axis: str) -> list[ComparedPair]:
 
 def contrasted(sweep: Sweep, contrast: PlannedContrast) -> list[ComparedPair]:
     """Return the pairs of experiments that a planned contrast is about."""
-    varying = [
-        name
-        for name in _scope_axes()
-        if len({str(level_of(one, name)) for one in sweep.experiments()}) > 1
-    ]
+    varying = varying_axes(sweep.experiments())
     return [
         pair
         for pair in pairs_of_axis(sweep, contrast.axis)
         if pair.levels == contrast.written_levels
-        and _has(_scope(sweep, pair.before, varying), contrast.scope)
+        and has_named(scope_of(sweep, pair.before, varying), contrast.scope)
     ]
 
 
-def _has(scope: _Scope, parts: Mapping[str, str]) -> bool:
-    return all(value in scope[name] for name, value in parts.items() if name not in _OF_DATA)
+def has_named(scope: FigureScope, parts: Mapping[str, str]) -> bool:
+    """Return whether a scope has these parts, those aside whose values only the data have."""
+    return all(
+        value in scope.get(name, ()) for name, value in parts.items() if name not in _OF_DATA
+    )
 
 
 def _check_contrast(
@@ -116,7 +113,7 @@ def _check_contrast(
     contrast: PlannedContrast,
     node: Node,
     varying: Sequence[str],
-    scopes: Sequence[_Scope],
+    scopes: Sequence[FigureScope],
 ) -> None:
     """Refuse an axis, levels, a figure or a scope that no contrast of the sweep has."""
     at, known = node.items, compared_axes()
@@ -181,7 +178,20 @@ def _scope_axes() -> list[str]:
     return ["task_type", *(one.name for one in axes() if one.name not in ("rubric", "replicates"))]
 
 
-def _scope(sweep: Sweep, experiment: Experiment, varying: Sequence[str]) -> _Scope:
+def varying_axes(experiments: Iterable[Experiment]) -> list[str]:
+    """Return the axes that vary between experiments, which the scope of a figure therefore names.
+
+    The rubric, which it always names, is not among them.
+    """
+    levels: dict[str, set[str]] = {name: set() for name in _scope_axes()}
+    for one in experiments:
+        for name, seen in levels.items():
+            seen.add(str(level_of(one, name)))
+    return [name for name, seen in levels.items() if len(seen) > 1]
+
+
+def scope_of(sweep: Sweep, experiment: Experiment, varying: Sequence[str]) -> FigureScope:
+    """Return what the scope of an experiment's figures may say, those of each judge included."""
     source, key = experiment.rubric, experiment.window.key
     rubrics = {str(source)}
     if source.rubric and source.name:
@@ -218,7 +228,7 @@ def _check_keys(scope: Node, varying: Sequence[str]) -> None:
         )
 
 
-def _check_values(scope: Node, scopes: Sequence[_Scope]) -> None:
+def _check_values(scope: Node, scopes: Sequence[FigureScope]) -> None:
     named = {name: child for name, child in scope.items.items() if name not in _OF_DATA}
     for name, child in named.items():
         values = sorted({value for one in scopes for value in one[name]} - {"False", "True"})
@@ -235,7 +245,7 @@ def _check_values(scope: Node, scopes: Sequence[_Scope]) -> None:
         )
 
 
-def _fits(named: Mapping[str, Node], scope: _Scope) -> bool:
+def _fits(named: Mapping[str, Node], scope: FigureScope) -> bool:
     return all(child.value in scope[name] for name, child in named.items())
 
 
@@ -243,7 +253,7 @@ def _check_facets(
     scope: Node,
     outcome: PrimaryOutcome,
     experiments: Sequence[Experiment],
-    scopes: Sequence[_Scope],
+    scopes: Sequence[FigureScope],
 ) -> None:
     """Refuse one level of a facet that the experiments have several of: those are pooled."""
     named = {name: child for name, child in scope.items.items() if name not in _OF_DATA}

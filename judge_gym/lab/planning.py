@@ -42,7 +42,7 @@ from judge_gym.lab.evidence import (
 )
 from judge_gym.lab.evidence_notes import evidence_notes
 from judge_gym.lab.examples import Examples
-from judge_gym.lab.power.comparisons import replicate_warnings
+from judge_gym.lab.power.comparisons import replicate_warnings, rubric_warnings
 from judge_gym.lab.power.contrasts import ContrastPower, contrast_powers
 from judge_gym.lab.sweeps import (
     change_notes,
@@ -210,6 +210,7 @@ def _warnings(
 ) -> Iterator[str]:
     """Yield what to be careful about apart from evidence: the design, models and bounds."""
     yield from replicate_warnings(sweep)
+    yield from rubric_warnings(sweep)
     yield from _late_plan(session, sweep, stored)
     yield from model_warnings(providers, models)
     yield from _missing_keys(providers, models)

@@ -69,6 +69,14 @@ def test_what_rubric_draws_cost_is_said(database: str, tmp_path: Path) -> None:
     assert "rubric_draw has 3 levels (0, 1, 2): 140 of 210 judgements are of others than 0." in said
 
 
+def test_claims_that_need_a_common_rubric_are_said_to_be_missing(
+    database: str, tmp_path: Path
+) -> None:
+    assert "(H1) and Overconfidence in agreement (H2) cannot be tested" in planned(
+        database, tmp_path
+    )
+
+
 def test_where_a_run_waits_for_a_person_is_said(database: str, tmp_path: Path) -> None:
     asks = "name: quick\napprove_over_usd: 2\npause_after: w2-rubric"
     said = planned(database, tmp_path, ("name: quick", asks))

@@ -5,15 +5,21 @@ read.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from statistics import median
 
 from judge_gym.counting import counted
 from judge_gym.design.axes import facet_names, facets_of
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.plan_scopes import check_primary_scopes
+from judge_gym.design.plan_scopes import (
+    FigureScope,
+    check_primary_scopes,
+    has_named,
+    scope_of,
+    varying_axes,
+)
 from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
@@ -36,6 +42,11 @@ UNITS = {"H1": "bits", "H2": "probability", "H3": "probability", "V1.polarizatio
 """The units of their figures."""
 WITHOUT_PLAN = ("H1", "H2", "H3")
 """The hypotheses compared when a sweep has no plan."""
+_COMPARED_BY: Mapping[str, Callable[[Experiment], str]] = {
+    "H1": lambda experiment: experiment.family,
+    "H2": lambda experiment: experiment.model,
+}
+"""Hypotheses of judges under one rubric → what two of them must differ in."""
 CALLS_A_JUDGEMENT = 2.1
 """A verdict and its probe; one sample in ten is probed twice."""
 
@@ -52,8 +63,6 @@ class PlannedComparison:
     hypothesis: Hypothesis
     margin: float
     scope: tuple[tuple[str, str], ...]
-    primary_scope: tuple[tuple[str, str], ...]
-    """The scope with what a plan may name beside it."""
     design: StudyDesign
     families: tuple[int, ...]
     figures: int
@@ -64,6 +73,8 @@ class PlannedComparison:
     primary: bool
     items_assumed: bool
     """Whether the number of items is `max_documents`, as nobody has seen the evidence."""
+    named: FigureScope = field(hash=False)
+    """What the scopes of its figures in a report may say, as a plan names it."""
 
     @property
     def about(self) -> str:
@@ -102,12 +113,14 @@ def comparisons(sweep: Sweep) -> list[PlannedComparison]:
     plan = sweep.plan
     planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
     experiments = list(sweep.experiments())
-    documents = documents_of(sweep)
+    study = _Study(sweep, documents_of(sweep), varying_axes(experiments))
+    # The simulated verdicts are single stages.
+    single = [one for one in experiments if one.scoring_method != "subset"]
     simulable = [hypothesis for hypothesis in planned if hypothesis.key in PLANTABLE]
     compared = [
         comparison
         for hypothesis in simulable
-        for comparison in _of_hypothesis(sweep, hypothesis, experiments, documents)
+        for comparison in _of_hypothesis(study, hypothesis, single)
         if plan is None or comparison.primary
     ]
     if not compared and not (plan and plan.contrasts):
@@ -125,16 +138,17 @@ def outcomes_without_figure(sweep: Sweep) -> list[str]:
 
     Of the hypotheses whose power can be simulated.
     """
-    plan, experiments, documents = sweep.plan, list(sweep.experiments()), documents_of(sweep)
-    lost: list[str] = []
+    plan, lost = sweep.plan, list[str]()
     if plan is None:
         return lost
+    experiments = list(sweep.experiments())
+    study = _Study(sweep, documents_of(sweep), varying_axes(experiments))
     for one in plan.primary:
         hypothesis = _BY_KEY[one.hypothesis]
         if hypothesis.key not in PLANTABLE or hypothesis.key not in plan.confirmatory:
             continue
-        found = _of_hypothesis(sweep, hypothesis, experiments, documents)
-        if not any(one.matches(dict(comparison.primary_scope)) for comparison in found):
+        found = _of_hypothesis(study, hypothesis, experiments)
+        if not any(has_named(comparison.named, one.scope) for comparison in found):
             scope = ", ".join(f"{name}: {value}" for name, value in one.scope.items())
             about = f" of {scope}" if scope else ""
             lost.append(
@@ -174,6 +188,43 @@ def replicate_warnings(sweep: Sweep) -> list[str]:
         )
         for (key, replicates), concepts in about.items()
     ]
+
+
+def rubric_warnings(sweep: Sweep) -> list[str]:
+    """Return a sentence on H1 and H2 where the judges of a concept have no rubric in common.
+
+    Of those that the plan has; of both where there is no plan.
+    """
+    experiments = [
+        group.experiment for group in sweep.alike(("task_type", "concept", "model", "rubric"))
+    ]
+    about: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for key in sweep.plan.margin_of if sweep.plan else WITHOUT_PLAN:
+        if key in _COMPARED_BY:
+            about[tuple(_without_common_rubric(key, experiments))].append(
+                f"{IN_WORDS[key]} ({key})"
+            )
+    return [
+        f"{' and '.join(claims)} cannot be tested on {', '.join(concepts)}: the judges have no "
+        "rubric in common. Add a block whose rubric is shared or provided."
+        for concepts, claims in about.items()
+        if concepts
+    ]
+
+
+def _without_common_rubric(key: str, experiments: Sequence[Experiment]) -> Iterator[str]:
+    """Yield the concepts of two judges, or families, where no two of them share a rubric."""
+    compared: dict[str, set[str]] = defaultdict(set)
+    under: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in experiments:
+        if one.task_type in _BY_KEY[key].tasks:
+            compared[one.concept].add(_COMPARED_BY[key](one))
+            if one.rubric.kind != "own":
+                under[one.concept, one.rubric.model_dump_json()].add(_COMPARED_BY[key](one))
+    tested = {concept for (concept, _), found in under.items() if len(found) > 1}
+    yield from (
+        concept for concept, found in compared.items() if len(found) > 1 and concept not in tested
+    )
 
 
 def in_words(facet: str) -> str:
@@ -217,19 +268,41 @@ def items_of(experiment: Experiment, documents: Documents) -> tuple[int, bool]:
     return available // experiment.documents_together, seen is None
 
 
+@dataclass(frozen=True)
+class _Study:
+    """A sweep, the documents of its windows, and the axes that its scopes name."""
+
+    sweep: Sweep
+    documents: Documents
+    varying: Sequence[str]
+
+    def named(self, group: "_Peers", judged: Mapping[str, Iterable[str]]) -> FigureScope:
+        """Return what the scopes of a group's figures may say; `judged` names judge and rival."""
+        scope = scope_of(self.sweep, group.judges[0], self.varying)
+        of_group = {"concept", "country", "window", "rubric", *self.varying} - set(group.facets)
+        return {
+            **{name: values for name, values in scope.items() if name in of_group},
+            **{name: frozenset(models) for name, models in judged.items()},
+        }
+
+    def is_primary(self, hypothesis: Hypothesis, named: FigureScope) -> bool:
+        """Return whether figures of this scope are of a primary outcome of the plan."""
+        plan = self.sweep.plan
+        return plan is not None and any(
+            one.hypothesis == hypothesis.key and has_named(named, one.scope)
+            for one in plan.primary
+            if one.hypothesis in plan.confirmatory
+        )
+
+
 def _of_hypothesis(
-    sweep: Sweep,
-    hypothesis: Hypothesis,
-    experiments: Sequence[Experiment],
-    documents: Documents,
+    study: _Study, hypothesis: Hypothesis, experiments: Sequence[Experiment]
 ) -> Iterator[PlannedComparison]:
-    # The simulated verdicts are single stages.
-    single = [experiment for experiment in experiments if experiment.scoring_method != "subset"]
-    for group in _peers(hypothesis, single):
+    for group in _peers(hypothesis, experiments):
         if hypothesis.key == "H3":
-            yield from _swaps(sweep, hypothesis, group, documents)
+            yield from _swaps(study, hypothesis, group)
         else:
-            yield from _across(sweep, hypothesis, group, documents)
+            yield from _across(study, hypothesis, group)
 
 
 @dataclass(frozen=True)
@@ -266,33 +339,35 @@ def _families(group: Sequence[Experiment]) -> list[str]:
     return names if group[0].rubric.kind != "own" and len(names) > 1 else []
 
 
-def _across(
-    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: Documents
-) -> Iterator[PlannedComparison]:
+def _across(study: _Study, hypothesis: Hypothesis, group: _Peers) -> Iterator[PlannedComparison]:
     judges = group.judges
     names = sorted({experiment.family for experiment in judges})
     by_judge = hypothesis.key == "H2"
     if judges[0].rubric.kind == "own" or len(judges if by_judge else names) < 2:
         return
+    models, figures = [one.model for one in judges], 1
+    if by_judge:
+        # A plan may name one of them.
+        scopes = [study.named(group, {"judge": [model]}) for model in models]
+        figures = sum(study.is_primary(hypothesis, scope) for scope in scopes) or len(models)
     yield _comparison(
-        sweep, hypothesis, group, documents, {"concept": judges[0].concept},
+        study, hypothesis, group, {"concept": judges[0].concept},
+        judged={"judge": models} if by_judge else {},
         families=tuple(names.index(experiment.family) for experiment in judges),
-        figures=len(judges) if by_judge else 1, judgements=len(judges) * group.times,
+        figures=figures, judgements=len(judges) * group.times,
     )  # fmt: skip
 
 
-def _swaps(
-    sweep: Sweep, hypothesis: Hypothesis, group: _Peers, documents: Documents
-) -> Iterator[PlannedComparison]:
+def _swaps(study: _Study, hypothesis: Hypothesis, group: _Peers) -> Iterator[PlannedComparison]:
     """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
-    plan, judges, judgements = sweep.swap, group.judges, 3 * group.times
+    plan, judges, judgements = study.sweep.swap, group.judges, 3 * group.times
     if plan is None or not plan.sham or judges[0].rubric.kind != "own":
         return
-    concept = judges[0].concept
+    concept, models = judges[0].concept, [one.model for one in judges]
     if isinstance(plan.pairs, MostDivergent):
         yield _comparison(
-            sweep, hypothesis, group, documents,
-            {"concept": concept, "judge": "each of the most divergent"},
+            study, hypothesis, group, {"concept": concept, "judge": "each of the most divergent"},
+            judged={"judge": models, "rival": models},
             families=(0, 1), figures=plan.pairs.most_divergent, judgements=judgements,
             kept=1 - plan.pairs.held_out,
         )  # fmt: skip
@@ -304,28 +379,29 @@ def _swaps(
             if judge is not rival and (plan.pairs == "all" or names & set(plan.pairs)):
                 scope = {"concept": concept, "judge": judge.model, "rival": rival.model}
                 yield _comparison(
-                    sweep, hypothesis, replace(group, judges=[judge]), documents, scope,
+                    study, hypothesis, replace(group, judges=[judge]), scope,
+                    judged={"judge": [judge.model], "rival": [rival.model]},
                     families=(0, 1), figures=1, judgements=judgements,
                 )  # fmt: skip
 
 
 def _comparison(
-    sweep: Sweep,
+    study: _Study,
     hypothesis: Hypothesis,
     group: _Peers,
-    documents: Documents,
     scope: dict[str, str],
     *,
+    judged: Mapping[str, Sequence[str]],
     families: tuple[int, ...],
     figures: int,
     judgements: int,
     kept: float = 1.0,
 ) -> PlannedComparison:
-    judges, plan = group.judges, sweep.plan
+    judges, plan = group.judges, study.sweep.plan
     first = judges[0]
     by_library = ["cleaned"] if settings().cleaner == "library" else []
     views = [view for view in views_needed(judges) if view not in by_library]
-    items, items_assumed = items_of(first, documents)
+    items, items_assumed = items_of(first, study.documents)
     design = StudyDesign(
         max(1, int(items * kept)),
         min(experiment.replicates for experiment in judges),
@@ -333,13 +409,12 @@ def _comparison(
     )
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
     # Figures of one level say which, where others have several.
-    alone = [name for name in sweep.facets if name not in group.facets]
+    alone = [name for name in study.sweep.facets if name not in group.facets]
     scope = {**scope, **{name: str(getattr(first, name)) for name in alone}}
-    primary_scope = {**scope, "country": first.country}
+    named = study.named(group, judged)
     return PlannedComparison(
-        hypothesis, margin, tuple(scope.items()), tuple(primary_scope.items()), design, families,
+        hypothesis, margin, tuple(scope.items()), design, families,
         figures, tuple(group.facets.items()),
         item_calls=len(views) * first.documents_together, judgements=judgements,
-        primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
-        items_assumed=items_assumed,
+        primary=study.is_primary(hypothesis, named), items_assumed=items_assumed, named=named,
     )  # fmt: skip

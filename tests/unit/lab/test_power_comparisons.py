@@ -8,7 +8,13 @@ import pytest
 from judge_gym.design.plan_scopes import check_primary_scopes
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
-from judge_gym.lab.power.comparisons import comparisons, level, replicate_warnings
+from judge_gym.lab.power.comparisons import (
+    comparisons,
+    level,
+    outcomes_without_figure,
+    replicate_warnings,
+    rubric_warnings,
+)
 from support.command_line import sweep_text
 from support.study import corpus
 
@@ -61,6 +67,26 @@ def test_rubrics_of_their_own_and_single_families_test_no_claim_about_polarizati
     judges = ("[sim/calm-1, sim/high-1, sim/low-1]", "[sim/calm-1, sim/calm-2]")
     file.write_text(sweep_text("quick.yaml", SHARED, judges, SWAP))
     assert replicate_warnings(load_sweep(file)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ((), ["(H1)", "(H2)"]),
+        (("[sim/calm-1, sim/high-1, sim/low-1]", "[sim/calm-1, sim/calm-2]"), ["(H2)"]),
+        (("[sim/calm-1, sim/high-1, sim/low-1]", "sim/calm-1"), []),
+        (SHARED, []),
+    ],
+)
+def test_what_needs_a_common_rubric_is_missed_before_the_run(
+    tmp_path: Path, change: tuple[str, str] | tuple[()], lost: list[str]
+) -> None:
+    """Families of judges for H1, and two judges for H2."""
+    file = tmp_path / "my.yaml"
+    file.write_text(sweep_text("quick.yaml", SWAP, *([change] if change else [])))
+    warnings = rubric_warnings(load_sweep(file))
+    assert len(warnings) == bool(lost)
+    assert [key for key in ("(H1)", "(H2)") if any(key in one for one in warnings)] == lost
 
 
 COUNTED = """
@@ -149,6 +175,39 @@ def test_levels_that_not_every_concept_has_are_not_pooled(tmp_path: Path) -> Non
     assert (dict(pooled.facets), "wording" in dict(pooled.scope)) == ({"wording": 3}, False)
     assert (alone.facets, dict(alone.scope)["wording"]) == ((), "concise")
     assert alone.about == "democracy, wording concise"
+
+
+VARIED = WORDED.replace(
+    "formal]}", "formal], prompt_order: [rubric_first, evidence_first]}"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "scope", "figures"),
+    [
+        ("H1", "{prompt_order: rubric_first}", 1),
+        ("H1", "{prompt_order: evidence_first, rubric: shared by sim/calm-1, window: week}", 1),
+        ("H1", "{judge: sim/calm-1}", None),
+        ("H2", "{judge: sim/calm-1, prompt_order: rubric_first}", 1),
+        ("H2", "{prompt_order: rubric_first}", 2),
+        ("H2", "{concept: fascism}", 4),
+    ],
+)
+@pytest.mark.parametrize("method", ["single", "subset"])
+def test_an_outcome_is_found_by_any_part_of_its_figures_scope(
+    tmp_path: Path, hypothesis: str, scope: str, figures: int | None, method: str
+) -> None:
+    """Polarization has a figure of each order, overconfidence one of each judge and order."""
+    corpus(tmp_path, 14, "c.jsonl")
+    text = VARIED.replace("replicates: 6", f"replicates: 6, scoring_method: {method}")
+    (tmp_path / "worded.yaml").write_text(text)
+    plan = PLANNED.replace("{concept: fascism}", scope).replace("H1", hypothesis)
+    (tmp_path / "plan.yaml").write_text(plan)
+    sweep = load_sweep(tmp_path / "worded.yaml")
+    assert len(outcomes_without_figure(sweep)) == (figures is None)
+    # power is simulated of single stages alone
+    if figures is not None and method == "single":
+        assert sum(one.figures for one in comparisons(sweep)) == figures
 
 
 @pytest.mark.parametrize(
