@@ -150,76 +150,85 @@ JUDGES = sorted(str(path) for path in (REPOSITORY / "deployments" / "judges").gl
 GROUPS = ["", *(path for path in PARTS if hasattr(PARTS[path], "commands"))]
 
 
-def imported_by(*arguments: str) -> set[str]:
-    """Return the libraries that a command imports, in a process of its own."""
-    script = (
-        "import atexit, sys\n"
-        "atexit.register(lambda: print('imported:', *sys.modules))\n"
-        "from deployments.cli.app import main\n"
-        "main()\n"
-    )
+COMMANDS_IN_ORDER = """
+import json, sys
+from deployments.cli.app import main
+ended, known = [], set()
+for command in json.loads(sys.argv[1]):
+    sys.argv[1:] = command
+    try:
+        main()
+    except SystemExit as end:
+        ended.append((end.code, sorted(sys.modules.keys() - known)))
+    known |= sys.modules.keys()
+print("ended:", json.dumps(ended))
+"""
+
+
+def imports_of(
+    *commands: str, where: Path = REPOSITORY, code: int = 0
+) -> tuple[dict[str, set[str]], str]:
+    """Run commands one after another in a process; the modules each adds, and all the errors."""
     done = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, cwd=REPOSITORY
+        [sys.executable, "-c", COMMANDS_IN_ORDER, json.dumps([one.split() for one in commands])],
+        capture_output=True,
+        text=True,
+        cwd=where,
+        check=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return set(done.stdout.rpartition("imported:")[2].split())
+    ended = json.loads(done.stdout.rpartition("ended:")[2])
+    codes = [one for one, _ in ended]
+    assert codes == [code] * len(commands), done.stdout + done.stderr
+    return {one: set(added) for one, (_, added) in zip(commands, ended, strict=True)}, done.stderr
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_help_imports_nothing_that_commands_need(group: str) -> None:
-    unneeded = READS_FILES | NEEDS_A_DATABASE_OR_A_MODEL
-    assert imported_by(*group.split(), "--help") & unneeded == set()
+def importing(libraries: set[str], *commands: str) -> dict[str, set[str]]:
+    """Return the commands that import one of these libraries first, and which."""
+    return {
+        one: both for one, all_ in imports_of(*commands)[0].items() if (both := all_ & libraries)
+    }
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_help_imports_nothing_that_commands_need() -> None:
+    helps = [f"{group} --help" for group in GROUPS]
+    assert importing(READS_FILES | NEEDS_A_DATABASE_OR_A_MODEL, *helps) == {}
+
+
+def test_a_command_without_database_or_model_imports_neither() -> None:
+    commands = [
         "sweep axes",
         "data schema",
         *(f"data schema {kind}" for kind in KINDS if kind != "gym"),
         *(f"judge check {judge}" for judge in JUDGES if "panel" not in judge),
         "judge check deployments/judges/notes.yaml --items deployments/judges/notes.jsonl",
         "judge check deployments/calibrations/good.yaml",  # its gate has labels
-    ],
-)
-def test_a_command_without_database_or_model_imports_neither(command: str) -> None:
-    assert imported_by(*command.split()) & NEEDS_A_DATABASE_OR_A_MODEL == set()
+    ]
+    assert importing(NEEDS_A_DATABASE_OR_A_MODEL, *commands) == {}
 
 
 def test_numpy_is_not_imported_to_read_a_file() -> None:
-    for command in ("sweep axes", "data schema judge", "judge check deployments/judges/notes.yaml"):
-        assert "numpy" not in imported_by(*command.split()), command
+    commands = ("sweep axes", "data schema judge", "judge check deployments/judges/notes.yaml")
+    assert importing({"numpy"}, *commands) == {}
 
 
-@pytest.mark.parametrize("command", ["plan", "run", "power", "freeze"])
-def test_a_mistake_in_a_sweep_file_is_found_before_databases_are_imported(
-    command: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "wrong.yaml"
-    file.write_text("name: wrong\nblock: []\n")
-    code = (
-        "import sys\n"
-        "from deployments.cli.app import main\n"
-        f"sys.argv = ['judge-gym', 'sweep', '{command}', {str(file)!r}]\n"
-        "try:\n    main()\n"
-        "except SystemExit as ended:\n"
-        "    late = {'sqlalchemy', 'prefect', 'litellm', 'scipy'} & sys.modules.keys()\n"
-        "    print(ended.code, sorted(late))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
-    )
-    assert done.stdout.strip() == "2 []"
-    assert "Did you mean blocks?" in done.stderr
+def test_a_mistake_in_a_sweep_file_is_found_before_databases_are_imported(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("name: wrong\nblock: []\n")
+    commands = [f"sweep {command} wrong.yaml" for command in ("plan", "run", "power", "freeze")]
+    imported, errors = imports_of(*commands, where=tmp_path, code=2)
+    late = {"sqlalchemy", "prefect", "litellm", "scipy"}
+    assert not any(added & late for added in imported.values()), imported
+    assert errors.count("Did you mean blocks?") == len(commands)
 
 
-def test_the_flow_of_a_sweep_imports_neither_judges_of_products_nor_the_page_of_the_report() -> (
-    None
-):
-    code = "import sys, flows.sweep; print('imported:', *sys.modules)"
+def test_the_flow_of_a_sweep_imports_neither_judges_nor_the_report_nor_the_terminal() -> None:
+    """Nor does what waits for the next command: it is imported before the command is known."""
+    modules = "deployments.cli.standby_process, deployments.local.temporary_server, flows.sweep"
+    code = f"import sys, {modules}; print('imported:', *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, check=True
     )
     imported = set(done.stdout.rpartition("imported:")[2].split())
     assert "judge_gym.lab.scoring" in imported
-    assert imported & {"judge_gym.judges", "judge_gym.report.page", "judge_gym.recorded"} == set()
+    unneeded = {"judge_gym.judges", "judge_gym.report.page", "judge_gym.recorded"}
+    # What looks at the terminal, which may be another one then.
+    assert imported & (unneeded | {"deployments.cli.output"}) == set()

@@ -197,9 +197,3 @@ def test_a_process_that_does_not_stop_after_its_command_was_killed_is_killed() -
         )
     here.close()
     assert process.wait(120) == -signal.SIGKILL
-
-
-def test_what_looks_at_the_terminal_is_not_imported_before_the_command() -> None:
-    imported = "deployments.cli.standby_process, deployments.local.temporary_server, flows.sweep"
-    code = f"import sys, {imported}; sys.exit('deployments.cli.output' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
