@@ -47,7 +47,7 @@ def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON)
 
 def random_signs(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
     """Return signs ±1.0 drawn evenly."""
-    return np.where(rng.integers(0, 2, shape, dtype=np.int8) > 0, 1.0, -1.0)
+    return (2 * rng.integers(0, 2, shape, dtype=np.int8) - 1).astype(np.float64)
 
 
 def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: bool = False) -> float:
@@ -64,16 +64,34 @@ def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: boo
     observed = float(moved.sum()) if above else abs(float(moved.sum()))
     slack = EPSILON * max(1.0, float(np.abs(moved).sum()))
     if len(moved) <= EXACT_UP_TO:
-        totals = np.zeros(1)
-        for difference in moved:
-            totals = np.concatenate([totals + difference, totals - difference])
-        return float(np.mean((totals if above else np.abs(totals)) >= observed - slack))
+        return _exact_flip_p(moved, observed - slack, above=above)
     extreme = 0
     for start in range(0, SIGN_FLIPS, 1000):
         signs = random_signs((min(1000, SIGN_FLIPS - start), len(moved)), rng)
         totals = signs @ moved
         extreme += int(((totals if above else np.abs(totals)) >= observed - slack).sum())
     return (1 + extreme) / (1 + SIGN_FLIPS)
+
+
+def _exact_flip_p(moved: FloatArray, least: float, *, above: bool) -> float:
+    """Return the share of all signs whose total, or without `above` its size, is at least `least`.
+
+    Totals of one half are counted against the sorted totals of the other: 2 x 2^(n/2) numbers in
+    place of 2^n. Two-sided, totals below 0 are as many as above.
+    """
+    if not above and least <= 0:
+        return 1.0
+    one, other = map(_signed_totals, np.array_split(moved, 2))
+    reached = len(one) - np.searchsorted(np.sort(one), least - other)
+    return float(reached.sum() / 2 ** len(moved) * (1 if above else 2))
+
+
+def _signed_totals(differences: FloatArray) -> FloatArray:
+    """Return the totals of some differences under all of their signs."""
+    totals = np.zeros(1)
+    for difference in differences:
+        totals = np.concatenate([totals + difference, totals - difference])
+    return totals
 
 
 def binomial_sign_p(up: int, down: int, *, above: bool = False) -> float:

@@ -1,6 +1,8 @@
 """Permutations, sign flips, corrections and paired effects, against enumeration by hand."""
 
+from itertools import product
 from math import comb
+from operator import mul
 
 import numpy as np
 import pytest
@@ -59,6 +61,18 @@ def test_sign_flips_enumerate(differences, p, rng):
 )
 def test_one_sided_sign_flips(differences, p, rng):
     assert sign_flip_p(np.array(differences, dtype=float), rng, above=True) == p
+
+
+@given(st.lists(st.integers(-6, 6).map(lambda tenths: tenths / 10), max_size=9))
+def test_sign_flips_are_those_of_every_choice_of_signs(differences):
+    # In whole tenths, where ties are exact.
+    tenths = [round(10 * difference) for difference in differences]
+    totals = [sum(map(mul, signs, tenths)) for signs in product((1, -1), repeat=len(tenths))]
+    two_sided = sum(abs(total) >= abs(sum(tenths)) for total in totals) / len(totals)
+    one_sided = sum(total >= sum(tenths) for total in totals) / len(totals)
+    given_values, rng = np.array(differences, dtype=float), np.random.default_rng(0)
+    assert sign_flip_p(given_values, rng) == pytest.approx(two_sided, rel=1e-12)
+    assert sign_flip_p(given_values, rng, above=True) == pytest.approx(one_sided, rel=1e-12)
 
 
 @pytest.mark.parametrize(
