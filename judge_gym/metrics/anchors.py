@@ -210,10 +210,14 @@ def _p_of_anchors(values: FloatArray, asked: BoolArray, rng: np.random.Generator
     asked = asked[:, compared]
     distance = _from_others(values[:, compared], asked)
     # Looks at which an anchor was asked come first, so that one of them is drawn by its place.
-    places, times = np.argsort(~asked, axis=0, kind="stable"), asked.sum(axis=0)
-    anchors = np.arange(len(times))
-    looks = places[rng.integers(times, size=(_DRAWS, len(times))), anchors]
-    drawn = distance[looks, anchors].sum(axis=1)
+    asked_first = np.take_along_axis(distance, np.argsort(~asked, axis=0, kind="stable"), axis=0)
+    times = asked.sum(axis=0)
+    # A single bound draws the same numbers in a quarter of the time.
+    bound = times[0] if np.ptp(times) == 0 else times
+    place = rng.integers(bound, size=(_DRAWS, len(times)))
+    place *= len(times)
+    place += np.arange(len(times))
+    drawn = asked_first.take(place).sum(axis=1)
     return _smoothed(float(distance[-1].sum()), drawn, rng)
 
 
@@ -234,12 +238,14 @@ def _p_of_passes(
     passes: float, items: int, all_passes: float, all_items: int, rng: np.random.Generator
 ) -> float:
     """Return the smoothed two-sided p-value of passes among the newest items."""
-    from scipy.stats import hypergeom
-
-    # A frozen distribution takes four times as long.
     every, right, part = int(all_items), int(all_passes), int(items)
     low, high = max(0, part - (every - right)), min(part, right)
-    chance = hypergeom.pmf(np.arange(low, high + 1), every, right, part)
+    # scipy's hypergeometric takes ten times as long as the ratios of neighbours.
+    k = np.arange(low, high)
+    up, down = (right - k) * (part - k), (k + 1) * (every - right - part + k + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(up / down))])
+    chance = np.exp(logs - logs.max())
+    chance /= chance.sum()
     at = chance[int(passes) - low]
     rarer = float(chance[chance < at * (1 - 1e-9)].sum())
     alike = float(chance[np.abs(chance - at) <= at * 1e-9].sum())
