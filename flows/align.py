@@ -72,8 +72,7 @@ async def align(
         return decided([reports[-1].result], sentence(reports[-1]))
 
     study = JudgeStudy(
-        kind="alignments",
-        names=[loaded.design.name],
+        judges=[loaded.judge],
         spending=spending,
         steps=[aligned],
         report=lambda: write_report("alignment", written),

@@ -60,8 +60,7 @@ async def benchmark(
         return benchmark_report(report, runtime.settings.reports_dir)
 
     study = JudgeStudy(
-        kind="benchmarks",
-        names=[name],
+        judges=loaded,
         spending=spending_on(f"Benchmark {name}", asked),
         steps=[judging(asked, retry_failed=retry_failed)],
         report=lambda: write_report("benchmark", written),

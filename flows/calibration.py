@@ -75,10 +75,10 @@ async def calibration(
         return calibration_report(findings, runtime.settings.reports_dir)
 
     study = JudgeStudy(
-        kind="calibrations",
-        names=[design.name],
+        judges=loaded,
         spending=spending,
         steps=[perturbed, judged, criticised],
         report=lambda: write_report("calibration", written),
+        also_locks={"calibrations": [design.name]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

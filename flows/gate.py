@@ -138,8 +138,7 @@ async def gate(
         return save_gates(files, gates.read(runtime), (), runtime.settings.reports_dir)
 
     study = JudgeStudy(
-        kind="gates",
-        names=[one.judge.key for one in gates.loaded],
+        judges=[one.judge for one in gates.loaded],
         spending=spending_on(f"Gate of {gates.names}", gates.asked),
         steps=[gates.judge, gates.judge_again],
         report=lambda: write_report("gate", written),

@@ -55,11 +55,11 @@ async def gym(
         await judge_requests(run, asked, retry_failed=retry_failed)
 
     study = JudgeStudy(
-        kind="gyms",
-        names=[loaded.gym.name],
+        judges=[loaded.judge],
         spending=spending,
         steps=[made_missing, judged],
         report=lambda: write_report("gym", lambda runtime: gym_report(runtime, loaded)),
+        also_locks={"gyms": [loaded.gym.name]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)
 

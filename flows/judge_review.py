@@ -84,8 +84,7 @@ async def run_review(
         return await report_review(review.path, day)
 
     study = JudgeStudy(
-        kind="judges under review",
-        names=list(review.judges),
+        judges=list(review.judges.values()),
         spending=spending_on(f"Review {name}", review.asked, of_day),
         steps=[judging(review.asked, retry_failed=retry_failed, review_day=of_day)],
         report=lambda: report_review(review.path, day),

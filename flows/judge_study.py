@@ -19,7 +19,7 @@ from judge_gym.errors import JudgeGymError, OutageError, StoreError, restated
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.approving import plan_study
 from judge_gym.judges.calibrating.judging import Asked, criticisms
-from judge_gym.judges.judging import BOUND_ERRORS
+from judge_gym.judges.judging import BOUND_ERRORS, locks_of
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.report.files import WrittenReport
@@ -41,9 +41,8 @@ class PartlyJudgedError(BudgetExceededError):
 class JudgeStudy:
     """A study of judges, as a flow works on it."""
 
-    kind: str
-    """The studies that wait for each other where they share one of `names`, in the plural."""
-    names: Sequence[str]
+    judges: Sequence[Judge]
+    """Those that judge: runs and commands that share one wait for each other."""
     spending: Spending
     """What it still spends, given the session, the runtime and the bound that needs approval."""
     steps: Sequence[Step]
@@ -53,6 +52,8 @@ class JudgeStudy:
     """What follows the report; returns one that takes its place, or the state of the run."""
     reported: tuple[type[JudgeGymError], ...] = BOUND_ERRORS
     """What stops the judging and is still followed by a report."""
+    also_locks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What else no two runs may work on at once: kind, in the plural → names."""
     again: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that differ in the next run, where this one waits."""
 
@@ -100,8 +101,7 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
         return decided(made[-1].results, made[-1].page.found)
 
     return JudgeStudy(
-        kind=study.kind,
-        names=[judge.key for judge in study.judges],
+        judges=study.judges,
         spending=spending,
         steps=[begin, judging(study.asked, retry_failed=retry_failed), criticise],
         report=lambda: write_report(study.noun, written),
@@ -121,7 +121,8 @@ async def run_study(
     A bound that stops it, such as a judge's budget, is raised after the report of what was judged;
     at a bound per hour a run of a deployment waits.
     """
-    async with locked_run(study.kind, study.names, settings=settings) as run:
+    locks = {**locks_of(study.judges), **study.also_locks}
+    async with locked_run(locks, settings=settings) as run:
 
         def spending(session: Session, over_usd: float) -> SpendingPlan:
             return study.spending(session, run.runtime, over_usd)

@@ -76,10 +76,10 @@ async def panel_evaluation(
         return evaluation_report(evaluation, runtime.settings.reports_dir)
 
     study = JudgeStudy(
-        kind="panel evaluations",
-        names=[loaded.key],
+        judges=[],
         spending=spending,
         steps=[reviewed],
         report=lambda: write_report("panel-evaluation", written),
+        also_locks={"panel evaluations": [loaded.key]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

@@ -34,6 +34,7 @@ from judge_gym.settings import Settings
 from judge_gym.store.locks import locked
 from judge_gym.store.samples import Missing
 from judge_gym.store.windows import load_window
+from tasks.artifacts import PROGRESS
 from tasks.events import served_models_followed
 from tasks.lab import collect_batches, collect_window
 from tasks.policy import SOURCES, declare_limits, limits_of, provider_tag
@@ -138,19 +139,18 @@ class Run:
 
 @asynccontextmanager
 async def locked_run(
-    kind: str,
-    names: Iterable[object],
+    work: Mapping[str, Iterable[object]],
     *,
     budget: SweepBudget | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Run]:
-    """Open the runtime, lock the work on these names, and declare the providers' limits.
+    """Open the runtime, lock the work on these names, by kind, and declare the providers' limits.
 
     Plan what is missing inside the block: a run that waited for the lock finds most of it done.
     """
     async with (
         runtime(parameter_layer(settings)) as current,
-        lock(current, kind, names),
+        lock(current, work),
         served_models_followed(current),
     ):
         await declare_limits()
@@ -162,13 +162,15 @@ async def locked_run(
 
 
 @asynccontextmanager
-async def lock(runtime: Runtime, kind: str, names: Iterable[object]) -> AsyncIterator[None]:
-    """Lock the work on these names; a second run waits here until the first has ended."""
+async def lock(runtime: Runtime, work: Mapping[str, Iterable[object]]) -> AsyncIterator[None]:
+    """Lock the work on these names, by kind; a second run waits here until the first has ended."""
 
     def waiting() -> None:
-        get_run_logger().warning("Another run works on these %s: waiting for it to end.", kind)
+        line = f"Another run works on these {' or '.join(work)}: waiting for it to end."
+        get_run_logger().warning(line)
+        PROGRESS.warning(line)  # a command shows no logs of its flows
 
-    async with locked(runtime.engine, kind, names, waiting):
+    async with locked(runtime.engine, work, waiting):
         yield
 
 

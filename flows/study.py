@@ -81,7 +81,7 @@ async def study(
     due = due_periods(loaded, day, catch_up)
     failures: list[JudgeGymError] = []
     layers = await settings_of_this_run(settings or {})
-    async with runtime(layers) as current, lock(current, "studies", [loaded.name]):
+    async with runtime(layers) as current, lock(current, {"studies": [loaded.name]}):
         missing = _missing(current, loaded, due)
         for period in missing:
             get_run_logger().info("Period from %s to %s", period.start, period.end)

@@ -42,7 +42,7 @@ async def w1_evidence(
         budget: what the sweep may use; no new work begins once it is used up.
         bundles: plans of bundles that compare embeddings, each with the id of its window.
     """
-    async with locked_run("windows", windows, budget=budget) as run:
+    async with locked_run({"windows": windows}, budget=budget) as run:
         progress = Counted("windows", len(windows))
         for window_id in windows:
             await run.collect(window_id)

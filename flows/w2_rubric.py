@@ -38,7 +38,7 @@ async def w2_rubric(
         embeddings: the model that embeds the rubrics, as provider/model; none by default.
     """
     # Experiments that have nothing else in common may need the same rubric: one W2 at a time.
-    async with locked_run("rubrics", ["all"], budget=budget) as run:
+    async with locked_run({"rubrics": ["all"]}, budget=budget) as run:
         chosen = list(run.query(experiments_by_tag, experiments).values())
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in run.query(rubrics.missing_rubrics, chosen, sham=sham):

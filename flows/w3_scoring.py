@@ -29,7 +29,7 @@ async def w3_scoring(
         sweep: the sweep whose replicates are wanted; null for the most that any sweep declares.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
+    async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing, unusable = run.query(plan_scoring, experiments, sweep)
         run.summary.problems += unusable
         await run.judge("judgements", judge, missing)

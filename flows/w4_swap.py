@@ -33,7 +33,7 @@ async def w4_swap(
         sweep: the sweep whose replicates are wanted; null for the most that any sweep declares.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
+    async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing = run.query(plan_swaps, experiments, plan, sweep)
         await run.judge("swapped judgements", judge, missing)
         run.count(judgement_answers, experiments, ["swap", "sham"], sweep)

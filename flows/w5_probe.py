@@ -29,7 +29,7 @@ async def w5_probe(
         sweep: the sweep whose replicates are wanted; null for the most that any sweep declares.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
+    async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         await run.do("probes", probe, run.query(plan_probing, experiments, sweep))
         run.count(probe_answers, experiments, sweep)
         return await run.state()

@@ -31,7 +31,7 @@ async def w6_critic(
         sweep: the sweep whose replicates are wanted; null for the most that any sweep declares.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
+    async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing = run.query(plan_marking, experiments, critic_model, sweep)
         await run.do("marks", mark_reasoning, missing, critic_model=critic_model)
         run.count(mark_answers, experiments, critic_model, sweep)

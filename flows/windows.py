@@ -38,7 +38,7 @@ async def windows(
     """
     rolling = load_rolling(file)
     due = periods(cadence, flow_run.scheduled_start_time, rolling.time_zone, catch_up)
-    async with locked_run("rolling windows", [rolling.name]) as run:
+    async with locked_run({"rolling windows": [rolling.name]}) as run:
         missing, had = run.query(plan_collection, rolling, due)
         await _collect(run, missing)
         run.summary.outcomes["collected before"] = had

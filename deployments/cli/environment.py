@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from importlib import import_module
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
+    from judge_gym.judges import Judge
     from judge_gym.runtime import Runtime
     from judge_gym.simulator.launch import LaunchSettings as SimulatorSettings
 
@@ -355,20 +356,32 @@ def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
 
 
 def in_runtime(
-    work: "Callable[[Runtime], Awaitable[T]]", models: Iterable[str] = (), status: str = ""
+    work: "Callable[[Runtime], Awaitable[T]]",
+    judges: "Sequence[Judge]" = (),
+    status: str = "",
+    *,
+    models: Iterable[str] = (),
 ) -> T:
     """Return what comes of work with the open connections of a command.
 
-    A simulator answers for those of its `models` that are simulated.
+    It waits until no other run judges with one of its `judges`: then what both need is stored. A
+    simulator answers for what is simulated of them, and of other `models`.
     """
+    from judge_gym.judges.judging import locks_of
     from judge_gym.runtime import runtime
+    from judge_gym.store.locks import locked
+
+    def waiting() -> None:
+        named = " or ".join(judge.name for judge in judges)
+        errors.plain(f"Another run judges with {named}: waiting for it to end.")
 
     async def worked() -> T:
-        async with runtime() as current:
+        async with runtime() as current, locked(current.engine, locks_of(judges), waiting):
             return await work(current)
 
     prepare_environment()
-    with simulator_for(models), errors.status(status) if status else nullcontext():
+    asked = (model for judge in judges for model in judge.answerers)
+    with simulator_for([*asked, *models]), errors.status(status) if status else nullcontext():
         return asyncio.run(worked())
 
 

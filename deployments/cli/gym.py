@@ -280,7 +280,7 @@ def _judge_attempts(
             )
         ]
 
-    lifts = in_runtime(judge_all, (model for one in judges for model in one.answerers))
+    lifts = in_runtime(judge_all, judges)
     console.print(
         "\nLift: score of a text with an injection minus its score without, as a share of the\n"
         "judge's scale, with 95% intervals over pairs. *: differs from 0, p < 0.05; kinds of\n"

@@ -100,8 +100,8 @@ def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> 
         return align(current, loaded, retry_failed=retry_failed, look_again=look_again)
 
     proposer = loaded.design.proposer
-    models = [loaded.judge.model, *([proposer.model] if proposer else [])]
-    return in_runtime(run, models, "Aligning.")
+    models = [proposer.model] if proposer else []
+    return in_runtime(run, [loaded.judge], "Aligning.", models=models)
 
 
 def _show(report: "AlignmentReport", written: str) -> Path:

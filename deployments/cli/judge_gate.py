@@ -307,8 +307,8 @@ def _run(
                     await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
                 )
 
-    models = (model for one in gates for model in one.judge.answerers)
-    in_runtime(run_all, models, f"Judging for {counted(len(gates), 'gate')}.")
+    judges = [one.judge for one in gates]
+    in_runtime(run_all, judges, f"Judging for {counted(len(gates), 'gate')}.")
 
 
 def _show(reports: "Sequence[GateReport]") -> None:

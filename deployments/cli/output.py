@@ -189,7 +189,7 @@ def waiting_for(what: str, longest_s: float) -> Iterator[None]:
 
 
 class _ProgressLines(logging.Handler):
-    """Says how far work is, unless that was said just now."""
+    """Says how far work is, unless that was said just now; a warning at once."""
 
     def __init__(self, work: str) -> None:
         super().__init__()
@@ -198,7 +198,9 @@ class _ProgressLines(logging.Handler):
         self._said = self._newest = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._work in ("", getattr(record, "work", "")):
+        if record.levelno >= logging.WARNING:
+            say_progress(record.getMessage())
+        elif self._work in ("", getattr(record, "work", "")):
             self._newest = record.getMessage()
             if monotonic() - self._at >= PROGRESS_S:
                 self._say()

@@ -66,9 +66,8 @@ class StudyCommand:
             stopped = await self._judged(current, study)
             return study.report(current), stopped
 
-        models = [model for judge in study.judges for model in judge.answerers]
         items = max((len(one.items) for one in study.asked), default=0)
-        report, stopped = in_runtime(work, models, f"Judging {counted(items, 'item')}.")
+        report, stopped = in_runtime(work, study.judges, f"Judging {counted(items, 'item')}.")
         page = report.save(settings().reports_dir)
         ended = EndedStudy(report, page.page or page.path, stopped, self)
         ended.show()

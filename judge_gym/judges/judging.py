@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +91,17 @@ class Judged:
     judge_id: int
     item_ids: dict[str, int]
     """By the key of the item."""
+
+
+def locks_of(judges: Iterable[Judge]) -> dict[str, list[str]]:
+    """Return what a run of these judges locks, by kind, so that no two make the same judgements.
+
+    Judges that another is made of are locked with it.
+    """
+    keys: list[str] = []
+    for judge in judges:
+        keys += [judge.key, *locks_of(judge.made_of)["judges"]]
+    return {"judges": keys}
 
 
 async def judge_items(

@@ -72,7 +72,7 @@ async def run_panel(
     def waiting() -> None:
         _log.info("Another run of panel %s reviews %s: waiting for it.", panel.name, document.id)
 
-    async with locked(runtime.engine, "panels", [review.key], waiting):
+    async with locked(runtime.engine, {"panels": [review.key]}, waiting):
         try:
             return await run.go()
         except asyncio.CancelledError:

@@ -24,33 +24,32 @@ HEARTBEAT_S = 5.0
 """A lost connection of a run is opened again after this long."""
 _AWAY = (sa.exc.DBAPIError, StoreError)
 """Errors of a connection to a database that is away."""
-_SPACE = derive_seed("judge-gym claims") % 2**31
-"""Separates our locks from those of other programs in the same database."""
 _SWEEPS = derive_seed("judge-gym sweeps in progress") % 2**31
 _BUCKETS = 1024
-"""Names share this many locks: a server has room for thousands. Two names in one bucket wait for
-each other."""
+"""Names of a kind share this many locks: a server has room for thousands. Two names in one bucket
+wait for each other. Kinds share none: a run that holds one takes locks of others."""
 _TRY = sa.text(
-    "SELECT bool_and(pg_try_advisory_xact_lock(:space, bucket)) "
-    "FROM unnest(CAST(:buckets AS int[])) AS bucket"
+    "SELECT bool_and(pg_try_advisory_xact_lock(space, bucket)) "
+    "FROM unnest(CAST(:spaces AS int[]), CAST(:buckets AS int[])) AS wanted (space, bucket)"
 )
 _SHARE = sa.text("SELECT pg_advisory_xact_lock_shared(:space, :sweep)")
 _HELD = sa.text(
     "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE "
     "datname = current_database() AND locktype = 'advisory' AND objsubid = 2 AND granted AND "
-    "classid::bigint = :space AND objid::bigint = ANY (CAST(:held AS bigint[])))"
+    "(classid::bigint, objid::bigint) IN (SELECT * FROM unnest(CAST(:spaces AS bigint[]), "
+    "CAST(:buckets AS bigint[]))))"
 )
 
 
 @asynccontextmanager
 async def locked(
-    engine: sa.Engine, kind: str, names: Iterable[object], waiting: Callable[[], None]
+    engine: sa.Engine, work: Mapping[str, Iterable[object]], waiting: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """Lock these names for the block; calls `waiting` once if another run has one of them.
+    """Lock these names, by kind, for the block; calls `waiting` once if a run has one of them.
 
     The locks are taken again if the database restarts during the block.
     """
-    buckets = _buckets({kind: names})
+    buckets = _buckets(work)
     held, over = asyncio.Event(), asyncio.Event()
     waiting_once = functools.cache(waiting)
 
@@ -128,13 +127,12 @@ def in_progress(engine: sa.Engine, sweep: str) -> Iterator[None]:
 
 def is_in_progress(session: Session, sweep: str) -> bool:
     """Whether a process that runs this sweep is alive."""
-    parameters = {"space": _SWEEPS, "held": [_number(sweep)]}
-    return bool(session.scalar(_HELD, parameters))
+    return bool(session.scalar(_HELD, {"spaces": [_SWEEPS], "buckets": [_number(sweep)]}))
 
 
 def is_locked(session: Session, work: Mapping[str, Iterable[object]]) -> bool:
     """Whether a run has locked some of these names, by kind, or others of the same buckets."""
-    return bool(session.scalar(_HELD, {"space": _SPACE, "held": _buckets(work)}))
+    return bool(session.scalar(_HELD, _buckets(work)))
 
 
 @contextmanager
@@ -166,15 +164,21 @@ def _number(sweep: str) -> int:
     return derive_seed("sweep", sweep) % 2**31
 
 
-def _buckets(work: Mapping[str, Iterable[object]]) -> list[int]:
-    return sorted(
-        {derive_seed(kind, str(name)) % _BUCKETS for kind, names in work.items() for name in names}
+def _buckets(work: Mapping[str, Iterable[object]]) -> dict[str, list[int]]:
+    """Return the locks of these names, each once, as parameters of a statement."""
+    wanted = sorted(
+        {
+            (derive_seed("judge-gym claims", kind) % 2**31, derive_seed(kind, str(name)) % _BUCKETS)
+            for kind, names in work.items()
+            for name in names
+        }
     )
+    return {"spaces": [one for one, _ in wanted], "buckets": [one for _, one in wanted]}
 
 
-def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
+def _taken(connection: sa.Connection, buckets: dict[str, list[int]]) -> bool:
     """Take all locks or none: holding some while waiting for others could deadlock."""
-    if not buckets or connection.scalar(_TRY, {"space": _SPACE, "buckets": buckets}):
+    if not buckets["spaces"] or connection.scalar(_TRY, buckets):
         return True
     connection.rollback()
     return False

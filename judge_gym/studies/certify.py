@@ -40,7 +40,6 @@ def certify(
 
     return Study(
         noun="certificate",
-        kind="judges under certification",
         called=f"Certificate of {judge.name}",
         read=loaded.said(),
         asked=[Asked(judge, loaded.labelled, loaded.rule.repeats)],

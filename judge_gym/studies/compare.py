@@ -41,7 +41,6 @@ def compare(
 
     return Study(
         noun="comparison",
-        kind="judges in comparison",
         called=f"Comparison of {judges[0].name} and {judges[1].name}",
         read=file.said(judges[0]),
         asked=[Asked(judge, file.texts, repeats) for judge in judges],

@@ -39,7 +39,6 @@ def estimate(
 
     return Study(
         noun="estimate",
-        kind="estimates",
         called=f"Estimate by {loaded.name}",
         read=file.said(loaded),
         asked=[Asked(loaded, file.texts)],

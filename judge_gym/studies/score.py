@@ -33,7 +33,6 @@ def score(
 
     return Study(
         noun="score",
-        kind="scores",
         called=f"Scores of {loaded.name}",
         read=file.said(loaded),
         asked=[Asked(loaded, file.items, repeats)],

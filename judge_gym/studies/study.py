@@ -20,8 +20,6 @@ class Study(Generic[T]):
 
     noun: str
     """What its report is called, such as "comparison"."""
-    kind: str
-    """The studies that wait for each other where they share a judge, in the plural."""
     called: str
     """What it is called in a plan, such as "Estimate by notes"."""
     read: str

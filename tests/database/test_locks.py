@@ -14,7 +14,7 @@ HOLDER = """
 import asyncio, sys, sqlalchemy as sa
 from judge_gym.store.locks import locked
 async def main():
-    async with locked(sa.create_engine(sys.argv[1]), "experiments", ["a", "b"], lambda: None):
+    async with locked(sa.create_engine(sys.argv[1]), {"experiments": ["a", "b"]}, lambda: None):
         print("held", flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())
@@ -26,7 +26,7 @@ def test_the_second_waits_until_the_first_has_ended(own_database: str) -> None:
     order: list[str] = []
 
     async def work(name: str, names: list[str], held: asyncio.Event, go: asyncio.Event) -> None:
-        async with locked(engine, "experiments", names, lambda: order.append(f"{name} waits")):
+        async with locked(engine, {"experiments": names}, lambda: order.append(f"{name} waits")):
             order.append(f"{name} begins")
             held.set()
             await go.wait()
@@ -40,7 +40,7 @@ def test_the_second_waits_until_the_first_has_ended(own_database: str) -> None:
         while "second waits" not in order:
             await asyncio.sleep(0.01)
         # What nobody holds is free at once, also of another kind under the same name.
-        async with locked(engine, "windows", ["a"], lambda: order.append("never")):
+        async with locked(engine, {"windows": ["a"]}, lambda: order.append("never")):
             pass
         go.set()
         await asyncio.gather(first, second)
@@ -54,7 +54,7 @@ def test_a_block_cancelled_again_while_it_ends_releases_its_locks(own_database: 
     engine = sa.create_engine(own_database)
 
     async def block(held: asyncio.Event) -> None:
-        async with locked(engine, "experiments", ["a"], lambda: None):
+        async with locked(engine, {"experiments": ["a"]}, lambda: None):
             held.set()
             await asyncio.sleep(600)
 
@@ -66,7 +66,7 @@ def test_a_block_cancelled_again_while_it_ends_releases_its_locks(own_database: 
         await asyncio.sleep(0)  # it has begun to end
         first.cancel()
         await asyncio.wait({first})
-        async with asyncio.timeout(30), locked(engine, "experiments", ["a"], lambda: None):
+        async with asyncio.timeout(30), locked(engine, {"experiments": ["a"]}, lambda: None):
             pass
 
     run(work())
@@ -83,7 +83,7 @@ def test_a_killed_holder_leaves_nothing_behind(own_database: str) -> None:
     waited: list[bool] = []
 
     async def take() -> None:
-        async with locked(engine, "experiments", ["a"], lambda: waited.append(True)):
+        async with locked(engine, {"experiments": ["a"]}, lambda: waited.append(True)):
             pass
 
     async def race() -> None:
@@ -97,3 +97,22 @@ def test_a_killed_holder_leaves_nothing_behind(own_database: str) -> None:
     run(race())
     until(lambda: holder.poll() is not None, "the holder to end", 10)
     engine.dispose()
+
+
+def test_a_run_that_holds_a_lock_can_take_all_of_another_kind(own_database: str) -> None:
+    """As a study of periods does, whose sweeps lock hundreds of experiments."""
+    engine = sa.create_engine(own_database)
+    waited: list[bool] = []
+
+    async def nested() -> None:
+        every = {"experiments": range(8000)}  # more names than locks, so that each is taken
+        async with (
+            locked(engine, {"studies": ["weekly"]}, lambda: None),
+            asyncio.timeout(30),
+            locked(engine, every, lambda: waited.append(True)),
+        ):
+            pass
+
+    run(nested())
+    engine.dispose()
+    assert not waited

@@ -173,7 +173,7 @@ def test_what_a_run_is_at_work_on_is_left_alone(database: str) -> None:
     work = {"experiments": ["a", "b"], "windows": ["1"]}
 
     async def busy(kind: str, names: list[object]) -> None:
-        async with locked(engine, kind, names, lambda: None):
+        async with locked(engine, {kind: names}, lambda: None):
             with pytest.raises(StoreError, match="at work"), exclusive(engine, work):
                 raise AssertionError("it was not idle")
 
@@ -183,7 +183,7 @@ def test_what_a_run_is_at_work_on_is_left_alone(database: str) -> None:
     waited = []
 
     async def wait() -> None:
-        async with locked(engine, "experiments", ["a"], lambda: waited.append("told")):
+        async with locked(engine, {"experiments": ["a"]}, lambda: waited.append("told")):
             waited.append("in")
 
     async def later() -> None:

@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from judge_gym.report.shelf import shelf
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
+from support.waiting import until
 
 CALIBRATIONS = REPOSITORY / "deployments" / "calibrations"
 GATE = CALIBRATIONS / "good.yaml"
@@ -25,6 +26,13 @@ name: own
 function: own:grade
 scale: {lowest: 1, highest: 5, anchors: [poor, weak, fair, good, fine]}
 gate: {items: items.jsonl, readable: 0.8, agreement: 0.6, accuracy: 0.7, sentinel: 20, drift: 20}
+"""
+
+KNOWN = """
+name: known
+source: invented
+key: [id]
+score: {text: text, truth: truth, lowest: 1, highest: 5}
 """
 
 
@@ -691,3 +699,55 @@ def test_labels_of_a_shorter_scale_are_said_before_the_rubric(
         said = command("judge", command_of, *typed).fine()
         shown = " ".join((said.output + said.errors).split())
         assert "If labels end at 5, write `highest: 5`" in shown, (command_of, shown)
+
+
+def waits_for(process: "subprocess.Popen[str]") -> None:
+    """Read what a command says until it waits for another run."""
+    assert process.stderr is not None
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if "waiting for it to end" in line:
+            return
+    raise AssertionError(f"it did not wait: {said}")
+
+
+@pytest.mark.parametrize("words", [("score",), ("benchmark", "--mapping", "known.yaml")])
+def test_two_commands_at_once_ask_a_function_once(
+    command: CommandLine, own: Path, words: tuple[str, ...]
+) -> None:
+    """Also where a flow runs the second one, as `judge benchmark` does."""
+    (command.folder / "known.yaml").write_text(KNOWN)
+    asked, go = command.folder / "asked", command.folder / "go"
+    own.with_name("own.py").write_text(
+        "import pathlib, time\n"
+        "def grade(item):\n"
+        f"    with open({str(asked)!r}, 'a') as file:\n"
+        "        file.write('x')\n"
+        f"    while not pathlib.Path({str(go)!r}).exists():\n"
+        "        time.sleep(0.05)\n"
+        "    return int(item['text'].split()[0])\n"
+    )
+    first = command.start("judge", "gate", own)
+    until(asked.exists, "the first command to judge", 120)
+    second = command.start("judge", words[0], own, "--items", "items.jsonl", *words[1:])
+    waits_for(second)
+    go.touch()
+    said, failed = first.communicate(timeout=120)
+    assert first.returncode == 0, said + failed
+    said, failed = second.communicate(timeout=120)
+    assert second.returncode == 0, said + failed
+    assert len(asked.read_text()) == 30
+
+
+def test_two_gates_at_once_send_each_request_once(command: CommandLine, wrong: Simulator) -> None:
+    text = GATE.read_text().replace("name: good\n", "name: good\ntemperature: 0.37\n", 1)
+    text = text.replace("items: ", f"items: {CALIBRATIONS}/", 1)
+    (command.folder / "warm.yaml").write_text(text)
+    before = wrong.answered()
+    wrong.use_faults({"kind": "slow_first_byte", "share": 1.0, "seconds": 0.3})
+    both = [command.start("judge", "gate", "warm.yaml", "--json") for _ in range(2)]
+    ended = [process.communicate(timeout=120) for process in both]
+    assert [process.returncode for process in both] == [0, 0], ended
+    assert sorted(json.loads(said)[0]["new_judgements"] for said, _ in ended) == [0, 22]
+    assert wrong.answered() - before == 22

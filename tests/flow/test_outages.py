@@ -124,7 +124,7 @@ def test_a_lock_is_taken_again_after_an_outage(database: str, tmp_path: Path) ->
 
     async def hold(away: Failover) -> None:
         connected = engine.connect(settings())
-        async with locked(connected, "experiments", ["a"], lambda: None):
+        async with locked(connected, {"experiments": ["a"]}, lambda: None):
             assert held()
             away.go_away()
             await reaches(False)

@@ -74,7 +74,8 @@ async def review_all(
             stopped = error
             break
         group, missing = missing[:size], missing[size:]
-        async with locked(runtime.engine, "panels", [review.key for review in group], lambda: None):
+        keys = {"panels": [review.key for review in group]}
+        async with locked(runtime.engine, keys, lambda: None):
             try:
                 waiting += await _review(runtime, everybody, group, count)
             except asyncio.CancelledError:
