@@ -181,7 +181,7 @@ def _table_of_judges(judges: Sequence[str], known: Mapping[str, Means]) -> Table
         digits = _digits(heading)
         columns[heading] = {judge: figures_text(rows, digits) for judge, rows in of.items()}
         if heading == ("its kappa" if "its kappa" in known else "majority"):
-            columns["its items"] = _items_by_judge(known["majority"])
+            columns["its items"] = _items_by_judge(known.get("majority", of))
     counted_by = next((of for heading, of in known.items() if heading in _OF_ITEMS), {})
     if counted_by:
         columns["items"] = _items_by_judge(counted_by)
