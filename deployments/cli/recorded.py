@@ -4,18 +4,19 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from deployments.cli.output import command, console, show_table
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.design.rubric import Rubric
-    from judge_gym.recorded.derived import Options
+    from judge_gym.recorded.derived import NoMappingError, Options
     from judge_gym.recorded.files import RecordedFiles
     from judge_gym.recorded.mapping import Recorded
     from judge_gym.recorded.proposing import Proposal
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _PROPOSED = "# Proposed by judge-gym audit, "
 """How a mapping begins that was proposed, before the digest of the rest."""
+_ROWS_OF_PATHS, _MOST_PATHS = 100, 20
+"""Rows whose nested values are looked for, and paths that are named."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         try:
             proposal = propose(files, kind, options)
         except NoMappingError as none:
-            # What mends the table at hand comes without what every table may be.
-            remedies = none.remedies or error.remedies
-            raise NoMappingError(f"{error.message} {none.message}", remedies) from None
+            raise _to_fill_in(files, error, none) from None
         return _proposed(paths, proposal, yes=yes)
     options.check_no_columns()
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
@@ -119,6 +120,31 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         MappedFiles(files, one, stages_rubric(one), mapped=False) for one in found.readings
     )
     return Readings(read, tuple(notes))
+
+
+def _to_fill_in(
+    files: "RecordedFiles", error: "NoMappingError", none: "NoMappingError"
+) -> "NoMappingError":
+    """Return the error of files without a mapping, with one to fill in where rows are judgements.
+
+    What mends the table at hand comes without what every table may be.
+    """
+    from judge_gym.recorded.derived import NoMappingError
+    from judge_gym.recorded.row_each import mapping_to_fill_in, nested_paths
+
+    if mapping := mapping_to_fill_in(files):
+        file = files.paths[0].with_name(f"{mapping['name']}-mapping.yaml")
+        order = " with the lowest of `stages` first" * ("stages" in mapping)
+        return NoMappingError(
+            f"{error.message} It seems to have a row for each judgement, by the judge in "
+            f"{mapping['judge_column']}.",
+            f"Correct this mapping{order}, save it, such as in {file}, and add "
+            f"--mapping {shlex.quote(str(file))}:\n\n{_yaml(mapping)}",
+        )
+    rows = [row.values for row in islice(files.rows(files.paths[0]), _ROWS_OF_PATHS)]
+    paths = nested_paths(rows)
+    said = f" Nested values are at {first_of(paths, _MOST_PATHS)}." if paths else ""
+    return NoMappingError(f"{error.message} {none.message}{said}", none.remedies or error.remedies)
 
 
 def _proposed(paths: Sequence[Path], proposal: "Proposal", *, yes: bool) -> Readings:

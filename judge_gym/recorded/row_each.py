@@ -1,0 +1,154 @@
+"""A mapping to fill in, for a table or nested records that seem to have a row for each judgement.
+
+Unlike a proposal it is not read: the names and the order of values tell too little. It names the
+file's own columns, or the paths of nested keys, where a mapping's keys want them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from judge_gym.alike import column_name
+from judge_gym.evidence.columns import as_text
+from judge_gym.recorded.column_roles import NOT_VERDICTS, names_a_judge, names_a_person
+from judge_gym.recorded.derived import Rows, named_by
+from judge_gym.recorded.derived_stages import MOST, no_scores, scale_of
+from judge_gym.recorded.deriving_rows import COLUMNS
+from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.mapping import as_score
+from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
+from judge_gym.recorded.tables import ProposedTable, words_of
+
+_JUDGES = {
+    *COLUMNS["judge"], "judge_model", "judge_name", "grader", "evaluator", "richter", "bewerter",
+    "juge", "juez", "giudice",
+} - {"model"}  # fmt: skip
+"""Names of columns that name the judge of a row; of `model` the values tell whether it does."""
+_SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
+_QUESTIONS = {"question_id", "question", "prompt_id", "query", "instruction", "frage"}
+_DEEPEST = 6
+_MOST_ENTRIES = 10
+"""Entries of a list that have a path of their own."""
+
+
+def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
+    """Return the mapping that rows of one judgement each seem to need; None of other rows."""
+    read = [(row.values, row.where) for file in files.paths for row in files.rows(file)]
+    table = ProposedTable([dict(paths_in(row)) for row, _ in read], [where for _, where in read])
+    repeated = [
+        one
+        for one, of in table.values.items()
+        if all(of) and len(found := table.distinct(one)) > 1 and min(found.values()) > 1
+    ]
+    judge = next((one for one in repeated if _names_judges(table, one)), "")
+    if not judge:
+        return None
+    wordings = [one for one in repeated if one != judge and _last(one) in WORDINGS]
+    key, wording = _item(table, judge, wordings)
+    if not key:
+        return None
+    read_as = {judge, wording, key}
+    system, question = (
+        next((one for one in repeated if _last(one) in names and one not in read_as), "")
+        for names in (_SYSTEMS, _QUESTIONS)
+    )
+    verdicts, people = _verdicts(table, key, {*read_as, system, question})
+    item = {"key": key, "question": question, "system": system, "people": people}
+    return {
+        "name": named_by(files),
+        "concept": "what the judges were asked",
+        "source": "where the file is from",
+        "judge_column": judge,
+        **({"wording_column": wording} if wording else {}),
+        "item": {name: column for name, column in item.items() if column},
+        "verdicts": verdicts or ["the column of the verdicts"],
+        **_scale(table, verdicts),
+    }
+
+
+def nested_paths(rows: Rows) -> list[str]:
+    """Return the paths of values below the keys of nested rows; none of plain rows."""
+    paths = dict.fromkeys(path for row in rows for path, _ in paths_in(row))
+    return [path for path in paths if any(path not in row for row in rows[:1])]
+
+
+def paths_in(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield each path to a text, a number or a truth value, as a mapping names it, and its text."""
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        for key, inside in value.items():
+            yield from paths_in(inside, f"{path}.{key}" if path else str(key), depth + 1)
+    elif isinstance(value, list) and depth < _DEEPEST:
+        for place, inside in enumerate(value[:_MOST_ENTRIES]):
+            yield from paths_in(inside, f"{path}[{place}]", depth + 1)
+    else:
+        yield path, as_text(value)
+
+
+def _last(column: str) -> str:
+    """Return the name at the end of a path, as names of columns are compared."""
+    return column_name(column.rpartition(".")[2])
+
+
+def _names_judges(table: ProposedTable, column: str) -> bool:
+    """Whether a column names the judge of a row: by its name, or by the names of models in it."""
+    values = table.distinct(column)
+    if len(values) > MOST_CONDITIONS or all(as_score(value) is not None for value in values):
+        return False
+    named = sum(map(names_a_judge, values))
+    return _last(column) in _JUDGES or (2 * named > len(values) and _last(column) not in _SYSTEMS)
+
+
+def _item(table: ProposedTable, judge: str, wordings: Sequence[str]) -> tuple[str, str]:
+    """Return the column that with the judge, and a wording, tells rows apart; "" without one."""
+    usual = {*COLUMNS["item"], "key", "uid", "idx"}
+    columns = [
+        one
+        for one, of in table.values.items()
+        if all(of) and one not in (judge, *wordings) and len(table.distinct(one)) < table.n
+    ]
+    columns.sort(key=lambda one: (_last(one) not in usual, -len(table.distinct(one))))
+    for beside in ("", *wordings):
+        for one in columns:
+            of = (table.values[name] for name in (one, judge, beside) if name)
+            if len(set(zip(*of, strict=True))) == table.n:
+                return one, beside
+    return "", ""
+
+
+def _verdicts(table: ProposedTable, key: str, taken: set[str]) -> tuple[list[str], list[str]]:
+    """Return the column of verdicts, which differ between rows of an item, and those of people.
+
+    Labels of people are scores of the same range that all rows of an item have alike.
+    """
+    differing: list[str] = []
+    same: list[str] = []
+    for one in table.values:
+        if one in taken or words_of(one) & NOT_VERDICTS or not table.repeats(one):
+            continue
+        by_item: dict[str, set[str]] = {}
+        for name, value in zip(table.values[key], table.values[one], strict=True):
+            by_item.setdefault(name, set()).add(value)
+        (differing if any(len(of) > 1 for of in by_item.values()) else same).append(one)
+    differing.sort(key=lambda one: (not table.numbers(one), _last(one) not in COLUMNS["verdict"]))
+    verdict = next((one for one in differing if len(table.distinct(one)) > 1), "")
+    if not (ends := _ends(table, verdict) if verdict else ()):
+        return [verdict] * bool(verdict), [one for one in same if names_a_person(one)]
+    low, high = ends
+    people = [one for one in same if (of := _ends(table, one)) and low <= of[0] < of[1] <= high]
+    return [verdict], people
+
+
+def _ends(table: ProposedTable, column: str) -> tuple[float, float] | tuple[()]:
+    """Return the lowest and the highest score of a column; none of one with other values."""
+    values = set(table.distinct(column)) - set(no_scores(table.distinct(column)))
+    numbers = [number for value in values if (number := as_score(value)) is not None]
+    return (min(numbers), max(numbers)) if numbers and len(numbers) == len(values) else ()
+
+
+def _scale(table: ProposedTable, verdicts: Sequence[str]) -> dict[str, Any]:
+    """Return the scale of scores, or the verdicts as stages, whose order is still to be given."""
+    if not verdicts:
+        return {"scale": {"lowest": 1, "highest": 5}}
+    if (ends := _ends(table, verdicts[0])) and ends[0] < ends[1]:
+        low = 1.0 if 1 < ends[0] <= MOST and ends[0].is_integer() else ends[0]
+        return {"scale": scale_of(low, ends[1]).model_dump()}
+    return {"stages": sorted(table.distinct(verdicts[0]))[:MOST]}

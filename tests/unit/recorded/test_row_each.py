@@ -1,0 +1,126 @@
+"""Mappings to fill in for files with a row for each judgement whose columns have other names."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judge_gym.recorded.formats import load_files
+from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.row_each import mapping_to_fill_in, nested_paths
+from support.command_line import CommandLine
+
+JUDGES = ("gpt-4o", "claude")
+HEADER = "Antwort;Frage;System;Richter;Prompt;Punkte;Anna;bert"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path, in_process=True)
+
+
+def judgements(wordings: tuple[str, ...] = ("kurz", "lang")) -> list[tuple[object, ...]]:
+    """24 answers by two judges under each wording; two people gave each answer one label."""
+    return [
+        (f"a{n}", n // 2, ("alfa", "bravo")[n % 2], judge, wording,
+         1 + (n + place + len(wording)) % 5, 2 + n % 3, 2 + (n + 1) % 4)
+        for n in range(24)
+        for place, judge in enumerate(JUDGES)
+        for wording in wordings
+    ]  # fmt: skip
+
+
+def written(folder: Path, header: str, rows: list[tuple[object, ...]]) -> Path:
+    file = folder / "long.csv"
+    lines = [header, *(";".join(map(str, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def filled(file: Path) -> dict[str, object] | None:
+    _, files = load_files([file])
+    return mapping_to_fill_in(files)
+
+
+def test_a_row_for_each_judgement_has_a_mapping_with_its_own_columns(tmp_path: Path) -> None:
+    found = filled(written(tmp_path, HEADER, judgements()))
+    assert found is not None
+    assert (found["judge_column"], found["wording_column"]) == ("Richter", "Prompt")
+    assert found["item"] == {
+        "key": "Antwort", "question": "Frage", "system": "System", "people": ["Anna", "bert"],
+    }  # fmt: skip
+    assert (found["verdicts"], found["scale"]) == (["Punkte"], {"lowest": 1, "highest": 5})
+    Recorded.model_validate(found)
+    alone = filled(written(tmp_path, HEADER, judgements(("kurz",))))
+    assert alone is not None
+    assert "wording_column" not in alone
+
+
+def test_words_are_stages_whose_order_a_person_gives(tmp_path: Path) -> None:
+    words = ("schwach", "gut", "mittel")
+    rows = [(*row[:5], words[int(str(row[5])) % 3]) for row in judgements()]
+    found = filled(written(tmp_path, HEADER.removesuffix(";Anna;bert"), rows))
+    assert found is not None
+    assert (found["verdicts"], found["stages"]) == (["Punkte"], ["gut", "mittel", "schwach"])
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("id;gpt;claude", [(n, 1 + n % 5, 1 + (n + 1) % 5) for n in range(20)]),
+        # What was judged are models, and nothing names a judge.
+        ("id;system;score 1", [(n, JUDGES[n % 2], 1 + n % 5) for n in range(20)]),
+        # Nothing tells an item.
+        ("Richter;Punkte", [(JUDGES[n % 2], 1 + n % 5) for n in range(20)]),
+    ],
+)
+def test_other_tables_have_none(
+    tmp_path: Path, header: str, rows: list[tuple[object, ...]]
+) -> None:
+    assert filled(written(tmp_path, header, rows)) is None
+
+
+def nested(row: tuple[object, ...]) -> dict[str, object]:
+    answer, question, system, judge, prompt, score, ann, bo = row
+    return {
+        "meta": {"answer": {"id": answer, "model": system}, "q": {"id": question}},
+        "run": {"judge": judge, "prompt": prompt}, "out": {"scores": {"overall": score}},
+        "human": [{"by": "Anna", "mark": ann}, {"by": "bert", "mark": bo}],
+    }  # fmt: skip
+
+
+def test_keys_inside_others_are_named_by_their_paths(tmp_path: Path) -> None:
+    file = tmp_path / "j.jsonl"
+    file.write_text("\n".join(json.dumps(nested(row)) for row in judgements()))
+    found = filled(file)
+    assert found is not None
+    assert (found["judge_column"], found["wording_column"]) == ("run.judge", "run.prompt")
+    assert found["verdicts"] == ["out.scores.overall"]
+    assert found["item"] == {
+        "key": "meta.answer.id", "system": "meta.answer.model",
+        "people": ["human[0].mark", "human[1].mark"],
+    }  # fmt: skip
+    paths = nested_paths([nested(judgements()[0])])
+    assert {"run.judge", "meta.q.id", "human[1].by"} <= set(paths)
+    assert not nested_paths([{"item": "a", "score": 1}])
+
+
+@pytest.mark.parametrize("options", [(), ("--judges", "Frage,Punkte,Anna,bert")])
+def test_the_mapping_that_an_error_prints_reads_the_file(
+    command: CommandLine, options: tuple[str, ...]
+) -> None:
+    written(command.folder, HEADER, judgements())
+    refused = command("audit", "long.csv", *options)
+    assert refused.code == 2
+    said, _, mapping = refused.errors.partition("\n\n")
+    assert "a row for each judgement" in " ".join(said.split())
+    (command.folder / "long-mapping.yaml").write_text(mapping)
+    shown = command("audit", "long.csv", "--mapping", "long-mapping.yaml").fine().output
+    assert "2 judges, 24 items; 96 judgements" in shown
+
+
+def test_nested_rows_of_something_else_have_their_paths_named(command: CommandLine) -> None:
+    rows = [{"run": {"by": f"r{n}", "points": n % 5}} for n in range(8)]
+    (command.folder / "j.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    refused = command("audit", "j.jsonl")
+    assert "Nested values are at run.by, run.points." in " ".join(refused.errors.split())
