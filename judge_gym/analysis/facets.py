@@ -7,6 +7,7 @@ repeated. Figures over them have no entry of the facet in their scope.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,13 @@ from judge_gym.design.axes import axes, facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.estimate import (
+    EPSILON,
     Estimate,
     ItemValues,
     Remark,
     RemarkKind,
     not_estimable,
+    remarked,
     t_interval,
 )
 from judge_gym.metrics.facets import (
@@ -225,6 +228,13 @@ def _over_levels(same: Measured, varying: dict[str, list[Any]]) -> ResultRow:
     rows = [row for _, row, _ in same]
     names = (ITEM, *(FACETS[axis] for axis in varying))
     estimate = _total(rows, FacetTable(names, table), samples, same[0][2].bounds)
+    of_verdicts = any(
+        row.estimate is not None
+        and not isclose(row.estimate, values.values.mean(), abs_tol=EPSILON)
+        for _, row, values in same
+    )
+    if of_verdicts and estimate.estimate is not None:
+        estimate = remarked(estimate, Remark(RemarkKind.ITEMS_ALIKE))
     return result_row(estimate, without_facets(rows[0].scope), origin_of_rows(rows))
 
 

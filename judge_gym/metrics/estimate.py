@@ -312,6 +312,8 @@ class RemarkKind(StrEnum):
     """Of the facet `names[0]`, `number` of `advised` levels are in the complete crossing used."""
     POOLED_FACET = "pooled facet"
     """The figure pools `number` levels of the facet `names[0]`, such as wordings."""
+    ITEMS_ALIKE = "items alike"
+    """The figure counts items alike, and those of single levels count verdicts alike."""
     NOTHING_SWAPPED = "nothing swapped"
     """`number` items are left out, because no name of an actor in them was exchanged."""
     REFERENCES = "reference levels"

@@ -66,6 +66,10 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         "complete crossing"
     ),
     RemarkKind.POOLED_FACET: lambda remark: f"pools {_number(remark)} levels of {remark.names[0]}",
+    RemarkKind.ITEMS_ALIKE: lambda remark: (
+        "each item counts the same, however many verdicts it has; in the figure of one wording or "
+        "draw each verdict does, so this one may lie outside theirs"
+    ),
     RemarkKind.NOTHING_SWAPPED: lambda remark: (
         f"{counted(int(remark.number or 0), 'item')} without a name to exchange left out"
     ),

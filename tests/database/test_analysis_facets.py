@@ -5,7 +5,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.facets import ITEM, WORDING, FacetTable, total_error
 from judge_gym.report.tables import result_tables
 from judge_gym.store import tables as t
@@ -100,6 +100,31 @@ def test_polarization_is_of_the_samples_of_all_wordings_together(
         row.estimate for row in rows if row.metric == "polarization" and "wording" in row.scope
     ]
     assert apart == pytest.approx([1, 1] if replicates == 5 else [None, None])
+
+
+@pytest.mark.parametrize(("abstained", "strict"), [(True, 2 / 4), (False, 4 / 6)])
+def test_a_share_over_wordings_says_that_it_counts_items_alike(
+    database: str, *, abstained: bool, strict: float
+) -> None:
+    """Of unequal cells 1/1 and 0/3, then 1/1 and 1/3, the share is 0.25, then 0.5.
+
+    The mean by item and wording, (1 + 0 + 1 + 1/3) / 4, lies above both.
+    """
+    lab = Lab(database)
+    lab.documents(["yes", "no"])
+    silent = ["abstained"] * 2 if abstained else [1, 1]
+    for wording, second in {"plain": [1, 1, 1], "strict": [2, 1, 1]}.items():
+        lab.own(
+            ALPHA, [[1, *silent], second], wording=wording, task_type="benchmark", scale_size=2,
+            ground_truth={"source": "made up", "per_item": True},
+            rubric={"provided": rubric("Yes", "No")},
+        )  # fmt: skip
+    rows = lab.analyse()
+
+    found = over_all(rows, "accuracy", judge=ALPHA)
+    assert found.estimate == pytest.approx((1 + 0 + 1 + 1 / 3) / 4)
+    assert only(rows, "accuracy", wording="strict").estimate == pytest.approx(strict)
+    assert (Remark(RemarkKind.ITEMS_ALIKE) in found.remarks) == abstained
 
 
 def test_claims_rest_on_the_total_error(database: str) -> None:
