@@ -41,6 +41,11 @@ class Stopped:
     judge: Judge | None = None
 
     @property
+    def simulated(self) -> bool:
+        """Whether the judge is known to be simulated."""
+        return self.judge is not None and self.judge.is_simulated
+
+    @property
     def result(self) -> Result:
         """Fails, or cannot tell."""
         return Result.FAILS if self.fails else Result.INCONCLUSIVE
@@ -155,7 +160,7 @@ def save_gates(
             f"Judge files: {', '.join(map(str, files))}.",
             *(line for report in reports for line in _lines(report)),
         ],
-        simulated=any(report.simulated for report in reports),
+        simulated=any([*(one.simulated for one in reports), *(one.simulated for one in stopped)]),
         files=(f"{stem}.json", f"{stem}.xml"),
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
@@ -235,9 +240,10 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
             parts += [f"{sentence_inside(moved.title)}:", markdown_table(moved)]
         if report.simulated:
             parts.append(_SIMULATED)
-    parts += [
-        f"### Gate: {one.name}: {one.result.words}, stopped.\n\n{one.reason}" for one in stopped
-    ]
+    for one in stopped:
+        parts.append(f"### Gate: {one.name}: {one.result.words}, stopped.\n\n{one.reason}")
+        if one.simulated:
+            parts.append(_SIMULATED)
     return "\n\n".join(parts) + "\n"
 
 
@@ -282,10 +288,11 @@ def gate_junit(
                 ElementTree.SubElement(case, "system-out").text = f"{said}\n{_text(check)}"
     for one, name in zip(stopped, names[len(reports) :], strict=True):
         kind = _KINDS[one.result]
+        mark = " (SIMULATED)" if one.simulated else ""
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=f"judge-gym gate: {name}",
+            name=f"judge-gym gate: {name}{mark}",
             tests="1",
             failures=str(int(kind == "failure")),
             errors=str(int(kind == "error")),

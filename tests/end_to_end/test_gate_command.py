@@ -751,3 +751,20 @@ def test_two_gates_at_once_send_each_request_once(command: CommandLine, wrong: S
     assert [process.returncode for process in both] == [0, 0], ended
     assert sorted(json.loads(said)[0]["new_judgements"] for said, _ in ended) == [0, 22]
     assert wrong.answered() - before == 22
+
+
+def test_a_gate_of_a_simulated_judge_that_is_stopped_says_that_it_is(command: CommandLine) -> None:
+    text = (
+        GATE.read_text()
+        .replace("max_calls: 20000", "max_calls: 5")
+        .replace("name: good", "name: few", 1)
+    )
+    text = text.replace("sim/good-1\n", "sim/good-1\ntemperature: 0.41\n", 1)
+    text = text.replace("items: ", f"items: {CALIBRATIONS}/", 1)
+    (command.folder / "few.yaml").write_text(text)
+    junit, markdown = command.folder / "gate.xml", command.folder / "gate.md"
+    ended = command("judge", "gate", "few.yaml", "--junit", junit, "--markdown", markdown)
+    assert ended.code not in (0, 1), ended.output + ended.errors
+    [suite] = ElementTree.parse(junit).getroot()
+    assert suite.get("name") == "judge-gym gate: few (SIMULATED)"
+    assert "SIMULATED" in markdown.read_text()
