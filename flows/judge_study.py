@@ -26,6 +26,7 @@ from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyReport
 from judge_gym.runtime import Runtime
 from judge_gym.studies import Study
+from judge_gym.writable import check_reports
 from tasks.judges import write_report
 
 Step = Callable[[Run], Awaitable[None]]
@@ -123,6 +124,7 @@ async def run_study(
     """
     locks = {**locks_of(study.judges), **study.also_locks}
     async with locked_run(locks, settings=settings) as run:
+        check_reports(run.runtime.settings.reports_dir)
 
         def spending(session: Session, over_usd: float) -> SpendingPlan:
             return study.spending(session, run.runtime, over_usd)

@@ -1,4 +1,4 @@
-"""Whether a file that a command is to write can be written, asked before anything is spent."""
+"""Whether what a command is to write can be written, checked before anything is spent."""
 
 import os
 import tempfile
@@ -30,3 +30,18 @@ def check_writable(named: str, file: Path | None) -> None:
         reason = f"it cannot be written ({error.strerror or first_line(error)})"
     if reason:
         raise ConfigError(f"{named} is {file}: {reason}.", "Name a file that you can write.")
+
+
+def check_reports(folder: Path) -> None:
+    """Make the folder of reports; raises `ConfigError` where no file can be written into it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or first_line(error)
+        raise ConfigError(
+            f"Reports are written to {folder}: it cannot be written to ({reason}).",
+            "Let your user write there, or name another data folder, by JUDGE_GYM_DATA_DIR or in "
+            "judge-gym.toml.",
+        ) from None

@@ -52,6 +52,8 @@ def align(
     """
     from judge_gym.judges.aligning.loading import load
     from judge_gym.judges.aligning.writing import aligned_path, check_writable, written_judge
+    from judge_gym.settings import settings
+    from judge_gym.writable import check_reports
 
     # Errors in files are raised before a server is started.
     loaded = load(file)
@@ -61,6 +63,7 @@ def align(
     if plan:
         _plan(loaded)
         return
+    check_reports(settings().reports_dir)
     report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
     written = written_judge(report, target, always=out is not None, replace=replace)
     page = _show(report, written)

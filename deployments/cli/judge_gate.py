@@ -32,7 +32,7 @@ from deployments.cli.output import (
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.writable import check_writable
+from judge_gym.writable import check_reports, check_writable
 
 if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport
@@ -91,7 +91,7 @@ def gate(
 
     written = _Written(files, junit, markdown, as_json)
     with written.where_none_begins(plan=plan):
-        written.check()
+        written.check(plan=plan)
         given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
         columns = label_fields_of(labels, label_fields)
         if labels:
@@ -178,10 +178,17 @@ class _Written:
     markdown: Path | None
     as_json: bool
 
-    def check(self) -> None:
-        """Make the files' folders; raises `ConfigError` before anything is judged."""
+    def check(self, *, plan: bool) -> None:
+        """Make the files' folders; raises `ConfigError` before anything is judged.
+
+        A `plan` writes no page.
+        """
+        from judge_gym.settings import settings
+
         for option, file in (("--junit", self.junit), ("--markdown", self.markdown)):
             check_writable(option, file)
+        if not plan:
+            check_reports(settings().reports_dir)
 
     @contextmanager
     def where_none_begins(self, *, plan: bool) -> Iterator[None]:
@@ -200,6 +207,7 @@ class _Written:
         that is reported says more. The page of a file that is missing is only written over one that
         is there.
         """
+        from judge_gym.report.files import ReportError
         from judge_gym.report.gate import gates_page, not_begun, save_gates
         from judge_gym.settings import settings
 
@@ -207,7 +215,7 @@ class _Written:
         for junit, markdown in ((self.junit, None), (None, self.markdown)):
             with suppress(OSError):
                 _Written(self.judges, junit, markdown, self.as_json)._files([], stopped)
-        with suppress(OSError, ConfigError):
+        with suppress(OSError, ConfigError, ReportError):
             folder = settings().reports_dir
             were = self.judges and all(file.is_file() for file in self.judges)
             if were or (self.judges and (folder / gates_page(self.judges)).exists()):

@@ -106,8 +106,10 @@ async def _evaluated(
     from judge_gym.panel.evaluating.reviewing import prices_of, review_all
     from judge_gym.report.panel import save_panel_evaluation
     from judge_gym.runtime import runtime
+    from judge_gym.writable import check_reports
 
     async with runtime() as current:
+        check_reports(current.settings.reports_dir)
         documents = counted(len(labelled), "document")
         with errors.status(f"Reviewing {documents}.") as status:
             reviewed = await review_all(

@@ -20,6 +20,7 @@ from deployments.cli.output import (
 from deployments.cli.parts_done import report_judging
 from deployments.cli.thresholds import exit_by, held
 from judge_gym.counting import counted
+from judge_gym.writable import check_reports
 
 if TYPE_CHECKING:
     from judge_gym.errors import JudgeGymError
@@ -60,6 +61,7 @@ class StudyCommand:
         check_functions(zip(study.judges, self.files, strict=True))
         if not self._agreed(study):
             return None
+        check_reports(settings().reports_dir)
         report_judging(study.asked)
 
         async def work(current: "Runtime") -> "tuple[StudyReport[T], JudgeGymError | None]":

@@ -85,14 +85,17 @@ class ReportError(JudgeGymError):
     """The report cannot be written."""
 
 
-def unwritable(what: str, folder: Path, error: OSError) -> ReportError:
-    """Return the error of a file that cannot be written into `folder`, with its remedy."""
+def unwritable(what: str, folder: Path, error: OSError, *, stored: bool = True) -> ReportError:
+    """Return the error of a file that cannot be written into `folder`, with its remedy.
+
+    `stored` says whether the database has what the file shows.
+    """
     remedy = f"Let your user write to {folder}, and rerun the command."
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = f"Free space on the disk of {folder} and rerun the command."
     return ReportError(
         f"{what} cannot be written: {error.strerror or error}.",
-        f"{remedy} The results are stored: no call is made again.",
+        f"{remedy} The results are stored: no call is made again." if stored else remedy,
     )
 
 

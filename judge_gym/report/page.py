@@ -195,7 +195,7 @@ def save_report(report: Report, folder: Path, kind: str = "report") -> Path:
         for stale in set(_ITEMS.findall(older)) - {items}:
             rmtree(folder / stale, ignore_errors=True)
     except OSError as error:
-        raise unwritable(f"The report {path}", folder, error) from error
+        raise unwritable(f"The report {path}", folder, error, stored=kind == "report") from error
     return path
 
 

@@ -184,4 +184,4 @@ def save_picture(plot: Plot, recorded: Recorded, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(file, svg.picture(*picture(plot, recorded.source)))
     except OSError as error:
-        raise unwritable(f"The picture {file}", file.parent, error) from error
+        raise unwritable(f"The picture {file}", file.parent, error, stored=False) from error
