@@ -218,7 +218,8 @@ def import_annotations(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A file of labels (JSONL or CSV), or a folder of them.", show_default=False
+            help="A file of labels (CSV, Excel, JSON, JSONL), or a folder of them.",
+            show_default=False,
         ),
     ],
     mapping: Annotated[

@@ -169,7 +169,7 @@ def injection(
     items: Annotated[
         Path | None,
         typer.Option(
-            help="Pairs for --judge (JSONL or CSV: text, clean, attack).",
+            help="Pairs for --judge (CSV, Excel, JSON, JSONL: text, clean, attack).",
             show_default="those of the sweep",
         ),
     ] = None,

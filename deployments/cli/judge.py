@@ -44,7 +44,7 @@ def check(
     items: Annotated[
         Path | None,
         typer.Option(
-            help="Items (JSONL or CSV): shows the prompt of the first one and counts the calls.",
+            help="Items (CSV, Excel, JSON, JSONL): show the first prompt, count the calls.",
             show_default="a stand-in",
         ),
     ] = None,
@@ -96,7 +96,9 @@ def check(
 
 def score(
     file: JudgeFile,
-    items: Annotated[Path, typer.Option(help="Items to judge (JSONL or CSV).", show_default=False)],
+    items: Annotated[
+        Path, typer.Option(help="Items to judge (CSV, Excel, JSON, JSONL).", show_default=False)
+    ],
     repeats: Repeats = 1,
     concurrency: Annotated[int, typer.Option(help="Judgements in parallel.", min=1, max=1000)] = 8,
     retry_failed: RetryFailed = False,

@@ -21,7 +21,8 @@ _Judge = Annotated[
 _Items = Annotated[
     Path | None,
     typer.Option(
-        help="Labelled texts (JSONL or CSV).", show_default="those of certify, or of the gate"
+        help="Labelled texts (CSV, Excel, JSON, JSONL).",
+        show_default="those of certify, or of the gate",
     ),
 ]
 _Out = Annotated[

@@ -52,7 +52,7 @@ def compare(
         typer.Option(
             "--items",
             "--corpus",
-            help="Items for both to judge (JSONL or CSV).",
+            help="Items for both to judge (CSV, Excel, JSON, JSONL).",
             show_default=False,
         ),
     ],

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 def estimate(
     file: JudgeFile,
     items: Annotated[
-        Path, typer.Option(help="All texts (JSONL or CSV), labelled or not.", show_default=False)
+        Path,
+        typer.Option(
+            help="All texts (CSV, Excel, JSON, JSONL), labelled or not.", show_default=False
+        ),
     ],
     labels: Labels = None,
     more: Annotated[int, typer.Option(help="Labels to plan next.", min=1, max=10_000)] = 50,

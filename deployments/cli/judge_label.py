@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 PORT = 8770
 _MOST_REPEATS = 1000
 _LONGEST_CELL = 60
-_Items = Annotated[Path, typer.Option(help="The items (JSONL or CSV).", show_default=False)]
+_Items = Annotated[
+    Path, typer.Option(help="The items (CSV, Excel, JSON, JSONL).", show_default=False)
+]
 
 
 def label(

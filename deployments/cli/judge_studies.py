@@ -244,7 +244,8 @@ def benchmark(
         list[Path], typer.Argument(help="Judge files (YAML), one or more.", show_default=False)
     ],
     items: Annotated[
-        Path, typer.Option(help="The benchmark's file (JSONL or CSV).", show_default=False)
+        Path,
+        typer.Option(help="The benchmark's file (CSV, Excel, JSON, JSONL).", show_default=False),
     ],
     mapping: Annotated[
         Path,

@@ -38,7 +38,7 @@ Labels = Annotated[
     Path | None,
     typer.Option(
         "--labels",
-        help="People's labels of the items (CSV, Excel, JSONL), several a text.",
+        help="People's labels (CSV, Excel, JSON, JSONL), several a text.",
         show_default="none",
     ),
 ]

@@ -139,7 +139,7 @@ def _to_fill_in(
             f"{error.message} It seems to have a row for each judgement, by the judge in "
             f"{mapping['judge_column']}.",
             f"Correct this mapping{order}, save it, such as in {file}, and add "
-            f"--mapping {shlex.quote(str(file))}:\n\n{_yaml(mapping)}",
+            f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )
     rows = [row.values for row in islice(files.rows(files.paths[0]), _ROWS_OF_PATHS)]
     paths = nested_paths(rows)

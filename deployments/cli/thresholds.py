@@ -40,11 +40,12 @@ def least_of(given: Sequence[str] | None, names: Collection[str]) -> dict[str, f
         except ValueError:
             least[name] = -1
         if name not in names or not 0 <= least[name] < 1:
+            comma = "Write a decimal point, no comma. " if "," in value else ""
             meant = "" if name in names else did_you_mean(name, sorted(names))
             raise ConfigError(
                 f"--fail-under is {text!r}.",
-                f"{meant}Use NAME=VALUE with a name of {', '.join(names)} and a value from 0 to "
-                "below 1.",
+                f"{comma}{meant}Use NAME=VALUE with a name of {', '.join(names)} and a "
+                "value from 0 to below 1.",
             )
     return least
 

@@ -217,8 +217,8 @@ class _Reading(Generic[R]):
             if name in self._answers:
                 remedy = (
                     "If it is an answer that a system did not give, say that the column is the "
-                    f"answer, with fields: {{{name}: {column}}} or --fields {name}={column}: it is "
-                    f"judged as {NO_ANSWER}. To remove the row would favour that system."
+                    f"answer, with `fields: {{{name}: {column}}}` or `--fields {name}={column}`: "
+                    f"it is judged as {NO_ANSWER}. To remove the row would favour that system."
                 )
             raise _fault(file, row, f"{column} is empty", remedy)
         inside = ""

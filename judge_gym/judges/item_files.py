@@ -349,8 +349,8 @@ class ItemFile:
 def _mapped(name: str, column: str, mapping: Path | str) -> str:
     """Return how to have a field read from a column."""
     if mapping:
-        return f"add fields: {{{name}: {column}}} to {mapping}"
-    return f"add --fields {name}={shlex.quote(column)}"
+        return f"add `fields: {{{name}: {column}}}` to {mapping}"
+    return f"add `--fields {shlex.quote(f'{name}={column}')}`"
 
 
 def read_judged_items(
@@ -495,7 +495,7 @@ def read_labelled(judge: Judge, rule: GateRule | CertifyRule, key: str) -> ItemF
             raise ConfigError(
                 f"{judge.called}: {key}.{name} is {path}, which does not exist.", what_exists(path)
             )
-    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
+    labels = read_labels(rule.labels, rule.label_fields, in_file=True) if rule.labels else None
     read = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
     read.check([judge])
     return read

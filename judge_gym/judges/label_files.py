@@ -232,7 +232,9 @@ def collect_labels(
     )
 
 
-def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> LabelFile:
+def read_labels(
+    path: str | Path, fields: Mapping[str, str] | None = None, *, in_file: bool = False
+) -> LabelFile:
     """Read people's labels from a CSV, JSON, JSONL or Excel file, or an export of a labelling tool.
 
     A row has `item` (its id or its 16-digit key), `annotator` and `label`, and may have
@@ -242,7 +244,8 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
     may have the keys of `choosing.KEYS`; its `people` names the columns of a table with one for
     each person, whose names are then the annotators, with commas between. Raises `DataFileError` or
     `EvidenceError` with file, line, column and value for a row that does not fit, and for
-    contradictory labels (`collect_labels`).
+    contradictory labels (`collect_labels`). `in_file` where a file gives the fields, as
+    `label_fields`, and no option does.
     """
     path = Path(path)
     if not path.exists():
@@ -254,7 +257,7 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
             f"{path} is not a file of labels.", "Name a CSV, JSON, JSONL or Excel file."
         )
     chosen, fields = beside_fields(fields or {})
-    reading = _LabelReading(path, fields)
+    reading = _LabelReading(path, fields, in_file=in_file)
     given = LabelRows(chosen, fields.values())
     rows = [found for row in given.rows(path) for found in reading.take_all(row)]
     reading.check_fields()
@@ -265,14 +268,14 @@ def read_labels(path: str | Path, fields: Mapping[str, str] | None = None) -> La
 
 
 class _LabelReading:
-    def __init__(self, path: Path, fields: dict[str, str]) -> None:
+    def __init__(self, path: Path, fields: dict[str, str], *, in_file: bool) -> None:
         for name in fields:
             if name not in FIELDS:
                 raise ConfigError(
                     f"{name!r} is not a field of a label.",
                     f"{did_you_mean(name, FIELDS)}Use {', '.join(FIELDS)}.",
                 )
-        self._path, self._fields = path, dict(fields)
+        self._path, self._fields, self._in_file = path, dict(fields), in_file
         self.people = _people_in(self._fields)
         self._person = ""
         self._columns: dict[str, None] = {}
@@ -317,9 +320,12 @@ class _LabelReading:
         for (name, column), error in self._missing.items():
             if error is not None:
                 field, whose = (PEOPLE, column) if self.people and name == "label" else (name, "")
-                hint = "" if whose or name != "label" else self._of_people(list(self._columns))
+                columns = list(self._columns)
+                is_slip = whose or name != "label" or did_you_mean(column, columns)
+                hint = "" if is_slip else self._of_people(columns)
                 raise DataFileError(
-                    f"{self._path}: fields: {field} is {column!r}, and no row has such a column.",
+                    f"{self._path}: label_fields: {field} is {column!r}, and no row has such a "
+                    "column.",
                     f"{error.remedy} {hint}".strip(),
                 )
 
@@ -332,9 +338,19 @@ class _LabelReading:
         people = [one for one in columns if one not in read and one.lower() not in COLUMNS]
         if not people or any("," in one for one in people):
             return ""
-        named = (f"item={item}", f"{PEOPLE}={','.join(people)}")
-        options = " ".join(f"--label-fields {shlex.quote(one)}" for one in named)
-        return f"If each of the other columns has a person's labels, read them with {options}."
+        named = {"item": item, PEOPLE: ",".join(people)}
+        options = " ".join(
+            f"--label-fields {shlex.quote(f'{name}={of}')}" for name, of in named.items()
+        )
+        pairs = ", ".join(
+            f"{name}: {json.dumps(of, ensure_ascii=False)}" for name, of in named.items()
+        )
+        how = f"label_fields: {{{pairs}}}" if self._in_file else options
+        return f"If each of the other columns has a person's labels, read them with `{how}`."
+
+    def _mapped(self, name: str) -> str:
+        by_key = f"`label_fields: {{{name}: COLUMN}}`"
+        return by_key if self._in_file else f"`--label-fields {name}=COLUMN`, or in a file {by_key}"
 
     def _column(self, row: DataRow, name: str) -> str | None:
         if name in self._fields:
@@ -353,8 +369,7 @@ class _LabelReading:
             raise row.error(
                 self._path, f"there is no column {name!r}",
                 f"{inside}{did_you_mean(name, list(row.values))}The columns are {there}. "
-                f"Map one with --label-fields {name}=COLUMN, or in a file with "
-                f"label_fields: {{{name}: COLUMN}}."
+                f"Map one with {self._mapped(name)}."
                 f"{' ' + self._of_people(list(row.values)) if name == 'label' else ''}",
             )  # fmt: skip
         if column is not None:

@@ -562,7 +562,7 @@ def test_labels_of_several_people_decide_a_gate(
     items.write_text("\n".join(map(json.dumps, unlabelled)))
     refused = command("judge", "gate", own)
     assert refused.code == 2
-    assert "add fields: {truth: human} to the gate in the judge's file" in refused.errors
+    assert "add `fields: {truth: human}` to the gate in the judge's file" in refused.errors
     given = [f"{row['id']},{who},{row['truth']}" for row in rows for who in ("ann", "bo")]
     labels.write_text("\n".join(["item,rater,label", *given]))
     if named_by == "file":

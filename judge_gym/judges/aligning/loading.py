@@ -72,7 +72,9 @@ def load(file: Path) -> LoadedAlignment:
             f"Use split: {{seed: {made.seed}, development: {made.development_share:g}, "
             f"test: {made.test_share:g}}}.",
         )
-    labels = read_labels(design.labels, design.label_fields) if design.labels else None
+    labels = (
+        read_labels(design.labels, design.label_fields, in_file=True) if design.labels else None
+    )
     scale = design.label_scale
     items = read_item_file(design.items, design.fields).with_labels(labels, [judge], scale)
     items.check([judge], scale)

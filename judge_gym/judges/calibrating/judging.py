@@ -68,7 +68,9 @@ def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFi
 
     Raises `ConfigError` or `EvidenceError` for a text or a label that does not fit a judge.
     """
-    labels = read_labels(design.labels, design.label_fields) if design.labels else None
+    labels = (
+        read_labels(design.labels, design.label_fields, in_file=True) if design.labels else None
+    )
     items = read_item_file(design.items, design.fields)
     originals = items.with_labels(labels, judges, design.label_scale)
     check_labels(judges, originals, design.label_scale)

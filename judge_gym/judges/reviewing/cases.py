@@ -125,7 +125,9 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
     else:
         assert reviewed.items is not None
         items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
-        people = reviewed.labels and read_labels(folder / reviewed.labels, reviewed.label_fields)
+        people = reviewed.labels and read_labels(
+            folder / reviewed.labels, reviewed.label_fields, in_file=True
+        )
         items = items.with_labels(people or None, (judge, *alternatives))
         check_labels((judge, *alternatives), items)
         texts = with_people(Texts(items.texts), items)

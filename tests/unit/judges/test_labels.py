@@ -122,9 +122,9 @@ def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_pat
     unread = read_item_file(written(tmp_path, "id,text,human_score,note\n7,a,5,x\n"))
     assert unread.said(GRADES) == (
         "Labels: none. No column 'truth'. Column 'human_score' may hold labels: to use it, add "
-        "--fields truth=human_score."
+        "`--fields truth=human_score`."
     )
-    assert "add fields: {truth: human_score} to my.yaml" in unread.said(GRADES, Path("my.yaml"))
+    assert "add `fields: {truth: human_score}` to my.yaml" in unread.said(GRADES, Path("my.yaml"))
     verdicts = read_item_file(written(tmp_path, "text,truth\na,pass\nb,fail\nc,fail\nd,\nd,\n"))
     assert verdicts.said(BINARY).startswith(
         "Labels: 3 of 5 items, from column 'truth' (2 Fail, 1 Pass). 1 row repeats the texts of "
@@ -144,9 +144,9 @@ def test_a_column_that_may_name_systems_is_said_not_to_be_read_as_one(
     file = written(tmp_path, f"id,text,{column}\n{rows}")
     read = read_item_file(file)
     assert not any(item.system for item in read.items)
-    option = shlex.quote(column)
-    assert f"is not read as one: to use it, add --fields system={option}." in read.said(GRADES)
-    assert f"add fields: {{system: {column}}} to" in read.said(GRADES, Path("my.yaml"))
+    option = shlex.quote(f"system={column}")
+    assert f"is not read as one: to use it, add `--fields {option}`." in read.said(GRADES)
+    assert f"add `fields: {{system: {column}}}` to" in read.said(GRADES, Path("my.yaml"))
     mapped = read_item_file(file, {"system": column})
     assert {item.system for item in mapped.items} == {"old", "new"}
     assert "may name systems" not in mapped.said(GRADES)

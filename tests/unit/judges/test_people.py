@@ -133,7 +133,11 @@ def test_columns_of_people_that_are_not_read_are_named_and_how_to_read_them(
         read_labels(file, fields)
     if "people" not in fields:
         options = "--label-fields item=Nr --label-fields 'people=ann,bo b,cy'"
-        assert options in (raised.value.remedy or "")
+        assert f"`{options}`" in (raised.value.remedy or "")
+        with pytest.raises(JudgeGymError, match="label") as raised:
+            read_labels(file, fields, in_file=True)
+        assert '`label_fields: {item: "Nr", people: "ann,bo b,cy"}`' in raised.value.remedy
+        assert "--label-fields" not in str(raised.value)
 
 
 def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> None:
