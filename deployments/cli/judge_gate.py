@@ -218,7 +218,7 @@ class _Written:
         with suppress(OSError, ConfigError, ReportError):
             folder = settings().reports_dir
             were = self.judges and all(file.is_file() for file in self.judges)
-            if were or (self.judges and (folder / gates_page(self.judges)).exists()):
+            if were or (self.judges and gates_page(self.judges, folder).exists()):
                 save_gates(self.judges, [], stopped, folder)
 
     def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:

@@ -57,6 +57,7 @@ def comparison_report(
         sentences=[*_sentences(findings, len(file.texts))],
         simulated=findings.simulated,
         files=(f"{stem}.json",),
+        of=[file.path],
         read=file.said(judge),
     )
     new = findings.agreed[1]

@@ -307,6 +307,7 @@ def correction_report(
         sentences=[*sentences(found), *expectations(found)],
         simulated=simulated,
         files=(f"{stem}.json",),
+        of=[file.path],
         read=file.said(judge),
     )
     return StudyReport(found, page, correction_json(judge, file, found, simulated=simulated))

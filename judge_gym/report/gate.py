@@ -16,7 +16,7 @@ from judge_gym.judges.certifying.checking import CertificateError
 from judge_gym.judges.gate import GateReport
 from judge_gym.judges.judging import UnreadableError
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.judge_study import StudyPage, save_study, stem_of
+from judge_gym.report.judge_study import StudyPage, save_study, stem_in, stem_of
 from judge_gym.report.shelf import earlier_gates
 from judge_gym.report.table import Table, markdown_table, plain_table, sentence_inside
 from judge_gym.store.judges import check_values
@@ -119,13 +119,13 @@ def stopped_json(stopped: Stopped) -> dict[str, Any]:
     }
 
 
-def gates_page(files: Sequence[Path]) -> str:
-    """Return the name of the page of the gates of these judge files."""
-    return f"{_stem(files)}.html"
+def gates_page(files: Sequence[Path], folder: Path) -> Path:
+    """Return the page of the gates of these judge files in a folder."""
+    return folder / f"{_stem(files, folder)}.html"
 
 
-def _stem(files: Sequence[Path]) -> str:
-    return stem_of("gate", *(file.stem for file in files))
+def _stem(files: Sequence[Path], folder: Path) -> str:
+    return stem_in(folder, files, stem_of("gate", *(file.stem for file in files)))
 
 
 def save_gates(
@@ -140,7 +140,7 @@ def save_gates(
     What each day found, and each time that texts were judged again, stays on a page of its own; the
     newest links to them.
     """
-    stem = _stem(files)
+    stem = _stem(files, folder)
     day, number = _when(reports)
     results = [*(report.result for report in reports), *(one.result for one in stopped)]
     names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]
@@ -162,6 +162,7 @@ def save_gates(
         ],
         simulated=any([*(one.simulated for one in reports), *(one.simulated for one in stopped)]),
         files=(f"{stem}.json", f"{stem}.xml"),
+        of=files,
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
     others = {".xml": gate_junit(files, reports, stopped)}

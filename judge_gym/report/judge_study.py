@@ -1,9 +1,12 @@
 """The page of a study of judges that is its tables and sentences, as HTML, Markdown and JSON."""
 
+import html
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,7 +22,8 @@ T = TypeVar("T")
 
 _LONGEST_NAME = 120
 _LETTERS = 6
-"""Of the digest that a long name ends in."""
+"""Of the digest that a long name ends in, or one that is there."""
+_OF = re.compile(r'<meta name="judge-gym-files" content="([^"]*)">')
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,9 @@ class StudyPage:
     """What else there is to say, such as counts and costs."""
     simulated: bool
     files: Sequence[str]
-    """Names of the files beside the page."""
+    """Names of the files beside the page, which begin with `stem`."""
+    of: Sequence[Path] = ()
+    """The files that it is of, such as a file of items; see `stem_in`."""
     read: str = ""
     """What was read, in sentences; a command has printed it before it judges."""
     where: str = ""
@@ -82,7 +88,10 @@ class StudyReport(Generic[T]):
     def save(self, folder: Path) -> WrittenReport:
         """Write its files; raises as `save_study`."""
         value = None if self.page.where else self.value
-        return save_study(self.page, folder, value, self.others)
+        stem = stem_in(folder, self.page.of, self.page.stem)
+        files = [f"{stem}{name.removeprefix(self.page.stem)}" for name in self.page.files]
+        page = replace(self.page, stem=stem, files=files)
+        return save_study(page, folder, value, self.others)
 
 
 def stem_of(kind: str, *names: str) -> str:
@@ -95,6 +104,37 @@ def stem_of(kind: str, *names: str) -> str:
     if len(stem) <= _LONGEST_NAME:
         return stem
     return f"{stem[: _LONGEST_NAME - _LETTERS - 1]}-{digest(stem)[:_LETTERS]}"
+
+
+def stem_in(folder: Path, files: Sequence[Path], stem: str) -> str:
+    """Return the stem, with a digest where the page of that name in the folder is of other files.
+
+    The digest is of where `files` lie, seen from the folder. A page is replaced if one of its files
+    is gone, so that a project that was moved keeps its names.
+    """
+    own = _places(files, folder)
+    apart = f"{stem}-{digest(*own)[:_LETTERS]}"
+    if (folder / f"{apart}.html").exists():
+        return apart
+    there = _places_in(folder / f"{stem}.html")
+    return apart if own and there != own and _all_there(there, folder) else stem
+
+
+def _places(files: Sequence[Path], folder: Path) -> list[str]:
+    """Return where files lie, seen from a folder."""
+    return [os.path.relpath(file.resolve(), folder.resolve()) for file in files]
+
+
+def _places_in(page: Path) -> list[str]:
+    """Return where the files of a page lie; empty of a page that does not say."""
+    with suppress(OSError):
+        if found := _OF.search(page.read_text(encoding="utf-8", errors="replace")):
+            return list(json.loads(html.unescape(found[1])))
+    return []
+
+
+def _all_there(places: Sequence[str], folder: Path) -> bool:
+    return bool(places) and all((folder.resolve() / place).exists() for place in places)
 
 
 def save_study(
@@ -112,7 +152,8 @@ def save_study(
         text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
         files[path.with_suffix(".json")] = f"{text}\n"
     template = ENVIRONMENT.get_template("judge_study.html.j2")
-    put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
+    of = json.dumps(_places(page.of, folder))
+    put_in_place({**files, path: template.render(page=page, of=of, written=datetime.now(UTC))})
     page_path = path.resolve()
     if page.where:
         return WrittenReport(Path(page.where), page.title, page.markdown, page=page_path)

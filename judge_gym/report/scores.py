@@ -108,6 +108,7 @@ def scores_report(scored: ScoredItems) -> StudyReport[ScoredItems]:
         sentences=[*_sentences(scored)],
         simulated=scored.simulated,
         files=(f"{stem}.csv", f"{stem}.json"),
+        of=[scored.file.path],
         read=scored.file.said(scored.judge),
     )
     return StudyReport(
