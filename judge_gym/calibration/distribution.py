@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
+from judge_gym.calibration.monotonicity import LEAST_ITEMS
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
@@ -140,14 +141,17 @@ def _excused(check: Check) -> Check:
     return replace(check, result=Result.NOT_APPLICABLE, reason=reason, action="")
 
 
-def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
+def held_back(checks: Sequence[Check], spread: Sequence[Check], margins: Margins) -> list[Check]:
     """Return checks of invariance that pass as not applicable where the judge clusters.
 
-    `spread` are the `distribution_checks`. What moves nothing stays put for free.
+    `spread` are the `distribution_checks`. What moves nothing stays put for free. A judge whose
+    mean one of the perturbations moves beyond the margin of an invariance does not: where it
+    stays, that says what it says of any judge.
     """
     named = {check.name: check.result for check in spread}
     # Of two verdicts there is no band: whether one is never used says as much.
-    if named.get("band", named.get("bins")) is not Result.FAILS:
+    clusters = named.get("band", named.get("bins")) is Result.FAILS
+    if not clusters or any(_moves(check.estimate, margins.equivalence) for check in checks):
         return list(checks)
     return [
         replace(check, result=Result.NOT_APPLICABLE, reason=f"{check.reason}, {_MOVES_NOTHING}")
@@ -155,6 +159,14 @@ def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
         else check
         for check in checks
     ]
+
+
+def _moves(change: Estimate, margin: float) -> bool:
+    """Return whether a mean change is shown to lie beyond a margin, to either side."""
+    if change.lower is not None and change.upper is not None:
+        return change.lower >= margin or change.upper <= -margin
+    same_for_all = change.n_items >= LEAST_ITEMS
+    return same_for_all and change.estimate is not None and abs(change.estimate) >= margin
 
 
 def repetition_checks(

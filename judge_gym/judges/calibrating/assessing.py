@@ -238,7 +238,7 @@ def _checks(
             if len(texts.people) > 1
             else []
         ),
-        *held_back(effect_checks(effects, margins, rng), spread),
+        *held_back(effect_checks(effects, margins, rng), spread, margins),
         *curve_checks(judged.curves),
         *spread,
         *repetition_checks(judged.scores, margins, rng, rule.self_agreement),

@@ -70,6 +70,10 @@ def clustering(text, rng):
     return 75 + good(text, rng) / 20
 
 
+def one_score_unless_vague(text, rng):
+    return 75.0 if any(f"{n + 11} tonnes" in text for n in range(30)) else 30.0
+
+
 def loves_noise(text, rng):
     return float(np.clip(good(text, rng) / 2 + 0.5 * text.count("!"), 0, 100))
 
@@ -100,6 +104,23 @@ def test_a_good_judge_is_told_from_one_that_clusters(all_assessed):
     assert clusters["band"] is clusters["entropy"] is Result.FAILS
     # it moves nothing by more than a few points, which is no merit
     assert clusters["invariant:tone"] is Result.NOT_APPLICABLE
+
+
+def test_a_judge_of_one_score_that_an_edit_moves_far_is_credited_with_what_moves_nothing():
+    """All originals but the first, which has no figure, score 75; without figures, 30."""
+    checks = {one.name: one for one in assessed("one_score", one_score_unless_vague).checks}
+    assert checks["band"].result is Result.FAILS
+    assert (checks["drop:vague_ify"].result, checks["drop:vague_ify"].estimate.estimate) == (
+        Result.PASSES,
+        45.0,
+    )
+    assert checks["invariant:tone"].estimate.estimate == 0
+    assert checks["invariant:tone"].result is Result.PASSES
+
+
+def test_a_judge_of_one_score_that_moves_where_it_should_not_fails_there():
+    found = of(assessed("loud", lambda text, _: 30.0 if "!" in text else 75.0))
+    assert found["band"] is found["invariant:tone"] is Result.FAILS
 
 
 def test_a_judge_stopped_by_its_budget_is_told_what_is_missing_and_not_to_use_other_texts():
