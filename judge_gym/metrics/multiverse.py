@@ -38,10 +38,11 @@ _LEVEL = 0.05
 class Curve:
     """A claim over its cells; `cells` are in the order given.
 
-    `median` is of the cells' estimates. `same_sign` is the share of cells on the side that most
-    are on, `significant` the share significant on the side with more of those, and `against` the
-    share significant on the other side of the median. The floor of a share is its mean under the
-    null, its p tests it.
+    All are of the cells that have an estimate, with or without an interval. `median` is of their
+    estimates. `same_sign` is the share of cells on the side that most are on, `significant` the
+    share significant on the side with more of those, and `against` the share significant on the
+    other side of the median. A cell of exactly 0 is on neither side. The floor of a share is its
+    mean under the null, its p tests it.
     """
 
     cells: tuple[Estimate, ...]
@@ -73,8 +74,8 @@ def difference_curve(
     when that excludes 0. Null: the labels of the two judges are exchanged within an item or not,
     at random, in all cells alike; this is exact where the judges are exchangeable. Where their
     differences are skewed around 0 they are not, and p rejects more often than its level. Interval
-    of the median: bootstrap t, items resampled in all cells together. Needs two cells with an
-    interval and one item in common with another cell.
+    of the median: bootstrap t, items resampled in all cells together. A cell without an interval
+    counts, and is not significant. Needs two cells with an interval.
     """
     cells = tuple(
         mean_over_items(
@@ -82,10 +83,10 @@ def difference_curve(
         )
         for column, n in zip(differences.T, samples, strict=True)
     )
-    usable = np.array([cell.lower is not None for cell in cells], dtype=np.bool_)
-    if usable.sum() < FEWEST_CELLS:
-        return _missing(cells, f"{usable.sum()} of {len(cells)} cells have an interval", unit)
-    kept = differences[:, usable]
+    bounded = sum(cell.lower is not None for cell in cells)
+    if bounded < FEWEST_CELLS:
+        return _missing(cells, f"{bounded} of {len(cells)} cells have an interval", unit)
+    kept = differences[:, [cell.estimate is not None for cell in cells]]
     signs = random_signs((FLIPS, len(kept)), rng)
     observed = _flipped(kept, np.ones((1, len(kept))))
     null = _flipped(kept, signs)
@@ -102,9 +103,9 @@ def _flipped(differences: FloatArray, signs: FloatArray) -> _Draws:
     filled = np.where(present, differences, 0.0)
     n = present.sum(axis=0)
     mean = signs @ filled / n
-    variance = ((filled**2).sum(axis=0) - n * mean**2) / (n - 1)
-    critical = np.array([t_quantile(int(size) - 1) for size in n])
-    varies = variance > EPSILON
+    variance = ((filled**2).sum(axis=0) - n * mean**2) / np.maximum(n - 1, 1)
+    critical = np.array([t_quantile(max(int(size) - 1, 1)) for size in n])
+    varies = variance > EPSILON  # never of one item
     half = critical * np.sqrt(np.where(varies, variance, np.inf) / n)
     return _Draws(mean, np.sign(mean) * (np.abs(mean) > half))
 

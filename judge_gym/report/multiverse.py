@@ -217,7 +217,10 @@ def claims_table(curves: Sequence[SpecificationCurve], most: int) -> Table:
     words = "; ".join(f"{name}: {text}" for name, text in IN_WORDS.items())
     return replace(
         table,
-        notes=(f"{rest}In brackets after a share: by chance. {words[0].upper()}{words[1:]}.",),
+        notes=(
+            f"{rest}In brackets after a share: by chance. A cell of exactly 0 is of no sign. "
+            f"{words[0].upper()}{words[1:]}.",
+        ),
         simulated=any(row.simulated for curve in curves for row in curve.figures.values()),
         imported=any(row.imported for curve in curves for row in curve.figures.values()),
     )

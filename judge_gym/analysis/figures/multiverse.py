@@ -34,7 +34,8 @@ TABLES = (
             "One claim in every defensible cell of the design: polarization above its floor, or "
             "the first judge of a pair less the second. The median of the cells; the share of "
             "cells of one sign and the share significant on one side, each beside its mean by "
-            "chance; and the share significant against the median."
+            "chance; and the share significant against the median. A cell of exactly 0 is of no "
+            "sign."
         ),
         question="design",
         rank=60,

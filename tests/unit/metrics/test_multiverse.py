@@ -77,6 +77,41 @@ def test_the_median_of_like_cells_of_few_items_has_the_t_interval_of_one() -> No
     assert (median.lower, median.upper) == pytest.approx((expected.low, expected.high))
 
 
+def test_a_cell_without_spread_counts_in_the_median_and_is_of_no_sign() -> None:
+    """Means -0.0125, 0, 0.0389 and 0.075; the middle two are 0 and 0.0389: 0.01945.
+
+    Two of four are above 0. Cell 2 is 0 on every item, so it has no interval.
+    """
+    spread = np.array([-0.2, -0.1, 0.1, 0.2])
+    differences = np.column_stack([spread - 0.0125, 0 * spread, spread + 0.0389, spread + 0.075])
+    curve = _curve(differences)
+    assert [cell.lower is None for cell in curve.cells] == [False, True, False, False]
+    assert curve.median.estimate == pytest.approx(0.01945)
+    # Of 4 items by t: the error is half of that of cell 3, whose variance is 0.1 / 3.
+    half = t_quantile(3) * (0.1 / 3 / 4) ** 0.5 / 2
+    assert (curve.median.lower, curve.median.upper) == pytest.approx(
+        (0.01945 - half, 0.01945 + half)
+    )
+    assert curve.same_sign.estimate == pytest.approx(2 / 4)
+    assert (curve.same_sign.n, curve.significant.estimate) == (4, 0.0)
+
+
+def test_a_cell_of_one_item_counts_and_is_never_significant() -> None:
+    """Means 0.2, 0.3 and 0.9, of one item; only the first two can be off 0."""
+    differences = np.array([[0.19, 0.29, 0.9], [0.20, 0.30, np.nan], [0.21, 0.31, np.nan]])
+    curve = _curve(differences)
+    assert curve.median.estimate == pytest.approx(0.3)
+    assert curve.same_sign.estimate == 1.0
+    assert curve.significant.estimate == pytest.approx(2 / 3)
+
+
+def test_where_the_median_is_a_cell_without_spread_it_has_no_interval() -> None:
+    spread = np.array([-0.2, -0.1, 0.1, 0.2])
+    median = _curve(np.column_stack([spread - 0.1, 0 * spread, spread + 0.1])).median
+    assert (median.estimate, median.lower) == (0.0, None)
+    assert median.because
+
+
 def test_exchanging_the_judges_turns_the_curve_over() -> None:
     differences = RNG(3).normal(0.1, 0.3, (12, 5))
     one, other = _curve(differences), _curve(-differences)
