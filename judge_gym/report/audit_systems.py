@@ -250,17 +250,27 @@ def _orders(
         shown = first_of(open_pairs, _MOST_PAIRS) or "none"
         by_people = {one: metrics[_CORRECTED].estimate or 0.0 for one, metrics in of.items()}
         judged = {one: metrics["system_judged"].estimate or 0.0 for one, metrics in of.items()}
-        order, own = _in_order(by_people), _in_order(judged)
-        yield f"{name}: {order}; open: {shown}. Its own means: {_SAME if own == order else own}."
+        order = _in_order(by_people, _MOST_ORDERED)
+        yield f"{name}: {order}; open: {shown}. Its own means: {_own_order(by_people, judged)}."
 
 
-def _in_order(means: Mapping[str, float]) -> str:
+def _own_order(by_people: Mapping[str, float], judged: Mapping[str, float]) -> str:
+    """Return the judge's own order of all systems beside people's; of many the first ones."""
+    if _in_order(by_people) == _in_order(judged):
+        return _SAME
+    own = _in_order(judged, _MOST_ORDERED)
+    if own == _in_order(by_people, _MOST_ORDERED):
+        return f"{_SAME} of the first {_MOST_ORDERED}, and another below"
+    return own
+
+
+def _in_order(means: Mapping[str, float], most: int | None = None) -> str:
     """Return the names of systems by their means, best first, with = between equal ones."""
     names = sorted(means, key=lambda one: -means[one])
     said = names[0]
-    for before, name in pairwise(names[:_MOST_ORDERED]):
+    for before, name in pairwise(names[:most]):
         said += f" {'=' if isclose(means[before], means[name]) else '>'} {name}"
-    return f"{said} ..." if len(names) > _MOST_ORDERED else said
+    return f"{said} ..." if most is not None and len(names) > most else said
 
 
 def _alone(better: str, other: str, of: Ranked, systems: BySystem) -> str:
