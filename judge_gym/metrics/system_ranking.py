@@ -210,7 +210,7 @@ def ranking(
     mean, too. A system without any readable one, or with fewer than `least_labels` labels, is not
     ranked. Errors: the covariance of influences summed by question, a system's label variance at
     least that shrunk towards all systems', and that of half a label that is as far from the others
-    as labels are apart. If not `shrunk`, it is that of its own labels: the interval of a difference
+    as `_range`. If not `shrunk`, it is that of its own labels: the interval of a difference
     over the same questions is then the paired t. Simultaneous: quantile of the largest |t| of draws
     from that covariance, with the degrees of freedom of the system with the fewest labelled
     questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
@@ -284,7 +284,7 @@ def _errors(
         np.add.at(influence, (judged.cluster[of], system[of]), part[of] / by[system[of]])
     squares = np.bincount(system[both], apart[both] ** 2, minlength=judged.n_systems)
     freedom = np.maximum(labels - 1, 0)
-    widest = _range(judged.people[both])
+    widest = _range(judged.people[both], apart[both])
     pooled = max(squares.sum() / max(1, freedom.sum()), (widest / (labels.sum() + 2)) ** 2)
     own = squares / np.maximum(freedom, 1)
     # Labels that all agree say little of how many do not: as if half a label more did not.
@@ -297,13 +297,15 @@ def _errors(
     return covariance, least
 
 
-def _range(labels: FloatArray) -> float:
-    """Return how far apart two labels may be: of verdicts 1, of graded ones what is between them.
+def _range(labels: FloatArray, residual: FloatArray) -> float:
+    """Return how far a label may be from what the judge says of it, less a constant.
 
-    So that figures of graded labels do not depend on how wide their scale was said to be.
+    Of verdicts 1. Of graded labels the range of their residuals, so that it does not depend on the
+    declared scale and is small for a good judge; of the labels themselves where residuals agree.
     """
-    apart = float(np.ptp(labels)) if len(labels) else 0.0
-    return 1.0 if are_shares(labels, UNIT_INTERVAL) or not apart else apart
+    if are_shares(labels, UNIT_INTERVAL):
+        return 1.0
+    return next((apart for of in (residual, labels) if (apart := float(np.ptp(of))) > EPSILON), 1.0)
 
 
 def _pairs(ranked: BoolArray) -> tuple[IntArray, IntArray]:

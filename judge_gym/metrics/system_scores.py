@@ -319,8 +319,10 @@ def _noncentrality(n: IntArray, values: FloatArray, *, binary: bool) -> float:
     if not below:
         return 0.0
     mean = float(np.clip(values.mean(), APART, 1 - APART))
-    # Without any spread of graded scores: as if one more label had some.
-    variance = mean * (1 - mean) if binary else max(float(values.var()), 1 / (total + 2))
+    # Graded scores with little spread: as if one more label had all of their range.
+    apart = float(np.ptp(values))
+    widest = min(apart, 1.0) if apart > EPSILON else 1.0
+    variance = mean * (1 - mean) if binary else max(float(values.var()), widest**2 / (total + 2))
     return 4 * APART**2 * below * (total - below) / total / variance
 
 

@@ -6,8 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.stats import chi2, ttest_1samp
 
+from judge_gym.judges.systems import ComparedSystems
 from judge_gym.metrics.system_ranking import (
     decided_at_random,
     labels_to_buy,
@@ -22,6 +25,7 @@ from judge_gym.metrics.system_scores import (
     one_correction,
     shared_correction,
 )
+from judge_gym.records.items import Item
 from support.references import SHARED
 
 NINE = SHARED / "data/judging_judges"
@@ -231,6 +235,62 @@ def test_graded_labels_on_a_wide_scale_are_told_apart_as_by_the_paired_t():
         # Somewhat wider: labels count as if half a one more were at the far end.
         assert by_t.high - by_t.low <= upper - lower <= 1.25 * (by_t.high - by_t.low)
     np.testing.assert_allclose(found[0, 100], found[-900, 1100])
+
+
+@pytest.mark.parametrize("labelled", [20, 60])
+@pytest.mark.parametrize("noise", [0.1, 1.0])
+def test_differences_of_graded_labels_are_covered_at_their_level(noise, labelled):
+    # Labels of 75 and 76 ± 3 on 0 to 100; the judge is off by `noise`, on 200 answers of each.
+    rng, held, widths, errors = np.random.default_rng(4), 0, [], []
+    for _ in range(300):
+        people = rng.normal([[0.75], [0.76]], 0.03, (2, 200))
+        said = people + rng.normal(0, 0.03 * noise, people.shape)
+        rows = [
+            (s, q + 200 * s, said[s, q], people[s, q] if q < labelled else None)
+            for s in (0, 1)
+            for q in range(200)
+        ]
+        found = ranking(judged(rows, 2, binary=False), rng).difference_of(0, 1)
+        held += found.lower <= 0.01 <= found.upper
+        widths.append(found.upper - found.lower)
+        errors.append(found.estimate - 0.01)
+    # 300 sets at 95%: 285 ± 3.8; the width is that of ±1.96 errors.
+    assert 273 <= held <= 296
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * np.std(errors), rel=0.2)
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    unit=st.floats(0.01, 1000), shift=st.floats(-500, 500), wider=st.floats(0, 9),
+    seed=st.integers(0, 1000),
+)  # fmt: skip
+def test_figures_of_graded_labels_change_with_their_unit_alone(unit, shift, wider, seed):
+    rng = np.random.default_rng(seed)
+    people = rng.integers(20, 80, 100) / 100
+    said = np.clip(people + rng.normal(0, 0.1, 100), 0, 1)
+    labels = np.where(rng.random(100) < 0.7, people, np.nan)
+    items = [Item(id=f"t{n}", text=f"T{n}", system="ab"[n % 2]) for n in range(100)]
+
+    def figures(a, b, bounds):
+        of = ComparedSystems.of(
+            items, said * a + b, labels * a + b, bounds, np.random.default_rng(0)
+        )
+        apart = [(one.estimate, one.lower, one.upper) for one in of.difference(0, 1)]
+        means = [(one.estimate - b, one.lower - b, one.upper - b) for one in of.mean(1)]
+        return apart, means
+
+    # The declared scale is as wide as the scores, or wider on both sides.
+    plain = figures(1, 0, (0, 1))
+    scaled = figures(unit, shift, (shift - wider * unit, shift + (1 + wider) * unit))
+    for one, other in zip(plain, scaled, strict=True):
+        np.testing.assert_allclose(np.array(other) / unit, one, rtol=1e-6, atol=1e-8)
+
+
+def test_power_to_tell_graded_errors_apart_does_not_take_a_narrow_spread_for_a_wide_one():
+    # Bias of both ±0.01 by turns: variance 1e-4, its floor 0.02² / 42. Noncentrality
+    # 4·0.1²·20·20/40/1e-4 = 4000, so that a power of 0.8 is exceeded.
+    rows = [(s, 20 * s + q, 0.5 + 0.01 * (-1) ** q, 0.5) for s in (0, 1) for q in range(20)]
+    assert one_correction(judged(rows, 2, binary=False), np.random.default_rng(0)).power > 0.99
 
 
 def test_equal_rates_are_refused_as_often_as_the_level_and_different_ones_nearly_always():
