@@ -6,13 +6,14 @@ import pytest
 
 from judge_gym.llm import gateway
 from support.postgres import temporary_database
-from support.rig import KEY, KEY_NAME, empty
+from support.rig import KEY, KEY_NAME, empty, emptying
 
 
 @pytest.fixture(scope="session")
 def shared_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
     with temporary_database(postgres_server, migrated_template) as url:
         yield url
+        emptying(url).dispose()
 
 
 @pytest.fixture

@@ -100,7 +100,10 @@ def temporary_database(server_url: str, template: str = "template0") -> Iterator
     name = f"test_{uuid.uuid4().hex}"
     server = sa.create_engine(server_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with server.connect() as connection:
-        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        # By default every page of the template is logged, which takes twice as long.
+        connection.exec_driver_sql(
+            f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy'
+        )
     try:
         yield sa.make_url(server_url).set(database=name).render_as_string(hide_password=False)
     finally:

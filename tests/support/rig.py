@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -221,10 +222,17 @@ def count(engine: sa.Engine, table: Any) -> int:
         return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
 
 
+@cache
+def emptying(url: str) -> sa.Engine:
+    """The engine of `empty`, whose connection is kept.
+
+    A new one reads the catalogs of all tables anew, which takes 15 times as long as the deletions.
+    """
+    return sa.create_engine(url, pool_size=1, pool_pre_ping=True)
+
+
 def empty(url: str) -> str:
     """Delete every row of a database: quicker than making another one."""
-    engine = sa.create_engine(url, poolclass=sa.NullPool)
-    with engine.begin() as connection:
+    with emptying(url).begin() as connection:
         connection.exec_driver_sql(_DELETIONS)
-    engine.dispose()
     return url
