@@ -93,7 +93,7 @@ def test_a_key_that_may_be_in_a_block_is_not_missed_while_prefects_server_is_awa
     file = str(command.folder / "providers.toml")
     away = f"http://127.0.0.1:{free_port()}/api"
     findings = json.loads(
-        command("doctor", "--json", PREFECT_API_URL=away, JUDGE_GYM_PROVIDERS_FILE=file).output
+        command.here("doctor", "--json", PREFECT_API_URL=away, JUDGE_GYM_PROVIDERS_FILE=file).output
     )["findings"]
     states = {one["subject"]: one["state"] for one in findings}
     assert states["key of paid"] == "unused"

@@ -128,11 +128,11 @@ def test_the_commands_say_so_of_prefects_server(
     command: CommandLine, guarded: Guarded, password: str
 ) -> None:
     given = {"PREFECT_API_URL": guarded.api, "PREFECT_API_AUTH_STRING": password}
-    ended = command("database", "status", "--json", **given)
+    ended = command.here("database", "status", "--json", **given)
     part = parts(ended.output)["Prefect's server"]
     assert (part["state"], part["healthy"], part["detail"]) == ("refused", False, REFUSED_LOGIN)
     assert "PREFECT_API_AUTH_STRING" in part["remedy"]
-    checked = command("doctor", **given)
+    checked = command.here("doctor", **given)
     assert "✗ prefect:" in checked.output
     assert REFUSED_LOGIN in " ".join(checked.output.split())
     assert WRONG not in ended.output + ended.errors + checked.output + checked.errors
@@ -141,5 +141,5 @@ def test_the_commands_say_so_of_prefects_server(
 def test_with_the_password_it_is_up(command: CommandLine, guarded: Guarded) -> None:
     assert httpx.get(f"{guarded.api}/admin/version").status_code == httpx.codes.UNAUTHORIZED
     given = {"PREFECT_API_URL": guarded.api, "PREFECT_API_AUTH_STRING": guarded.password}
-    found = parts(command("database", "status", "--json", **given).output)
+    found = parts(command.here("database", "status", "--json", **given).output)
     assert found["Prefect's server"]["state"] == "up"

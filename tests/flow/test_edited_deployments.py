@@ -202,7 +202,7 @@ def test_a_run_with_an_unknown_parameter_is_refused(server: Edited) -> None:
 
 def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:
     url = f"http://127.0.0.1:{free_port()}/api"
-    ended = command("database", "init", PREFECT_API_URL=url)
+    ended = command.here("database", "init", PREFECT_API_URL=url)
     assert ended.code == 1
     assert f"The Prefect server at {url} does not answer" in ended.errors
     assert "PREFECT_API_URL" in ended.errors

@@ -56,7 +56,7 @@ class CommandLine:
         """Run a command to its end."""
         typed = tuple(map(str, arguments))
         if self.in_process and not any(name.startswith("PREFECT_") for name in more):
-            return Ended(typed, *run_here(typed, self.folder, self.variables() | more))
+            return self.here(*arguments, **more)
         process = self.start(*arguments, **more)
         try:
             output, errors = process.communicate(timeout=LONGEST_S)
@@ -64,6 +64,11 @@ class CommandLine:
             process.kill()
             raise
         return Ended(typed, process.returncode, output, errors)
+
+    def here(self, *arguments: str | Path, **more: str) -> Ended:
+        """Run a command in this process; it may ask another Prefect server, but start none."""
+        typed = tuple(map(str, arguments))
+        return Ended(typed, *run_here(typed, self.folder, self.variables() | more))
 
     def start(self, *arguments: str | Path, **more: str) -> "subprocess.Popen[str]":
         """Start a command."""

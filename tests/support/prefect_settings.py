@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import SettingsContext, get_settings_context
 from prefect.settings import (
+    PREFECT_API_AUTH_STRING,
     PREFECT_API_URL,
     PREFECT_HOME,
     PREFECT_LOGGING_TO_API_ENABLED,
@@ -27,7 +28,8 @@ def prefect_at(url: str | None, home: str | None) -> Iterator[None]:
     variables = sorted(one for one in os.environ.items() if one[0].startswith("PREFECT_"))
     key = (id(context.settings), url, home, *variables)
     if key not in _MADE:
-        given = {PREFECT_API_URL: url, PREFECT_HOME: home}
+        password = os.environ.get("PREFECT_API_AUTH_STRING")
+        given = {PREFECT_API_URL: url, PREFECT_HOME: home, PREFECT_API_AUTH_STRING: password}
         known = {setting: value for setting, value in given.items() if value is not None}
         updated = {**known, PREFECT_LOGGING_TO_API_ENABLED: False}
         _MADE[key] = context.settings, context.settings.copy_with_update(updated)
