@@ -264,6 +264,11 @@ def items_needed(estimate: Estimate, claim: MarginClaim, tests: float = 1.0) -> 
     if None in all_needed:
         return None
     needed = max(estimate.n_items + 1, *(items for items in all_needed if items is not None))
+    return two_digits(needed)
+
+
+def two_digits(needed: int) -> int:
+    """Return a forecast of items, rounded up to two digits."""
     step = 10 ** max(0, len(str(needed)) - 2)
     return int(math.ceil(needed / step) * step)
 

@@ -7,6 +7,8 @@ agreement shows no spread: its interval reaches to (n - 3)/(n + 1), what one mor
 τ-b.
 """
 
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +38,7 @@ from judge_gym.metrics.estimate import (
     wilson,
     with_interval,
 )
-from judge_gym.metrics.inference import kendall_tau_b
+from judge_gym.metrics.inference import MOST_ITEMS, POWER, kendall_tau_b
 
 MIN_ITEMS = 4
 _FURTHEST_APART = 100.0
@@ -223,7 +225,61 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
             "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have a label and scores"
         )
         return not_estimable(metric, because, n=n, n_items=n, unit=unit)
-    columns = labels[:, None]
+    found = _gained(labels, before, after)
+    method = "Lin's concordance with labels, after less before; jackknife over texts, t interval"
+    estimate = Estimate(metric, found.value, None, None, n, n, method=method, unit=unit)
+    if not (np.abs(before - after) > EPSILON).any():
+        return with_interval(
+            estimate, None, absent="the two judges agree with each other on every text"
+        )
+    if found.by_text is None:
+        return with_interval(estimate, None, absent="but for one text all labels are the same")
+    half = found.half(n)
+    return with_interval(estimate, (found.value - half, found.value + half), (-2.0, 2.0))
+
+
+def texts_for_gain(labels: FloatArray, before: FloatArray, after: FloatArray) -> int | None:
+    """Return with how many texts the interval of `agreement_gain` excludes 0 in 80% of draws.
+
+    If the gain, or loss, and the spread over texts are as in these. Of 2,000 sets of that size 79
+    to 84% exclude 0 of verdicts and of five steps, and 89 to 97% of points, whose gain and its
+    error rise together. None without an interval, and above a million.
+    """
+    if agreement_gain(labels, before, after).lower is None:
+        return None
+    found = _gained(labels, before, after)
+
+    def spare(texts: int) -> float:
+        varies = normal_quantile(2 * POWER - 1) * found.error(texts)
+        return abs(found.value) - found.half(texts) - varies
+
+    if spare(MOST_ITEMS) < 0:
+        return None
+    return bisect_left(range(MOST_ITEMS), 0.0, lo=MIN_ITEMS, key=spare)
+
+
+@dataclass(frozen=True)
+class _Gained:
+    """A gain in agreement on n texts, and what its error is made of."""
+
+    value: float
+    by_text: float | None
+    """n times the squared standard error over texts; None without one."""
+    single: float
+    """The mean square of what single texts, where the judges differ, add to n times the gain."""
+
+    def error(self, texts: int) -> float:
+        """Return the standard error of the gain on so many texts."""
+        return math.sqrt((self.by_text or 0.0) / texts)
+
+    def half(self, texts: int) -> float:
+        """Return half the interval on so many texts: as if one more had gained, and one lost."""
+        added = 2 * self.single / texts**2
+        return t_quantile(texts - 1) * math.sqrt(self.error(texts) ** 2 + added)
+
+
+def _gained(labels: FloatArray, before: FloatArray, after: FloatArray) -> _Gained:
+    n, columns = len(labels), labels[:, None]
     scores = [judged[:, None] for judged in (before, after)]
     missed = [((columns - judged) ** 2).sum(axis=1) for judged in scores]
 
@@ -236,25 +292,17 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
         return np.asarray(of_after - of_before)
 
     everything = np.ones((1, n))
-    value = float(gain(everything)[0])
-    method = "Lin's concordance with labels, after less before; jackknife over texts, t interval"
-    estimate = Estimate(metric, value, None, None, n, n, method=method, unit=unit)
-    differ = np.abs(before - after) > EPSILON
-    if not differ.any():
-        return with_interval(
-            estimate, None, absent="the two judges agree with each other on every text"
-        )
-    left_out = gain(jackknife_weights(n))
-    if not np.isfinite(left_out).all():
-        return with_interval(estimate, None, absent="but for one text all labels are the same")
+    value, left_out = float(gain(everything)[0]), gain(jackknife_weights(n))
     near = jackknife_interval(0.0, left_out)
+    by_text = 0.0 if near is None else n * (near[1] / t_quantile(n - 1)) ** 2
     apart = [float(_independent(columns, judged, everything)[0]) for judged in scores]
+    differ = np.abs(before - after) > EPSILON
     single = (missed[0] / apart[0] - missed[1] / apart[1])[differ]
-    spread = 2 * float((single**2).mean()) / n**2
-    quantile = t_quantile(n - 1)
-    error = (0.0 if near is None else near[1] / quantile) ** 2 + spread
-    half = quantile * error**0.5
-    return with_interval(estimate, (value - half, value + half), (-2.0, 2.0))
+    return _Gained(
+        value,
+        by_text if np.isfinite(left_out).all() else None,
+        float((single**2).mean()) if differ.any() else 0.0,
+    )
 
 
 def _independent(labels: FloatArray, judged: FloatArray, weights: FloatArray) -> FloatArray:

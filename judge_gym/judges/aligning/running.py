@@ -8,8 +8,9 @@ import numpy as np
 
 from judge_gym.answers.readability import too_few_readable
 from judge_gym.asking.budgeting import Spender
-from judge_gym.calibration.checks import Result, more_items
+from judge_gym.calibration.checks import Result, two_digits
 from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.formats import percent
 from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import (
     LoadedAlignment,
@@ -26,8 +27,8 @@ from judge_gym.judges.judging import judge_items
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate
-from judge_gym.metrics.margins import Direction, MarginClaim
-from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
+from judge_gym.metrics.inference import POWER
+from judge_gym.metrics.score_agreement import agreement_gain, label_agreement, texts_for_gain
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
@@ -72,6 +73,8 @@ class SideBySide:
     apart: tuple[float, float]
     """Mean distance from the label in points of 100, before and after; of verdicts the percentage
     that differ."""
+    needed: int | None
+    """Texts of which 80% of draws would show such a gain; None without an interval."""
     covered: float
     """Share of the texts with a score of the judge before that have one of the other, too."""
 
@@ -115,11 +118,13 @@ class AlignmentReport:
 
     @property
     def more(self) -> str:
-        """How many labels would decide whether the gain is above 0; empty without an interval."""
-        if self.test is None or self.outcome is not AlignmentOutcome.NOT_SHOWN:
+        """How many labels would show the gain, as a sentence; empty without an interval."""
+        test = self.test
+        if test is None or test.needed is None or self.outcome is not AlignmentOutcome.NOT_SHOWN:
             return ""
-        return more_items(
-            self.test.gain, MarginClaim(Direction.ABOVE, 0.0), "labelled texts in the test"
+        return (
+            f"Use more labelled texts in the test: about {two_digits(test.needed):,} would show "
+            f"such a gain in {percent(POWER)} of draws, you have {test.texts}."
         )
 
 
@@ -180,6 +185,7 @@ def side_by_side(
         label_agreement(labels, own),
         label_agreement(labels, other),
         (apart[0], apart[1]),
+        texts_for_gain(labels, own, other),
         float(both.sum() / scored.sum()) if scored.any() else 0.0,
     )
 

@@ -196,7 +196,7 @@ def test_a_proposal_that_breaks_the_judge_is_a_failure(
 
 def tried(name: str, gain: float | None, task: str = "", covered: float = 1.0) -> Tried:
     of = Estimate("agreement_gain", gain, None, None, 20, 20, because="x")
-    side = SideBySide(of, of, of, (0, 0), covered)
+    side = SideBySide(of, of, of, (0, 0), None, covered)
     return Tried(
         AlignmentCandidate(name, BINARY.model_copy(update={"task": f"Decide {task}"})), side
     )

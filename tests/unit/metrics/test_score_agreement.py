@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, pearsonr, t
+from scipy.stats import kendalltau, norm, pearsonr, t
 
 from judge_gym.metrics.score_agreement import (
     agreement_gain,
@@ -21,6 +21,7 @@ from judge_gym.metrics.score_agreement import (
     label_agreement,
     rank_agreement,
     score_alpha,
+    texts_for_gain,
     votes_between_families,
 )
 
@@ -248,6 +249,30 @@ def test_a_gain_in_agreement_by_hand():
     half = t.ppf(0.975, 9) * (jackknife + 2 * single**2 / 10**2) ** 0.5
     assert (gain.lower, gain.upper) == pytest.approx((0.4 - half, 0.4 + half))
 
+    def excludes_0(texts):
+        error = (10 * jackknife / texts) ** 0.5
+        half = t.ppf(0.975, texts - 1) * (error**2 + 2 * single**2 / texts**2) ** 0.5
+        return half + norm.ppf(0.8) * error <= 0.4
+
+    needed = texts_for_gain(labels, before, after)
+    assert needed == texts_for_gain(labels, after, before)
+    assert (excludes_0(needed), excludes_0(needed - 1)) == (True, False)
+
+
+@pytest.mark.parametrize("better", [8, 9])
+def test_as_many_texts_as_a_gain_needs_show_it_in_80_percent_of_draws(rng, better):
+    """Verdicts of two labels: 7 of 10 right before, 8 or 9 of 10 after, whichever text."""
+    cells = [(label, i < 7, j < better) for label in (0, 100) for i in range(10) for j in range(10)]
+    labels, *right = np.array(cells, dtype=np.float64).T
+    every = labels, *(np.where(one > 0, labels, 100 - labels) for one in right)
+    needed = texts_for_gain(*every)
+    shown = 0
+    for _ in range(600):
+        chosen = rng.integers(0, len(labels), needed)
+        shown += (agreement_gain(*(one[chosen] for one in every)).lower or 0.0) > 0
+    # Draws of 600 at 80% lie within 75 to 85% in 998 of 1,000.
+    assert 0.75 < shown / 600 < 0.88, needed
+
 
 @given(SCORES, st.integers(0, 20))
 def test_a_gain_is_the_difference_of_agreements_and_turns_its_sign(pairs, label):
@@ -271,5 +296,6 @@ def test_the_same_judge_twice_gains_nothing_and_has_no_interval():
     gain = agreement_gain(labels, labels[::-1], labels[::-1])
     assert (gain.estimate, gain.lower) == (0, None)
     assert "agree with each other on every text" in gain.reason
+    assert texts_for_gain(labels, labels[::-1], labels[::-1]) is None
     assert "same" in agreement_gain(labels * 0, labels, labels[::-1]).reason
     assert agreement_gain(labels[:3], labels[:3], labels[:3]).estimate is None
