@@ -30,13 +30,14 @@ class AxisInfo:
     """Dotted names of the strategy modules that list the axis in `AXES`."""
 
 
-def axes() -> list[AxisInfo]:
+@cache
+def axes() -> tuple[AxisInfo, ...]:
     """Return every axis in the order of `Experiment`'s fields."""
     marked = {
         name: [mark for mark in field.metadata if isinstance(mark, Axis)]
         for name, field in Experiment.model_fields.items()
     }
-    return [
+    return tuple(
         AxisInfo(
             name=name,
             legal=legal_text(field),
@@ -47,7 +48,7 @@ def axes() -> list[AxisInfo]:
         )
         for name, field in Experiment.model_fields.items()
         if marked[name]
-    ]
+    )
 
 
 def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
