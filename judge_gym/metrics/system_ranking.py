@@ -209,11 +209,12 @@ def ranking(
     since labels correct any score: left out, those that it would not judge would leave people's
     mean, too. A system without any readable one, or with fewer than `least_labels` labels, is not
     ranked. Errors: the covariance of influences summed by question, a system's label variance at
-    least that shrunk towards all systems', and that of half a label that is as far from the others
-    as `_range`. If not `shrunk`, it is that of its own labels: the interval of a difference
-    over the same questions is then the paired t. Simultaneous: quantile of the largest |t| of draws
-    from that covariance, with the degrees of freedom of the system with the fewest labelled
-    questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical Journal 50).
+    least that shrunk towards all systems', and that of half a label that is as far from the judge's
+    scores as a label may be. If not `shrunk`, it is that of its own labels: the interval of a
+    difference over the same questions is then the paired t. Simultaneous: quantile of the largest
+    |t| of draws from that covariance, with the degrees of freedom of the system with the fewest
+    labelled questions, for pairs twice as many (Hothorn, Bretz and Westfall 2008, Biometrical
+    Journal 50).
     """
     # Equal means differ in their last bits by the order of the rows.
     own = judged.means(judged.judge, judged.readable).round(_DECIMALS)

@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge_gym.calibration.checks import Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, masked
 from judge_gym.judges.aligning.splitting import digest_of
@@ -26,7 +25,7 @@ from judge_gym.judges.certifying.certificate import (
     write_certificate,
 )
 from judge_gym.judges.certifying.evidence import Evidence, write_evidence
-from judge_gym.judges.certifying.findings import findings, labels_of, population_of, result_of
+from judge_gym.judges.certifying.findings import findings, labels_of, population_of
 from judge_gym.judges.certifying.loading import LoadedCertification
 from judge_gym.judges.certifying.signing import signed
 from judge_gym.judges.gate_rule import GateRule
@@ -54,11 +53,6 @@ class Certification:
 
     certificate: Certificate
     evidence: Evidence
-
-    @property
-    def result(self) -> Result:
-        """Whether what is required is shown in every slice, shown to be missed, or open."""
-        return result_of(self.certificate.findings)
 
 
 def certification(runtime: Runtime, loaded: LoadedCertification) -> Certification:
