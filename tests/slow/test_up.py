@@ -25,7 +25,7 @@ from ruamel.yaml import YAML
 from judge_gym.store import embedded
 from support.chromium import Browser, chromium
 from support.command_line import REPOSITORY, SWEEPS, Ended, sweep_text
-from support.deployments import deployment_names
+from support.deployments import deployments
 from support.installation import Installation
 from support.waiting import until
 
@@ -58,7 +58,7 @@ def ci(up: Installation, step: str, **environment: str) -> Ended:
 def test_the_first_start_makes_and_deploys_everything(up: Installation) -> None:
     found = up.post("/deployments/filter")
     flows = {one["id"]: one["name"] for one in up.post("/flows/filter")}
-    assert {f"{flows[one['flow_id']]}/{one['name']}" for one in found} == deployment_names()
+    assert {f"{flows[one['flow_id']]}/{one['name']}" for one in found} == deployments().keys()
     assert up.api in up.said
 
 
@@ -69,7 +69,7 @@ def test_prefect_keeps_its_records_in_the_same_postgresql(up: Installation) -> N
     beside = sa.create_engine(url.set(database=f"{url.database}_prefect"), poolclass=sa.NullPool)
     with beside.connect() as connection:
         found = connection.exec_driver_sql("SELECT count(*) FROM deployment").scalar()
-    assert found == len(deployment_names())
+    assert found == len(deployments())
 
 
 def test_a_backup_of_both_databases_is_restored_into_a_new_installation(
@@ -90,7 +90,7 @@ def test_a_backup_of_both_databases_is_restored_into_a_new_installation(
     finally:
         embedded.release(data / "postgres")
         embedded.remove(data / "postgres")
-    assert found == len(deployment_names())
+    assert found == len(deployments())
 
 
 def test_the_page_calls_the_port_it_is_on(up: Installation) -> None:
@@ -110,7 +110,7 @@ def test_everything_listens_on_loopback_only(up: Installation) -> None:
 
 
 def test_the_forms_explain_every_parameter(up: Installation) -> None:
-    for name in sorted(deployment_names()):
+    for name in deployments():
         schema = up.get(f"/deployments/name/{name}")["parameter_openapi_schema"]
         for parameter, described in schema["properties"].items():
             assert described.get("description"), f"{name}: {parameter}"
