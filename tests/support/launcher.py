@@ -62,7 +62,7 @@ class Launcher:
         """Start `judge-gym` with these arguments."""
         if self._launcher is None:
             self._launcher = subprocess.Popen(
-                [sys.executable, __file__],
+                [sys.executable, "-P", __file__],
                 cwd=self.folder,
                 env=self.environment,
                 stdin=subprocess.PIPE,
