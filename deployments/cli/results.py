@@ -77,11 +77,16 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     brief = replace(uses, brief=True)
     whole = [
         headline_table(rows, settings, uses=uses),
-        *(headline_table(rows, settings, most, brief) for most in (1, 0, None)),
+        *(
+            headline_table(rows, settings, most, brief, count_checks=counted)
+            for counted in (False, True)
+            for most in (1, 0, None)
+        ),
     ]
     choices = [
         *whole,
-        headline_table(rows, settings, None),  # figures of claims come before the use of the scale
+        # Figures of claims come before the use of the scale.
+        headline_table(rows, settings, None, count_checks=True),
         shorter_table(rows, settings, brief),
     ]
     if not choices[0].rows:

@@ -17,6 +17,7 @@ from judge_gym.report.scopes import (
     Scope,
     behind,
     changes,
+    default_level,
     rubric_phrase,
     setting_phrases,
     short_label,
@@ -103,25 +104,34 @@ def distinct_labels(findings: Sequence[FindingRow], among: Sequence[FindingRow] 
     """Return what each finding is about, with the level of every axis in which another differs.
 
     Others are those of the same claim about the same concept, also those `among` which these were
-    chosen. Of what a plan confirms, the level of every axis that the sweep varies is named.
+    chosen. `levels_unsaid` tells the levels that no label names.
     """
-    named = _named(among or findings)
-    return [about(finding, named(finding)) for finding in findings]
+    differing = _differing(among or findings)
+    return [about(finding, differing[_topic(finding)]) for finding in findings]
 
 
-def _named(among: Sequence[FindingRow]) -> Callable[[FindingRow], set[str]]:
-    """Return what tells the parts of a finding's scope that its label names at their defaults."""
-    alike: dict[tuple[str, str], list[Scope]] = defaultdict(list)
-    for finding in among:
-        alike[_topic(finding)].append(finding.scope)
-    differing = {topic: varying(scopes) for topic, scopes in alike.items()}
+def levels_unsaid(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> dict[str, object]:
+    """Return the levels of axes that a sweep varies and the labels of planned findings leave out.
 
-    def named(finding: FindingRow) -> set[str]:
+    All are at their defaults, which a label names only where another finding `among` differs.
+    """
+    differing = _differing(among)
+    return {
+        name: finding.scope[name]
+        for finding in findings
+        if finding.confirmatory
         # A scope has the axes that the sweep varies.
-        planned = AXES & finding.scope.keys() if finding.confirmatory else set()
-        return differing.get(_topic(finding), set()) | planned
+        for name in (AXES & finding.scope.keys()) - differing[_topic(finding)]
+        if finding.scope[name] == default_level(name)
+    }
 
-    return named
+
+def _differing(findings: Sequence[FindingRow]) -> dict[tuple[str, str], set[str]]:
+    """Return what tells the findings of each topic apart: parts of their scopes."""
+    alike: dict[tuple[str, str], list[Scope]] = defaultdict(list)
+    for finding in findings:
+        alike[_topic(finding)].append(finding.scope)
+    return {topic: varying(scopes) for topic, scopes in alike.items()}
 
 
 def joint_label(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
@@ -134,7 +144,7 @@ def joint_label(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> 
         return ""
     names = ", ".join(dict.fromkeys(str(finding.scope.get("judge", "")) for finding in findings))
     joint = replace(findings[0], scope={**findings[0].scope, "judge": names})
-    return about(joint, _named(among)(findings[0]))
+    return about(joint, _differing(among)[_topic(findings[0])])
 
 
 def _topic(finding: FindingRow) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from judge_gym.report.findings import (
     claimed,
     distinct_labels,
     joint_label,
+    levels_unsaid,
     open_by_correction,
 )
 from judge_gym.report.moves import (
@@ -38,7 +39,7 @@ from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Plot, PlotPanel
 from judge_gym.report.remarks import remark_text
 from judge_gym.report.scale_use import NO_USE, ScaleUse, scale_use
-from judge_gym.report.scopes import behind, evidence_link, may_abstain
+from judge_gym.report.scopes import behind, evidence_link, may_abstain, setting_phrases
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -134,6 +135,8 @@ class Headline:
     names: Sequence[str]
     """What each finding is about."""
     is_check: bool
+    unsaid: Mapping[str, object]
+    """The levels at which planned findings are and which their labels do not name."""
     is_beside: bool = False
     """Whether these are what a plan confirms, at other levels, which the plan does not confirm."""
     explored: str = ""
@@ -242,10 +245,7 @@ def _rows_of(chosen: Sequence[FindingRow], among: Sequence[FindingRow]) -> Itera
 def _headline(
     findings: Sequence[FindingRow], label: str, among: Sequence[FindingRow], *, is_check: bool
 ) -> Headline:
-    conclusions = [
-        UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
-        for finding in findings
-    ]
+    conclusions = [_conclusion(finding) for finding in findings]
     question, measure, _ = _asked(findings[0])
     if findings[0].unit == OF_PAIRS:
         measure = "pairs judged right less wrong"
@@ -258,6 +258,7 @@ def _headline(
         findings,
         distinct_labels(findings, among),
         is_check,
+        levels_unsaid(findings, among),
     )
 
 
@@ -329,8 +330,13 @@ def headline_table(
     settings: MovedSettings = NO_SETTINGS,
     most: int | None = _SINGLE,
     uses: ScaleUse = NO_USE,
+    *,
+    count_checks: bool = False,
 ) -> Table:
-    """Return the headlines as a table: a heading per claim, one for `most` settings, for checks."""
+    """Return the headlines as a table: a heading per claim, one for `most` settings, for checks.
+
+    Checks that are counted have one line.
+    """
     claims, checks = (
         [
             Row(
@@ -346,8 +352,28 @@ def headline_table(
     return _table(
         rows,
         ("about", "figure", "conclusion"),
-        [*claims, *settings.rows(most), *uses.rows(), *checks],
+        [
+            *claims,
+            *settings.rows(most),
+            *uses.rows(),
+            *(_counted_checks(rows) if count_checks else checks),
+        ],
     )
+
+
+def _counted_checks(rows: Sequence[Headline]) -> Iterator[Row]:
+    """Yield the figures of all checks as one line, with the topics of those that are refuted."""
+    checked = [finding for row in rows if row.is_check for finding in row.findings]
+    conclusions = [_conclusion(finding) for finding in checked]
+    refuted = [one for one in checked if one.conclusion == "refuted"]
+    topics = ", ".join(dict.fromkeys(_asked(one)[2] for one in refuted))
+    said = in_numbers(conclusions, (*_ORDER, UNTESTED)) + (f"; refuted: {topics}" if topics else "")
+    if checked:
+        yield Row((), heading=f"{CHECKS}  {said}")
+
+
+def _conclusion(finding: FindingRow) -> str:
+    return UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
 
 
 def _heading(row: Headline) -> str:
@@ -388,12 +414,15 @@ def shorter_table(
 
 
 def _table(rows: Sequence[Headline], columns: tuple[str, ...], lines: Sequence[Row]) -> Table:
+    unsaid = {name: level for row in rows for name, level in row.unsaid.items()}
+    levels = ", ".join(setting_phrases(unsaid, unsaid))
     return Table(
         f"{TITLE}: {_DECIDED}",
         "",
         columns,
         tuple(lines),
         words=1,
+        notes=(f"Planned figures that name no other level: {levels}.",) if levels else (),
         simulated=any(finding.simulated for row in rows for finding in row.findings),
         imported=any(finding.imported for row in rows for finding in row.findings),
     )

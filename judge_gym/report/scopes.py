@@ -105,7 +105,7 @@ def setting_phrases(values: Scope, named: Collection[str] = ()) -> list[str]:
     said = {
         name: value
         for name, value in values.items()
-        if name not in _NOT_SETTINGS and (name in named or value != _default(name))
+        if name not in _NOT_SETTINGS and (name in named or value != default_level(name))
     }
     ways = {
         noun: "random" if said[name] else "fixed" for name, noun in _DISPLAY.items() if name in said
@@ -231,7 +231,7 @@ def _shared_settings(scopes: Sequence[Scope]) -> list[str]:
     return sorted(set.intersection(*phrases)) if phrases else []
 
 
-def _default(name: str) -> Any:
+def default_level(name: str) -> Any:
     """Return the default of an axis as scopes show it; None where there is none."""
     field = Experiment.model_fields.get(name)
     default = field.default if field else None

@@ -226,7 +226,7 @@ def study(tmp_path: Path) -> Path:
     table = plain_table(HOSTILE, ("item", "text", "score"), rows)
     page = StudyPage(
         "scores-one", "Scores of one", f"It was right. {HOSTILE}", [table], [HOSTILE], True,
-        ("scores-one.json",), "/tmp/" + "folder" * 60,
+        ("scores-one.json",), where="/tmp/" + "folder" * 60,
     )  # fmt: skip
     return save_study(page, tmp_path, {"name": HOSTILE}).path
 

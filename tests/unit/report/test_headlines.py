@@ -209,12 +209,33 @@ def test_sentences_name_the_level_of_what_a_plan_confirms(make_finding) -> None:
     assert "for all judges on order, evidence first," in other
 
 
-def test_a_planned_figure_names_its_level_where_no_other_figure_of_the_claim_is(
-    make_finding,
-) -> None:
+def test_a_level_that_no_other_figure_of_the_claim_leaves_stands_once(make_finding) -> None:
     """A scope has the axes that vary in the sweep; the other order lacks a figure."""
-    [planned] = headlines(orders(make_finding)[:1])
-    assert planned.label == "all judges on order, rubric first"
+    one, other = orders(make_finding)
+    assert headline_table(headlines([one, other])).notes == ()
+    [planned] = headlines([one])
+    assert planned.label == "all judges on order"
+    [note] = headline_table([planned]).notes
+    assert "rubric first" in note
+    [explored] = headlines([replace(one, confirmatory=False)])
+    assert headline_table([explored]).notes == ()
+
+
+def test_checks_that_are_counted_have_a_line_that_names_the_refuted(make_finding) -> None:
+    found = [
+        make_finding(conclusion, 0.1, (0.0, 0.2), hypothesis=hypothesis)
+        for hypothesis, conclusion in (
+            ("V2", "supported"),
+            ("V4.variance", "supported"),
+            ("V4.variance", "refuted"),
+            ("V5", "inconclusive"),
+        )
+    ]
+    [line] = headline_table(headlines(found), count_checks=True).rows
+    assert line.cells == ()
+    assert line.heading.startswith(CHECKS)
+    assert "2 supported, 1 refuted, 1 inconclusive" in line.heading
+    assert line.heading.endswith("refuted: repeats")
 
 
 def test_many_levels_beside_a_planned_figure_have_a_row_per_conclusion(make_finding) -> None:
@@ -361,7 +382,9 @@ def test_a_sweep_of_many_claims_is_printed_in_forty_lines(
     assert any("25 more" in line for line in lines)
     assert lines[-1].endswith("report.html")
     shown = "\n".join(lines)
-    assert all(question[:20] in shown for question in {row.question for row in headlines(found)})
+    told = {row.question for row in headlines(found) if not row.is_check}
+    assert all(question[:20] in shown for question in told)
+    assert CHECKS in shown
 
 
 def test_how_judges_use_the_scale_is_printed_before_the_last_cautions(
