@@ -228,7 +228,9 @@ def study(tmp_path: Path) -> Path:
         "scores-one", "Scores of one", f"It was right. {HOSTILE}", [table], [HOSTILE], True,
         ("scores-one.json",), where="/tmp/" + "folder" * 60,
     )  # fmt: skip
-    return save_study(page, tmp_path, {"name": HOSTILE}).path
+    written = save_study(page, tmp_path, {"name": HOSTILE})
+    assert written.page
+    return written.page
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
