@@ -1,18 +1,15 @@
 """`judge-gym judge certify` and `judge certificate`: what labels show of a judge, and its check."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from deployments.cli import options
 from deployments.cli.json_output import json_output
-from deployments.cli.output import console, errors, marked, say_simulated, show_table
-from deployments.cli.study import StudyCommand
+from deployments.cli.output import console, errors, show_table
+from deployments.cli.study import StudyCommand, show_parts
 from judge_gym.counting import counted
-
-if TYPE_CHECKING:
-    from judge_gym.judges.certifying.certificate import Certificate
 
 _Certificate = Annotated[Path, typer.Argument(help="The certificate (JSON).", show_default=False)]
 _Judge = Annotated[
@@ -80,12 +77,15 @@ def certify(
 def show(file: _Certificate, as_json: options.AsJson = False) -> None:
     """Show what a certificate says of a judge."""
     from judge_gym.judges.certifying.certificate import read_certificate, was_changed
+    from judge_gym.report.certificate import sentences, tables
 
     certificate = read_certificate(file)
     if as_json:
         json_output.give(certificate.model_dump(mode="json"))
     else:
-        _show(certificate)
+        show_parts(
+            tables(certificate), sentences(certificate), simulated=certificate.judge.simulated
+        )
     if fault := was_changed(certificate):
         errors.warn(f"{fault}.", soft_wrap=True)
 
@@ -133,16 +133,3 @@ def verify(
         if not found.fault:
             console.plain(f"It says of {shown(certificate)}")
     raise typer.Exit(1 if found.fault else 0)
-
-
-def _show(certificate: "Certificate") -> None:
-    from judge_gym.report.certificate import sentences, tables
-
-    judge = certificate.judge
-    for table in tables(certificate):
-        title = marked(table.title, simulated=judge.simulated)
-        show_table(title, table.columns, [row.cells for row in table.rows])
-    for sentence in sentences(certificate):
-        console.plain(sentence)
-    if judge.simulated:
-        say_simulated()

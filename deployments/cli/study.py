@@ -1,7 +1,7 @@
 """The life of a study as a command: agree, judge what is missing, save and print its report."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -25,7 +25,9 @@ from judge_gym.writable import check_reports
 if TYPE_CHECKING:
     from judge_gym.errors import JudgeGymError
     from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.model_names import Answered
     from judge_gym.report.judge_study import StudyReport
+    from judge_gym.report.table import Table
     from judge_gym.runtime import Runtime
     from judge_gym.studies import Study
 
@@ -179,12 +181,23 @@ def show_report(report: "StudyReport[T]") -> None:
     """Print a report: what was found, its tables, and what else there is to say."""
     page = report.page
     console.plain(f"{marked(page.title, simulated=page.simulated)}\n{page.found}".strip())
-    for table in page.tables:
-        title = marked(table.title, simulated=page.simulated)
+    show_parts(page.tables, page.sentences, report.answered, simulated=page.simulated)
+
+
+def show_parts(
+    tables: "Iterable[Table]",
+    sentences: Iterable[str],
+    answered: "Iterable[Answered]" = (),
+    *,
+    simulated: bool,
+) -> None:
+    """Print tables and sentences, each marked or followed by a word where they are simulated."""
+    for table in tables:
+        title = marked(table.title, simulated=simulated)
         show_table(title, table.columns, [row.cells for row in table.rows])
-    for sentence in page.sentences:
+    for sentence in sentences:
         console.plain(sentence)
-    for answered in report.answered:
-        show_note(answered)
-    if page.simulated:
+    for one in answered:
+        show_note(one)
+    if simulated:
         say_simulated()

@@ -1,6 +1,5 @@
 """The page of a study of judges that is its tables and sentences, as HTML, Markdown and JSON."""
 
-import html
 import json
 import os
 import re
@@ -23,7 +22,6 @@ T = TypeVar("T")
 _LONGEST_NAME = 120
 _LETTERS = 6
 """Of the digest that a long name ends in, or one that is there."""
-_OF = re.compile(r'<meta name="judge-gym-files" content="([^"]*)">')
 
 
 @dataclass(frozen=True)
@@ -127,10 +125,14 @@ def _places(files: Sequence[Path], folder: Path) -> list[str]:
 
 def _places_in(page: Path) -> list[str]:
     """Return where the files of a page lie; empty of a page that does not say."""
-    with suppress(OSError):
-        if found := _OF.search(page.read_text(encoding="utf-8", errors="replace")):
-            return list(json.loads(html.unescape(found[1])))
+    with suppress(OSError, ValueError):
+        return list(json.loads(_beside(page).read_text(encoding="utf-8")))
     return []
+
+
+def _beside(page: Path) -> Path:
+    """Return the hidden file beside a page that holds where its files lie, as a JSON list."""
+    return page.with_name(f".{page.stem}.files.json")
 
 
 def _all_there(places: Sequence[str], folder: Path) -> bool:
@@ -152,8 +154,9 @@ def save_study(
         text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
         files[path.with_suffix(".json")] = f"{text}\n"
     template = ENVIRONMENT.get_template("judge_study.html.j2")
-    of = json.dumps(_places(page.of, folder))
-    put_in_place({**files, path: template.render(page=page, of=of, written=datetime.now(UTC))})
+    if page.of:
+        files[_beside(path)] = json.dumps(_places(page.of, folder))
+    put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
     page_path = path.resolve()
     if page.where:
         return WrittenReport(Path(page.where), page.title, page.markdown, page=page_path)
