@@ -43,6 +43,14 @@ _FEW = 5
 _FEWEST_WHOLE = 2
 """Columns of whole scores beside which half points are one judge's habit."""
 _LEFT = "left out"
+_TIE = 2
+"""The highest code where 0 is a tie; with 1, 2 and 3 the tie is one of these."""
+_OF_TWO = (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"))
+"""How the names of columns of a pair's two answers end."""
+_CODES = (
+    "one of two answers, perhaps: if {} name these, or a tie, they are no order, and decisions in "
+    "the mapping say which stage each is"
+)
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,10 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
             f"nearest of {order}, a half as the higher; means and biases are as written"
         )
         taken.append(ColumnRole(halves, "half points", why))
-    taken += _left_out(table, found, order, {one.column for one in taken})
+    named = {one.column for one in taken}
+    answers = _two_answers(table, named) if stages and _may_be_codes(stages) else ()
+    taken += [ColumnRole(one, _LEFT, _CODES.format(order)) for one in answers]
+    taken += _left_out(table, found, order, named.union(answers))
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
 
 
@@ -217,6 +228,27 @@ def _left_out(
     for one in table.columns:
         if one not in named and one not in found.left:
             yield ColumnRole(one, _LEFT, _hint(table, one, order, found.read))
+
+
+def _may_be_codes(stages: Stages) -> bool:
+    """Whether verdicts are numbers that may name one of two answers, or a tie, such as 0, 1, 2."""
+    scale = stages.scale
+    return scale is not None and scale.is_whole and scale.lowest >= 0 and scale.highest <= _TIE + 1
+
+
+def _two_answers(table: ProposedTable, named: Collection[str]) -> tuple[str, ...]:
+    """Return the columns of texts that are named as the two answers of a pair; () without."""
+    free = {
+        folded(one): one
+        for one in table.columns
+        if one not in named and 2 * len(table.numbers(one)) < len(table.distinct(one))
+    }
+    for name, column in free.items():
+        for first, second in _OF_TWO:
+            other = free.get(folded(name.removesuffix(first) + second))
+            if name.endswith(first) and other:
+                return column, other
+    return ()
 
 
 def _strays(

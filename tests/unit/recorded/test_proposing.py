@@ -715,3 +715,24 @@ def test_halves_keep_the_end_that_some_judge_never_gives(tmp_path: Path) -> None
     recorded = mapped(proposal(tmp_path, header, *lines))
     assert recorded.stages == ("1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
     assert recorded.label("1") == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "codes", "doubted"),
+    [
+        (("response1", "response2"), "012", True),
+        (("Answer A", "Answer B"), "123", True),
+        (("response1", "response2"), "01234", False),
+        (("response", "remark"), "012", False),
+    ],
+)
+def test_codes_of_two_answers_are_said_to_be_perhaps_no_order(
+    tmp_path: Path, names: tuple[str, str], codes: str, doubted: bool
+) -> None:
+    lines = [f"{n},one {n},two {n},{codes[n % len(codes)]},{codes[-n % len(codes)]}"
+             for n in range(60)]  # fmt: skip
+    found = proposal(tmp_path, f"id,{','.join(names)},GPT-4.1,JudgeLM", *lines)
+    assert mapped(found).scale
+    said = [why(found, name) for name in names if taken(found)[name] == "left out"]
+    assert all(("no order" in one) is doubted for one in said)
+    assert bool(said) or not doubted
