@@ -17,8 +17,9 @@ NOTEBOOKS ?= notebooks/*.ipynb
 # Bytecode is written even where the environment says no. It is made by the first import: a command needs a quarter
 # of the installed modules, and compiling all of them would be half of the set-up.
 export PYTHONDONTWRITEBYTECODE =
-# One process more than cores, since tests wait for servers. Longest first: the order of testpaths.
-MORE := 1
+# Two processes more than cores, since tests wait for servers: on two cores, 4:50 with four and 5:51 with three.
+# Longest first: the order of testpaths.
+MORE := 2
 PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + $(MORE))') \
 	--dist loadfile --no-loadscope-reorder
 
@@ -63,10 +64,6 @@ slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo,
 
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
 	@$(PYTEST) -m stress $(LONG)
-
-# Most of the stress tests wait, so others use the cores meanwhile. Tests of workers, kills and servers use a third of
-# a core each.
-slow stress long: MORE := 2
 
 long: $(READY) ## Run slow and stress tests together, in less time than one after the other
 	@$(PYTEST) -m "slow or stress" $(LONG)
