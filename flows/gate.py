@@ -8,22 +8,23 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import Columns, File, OrLeftOut, Thresholds, unless_named
-from flows.judge_study import JudgeStudy, decided, run_study, spending_on
+from flows.judge_study import JudgeStudy, decided, run_study
 from flows.judged_items import judge_requests
 from flows.running import Run
 from judge_gym.errors import JudgeGymError, OutageError
+from judge_gym.judges.approving import plan_study
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.gate import GateReport, begin_again, gate_report, judgements_of
-from judge_gym.judges.gate_checks import drift_caution
-from judge_gym.judges.gate_texts import LoadedGate, load_gates
+from judge_gym.judges.gate import GateReport, GateRun, asked_again, asked_first
+from judge_gym.judges.gate_texts import load_gates
+from judge_gym.lab.approving import SpendingPlan
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.gate import Stopped, not_begun, save_gates, stopped_by
 from judge_gym.runtime import Runtime
-from judge_gym.store.rechecks import Recheck
 from tasks.events import emit_failure
 from tasks.judges import write_report
 
@@ -32,49 +33,35 @@ from tasks.judges import write_report
 class _Gates:
     """The gates of a run: what they judge, step by step, and what came of it."""
 
-    loaded: list[LoadedGate]
-    recheck: bool
+    gates: Sequence[GateRun]
     retry_failed: bool
-    before: list[int] = field(default_factory=list)
-    """By gate, the judgements that were there."""
-    again: list[tuple[Recheck | None, int]] = field(default_factory=list)
-    """By gate, when its sentinel set is judged again, None where it is not, and as above."""
     reports: list[GateReport] = field(default_factory=list)
 
-    @property
-    def names(self) -> str:
-        return ", ".join(one.judge.name for one in self.loaded)
-
-    @property
-    def asked(self) -> list[Asked]:
-        return [Asked(one.judge, one.texts, one.rule.repeats) for one in self.loaded]
+    def planned(self, session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
+        """Return what is still spent, also on what is judged again."""
+        loaded = [gate.loaded for gate in self.gates]
+        again = [asked_again(session, gate.loaded, recheck=gate.recheck) for gate in self.gates]
+        asked = [*map(asked_first, loaded), *(asked for asked, _ in filter(None, again))]
+        names = ", ".join(one.judge.name for one in loaded)
+        return plan_study(session, runtime, f"Gate of {names}", over_usd, asked)
 
     async def judge(self, run: Run) -> None:
-        for one in self.loaded:
-            one.certified()  # refused before anything is asked
-        self.before = [run.query(judgements_of, one) for one in self.loaded]
-        await judge_requests(run, self.asked, retry_failed=self.retry_failed)
+        await self._judge(run, [run.query(gate.begin) for gate in self.gates])
 
     async def judge_again(self, run: Run) -> None:
-        self.again = [run.query(begin_again, one, recheck=self.recheck) for one in self.loaded]
-        for one, (again, made) in zip(self.loaded, self.again, strict=True):
-            if again:
-                size, texts = len(one.sentinel), len(one.texts)
-                caution = drift_caution(one.judge, one.rule, size, texts)
-                if caution and made < one.to_judge_again:
-                    get_run_logger().warning(caution)
-                sentinel = [Asked(one.judge, one.sentinel, one.rule.repeats)]
-                retry, day = self.retry_failed, again.review_day
-                await judge_requests(run, sentinel, retry_failed=retry, review_day=day)
+        again = [run.query(gate.begin_again) for gate in self.gates]
+        for gate in self.gates:
+            if gate.caution:
+                get_run_logger().warning(gate.caution)
+        await self._judge(run, [*filter(None, again)])
+
+    async def _judge(self, run: Run, asked: Sequence[Asked]) -> None:
+        await judge_requests(run, asked, retry_failed=self.retry_failed)
 
     def read(self, runtime: Runtime) -> list[GateReport]:
         """Return the report of each gate."""
-        of_gates = zip(self.loaded, self.before, self.again, strict=True)
         with runtime.session() as session:
-            self.reports = [
-                gate_report(session, one, again, had, had_again)
-                for one, had, (again, had_again) in of_gates
-            ]
+            self.reports = [gate.report(session) for gate in self.gates]
         return self.reports
 
     async def verdict(self, _: Run) -> State[Path] | None:
@@ -132,14 +119,14 @@ async def gate(
     except JudgeGymError as error:
         await _save_stopped(files, not_begun(str(error), files))
         raise
-    gates = _Gates(loaded, recheck=recheck, retry_failed=retry_failed)
+    gates = _Gates([GateRun(one, recheck) for one in loaded], retry_failed)
 
     def written(runtime: Runtime) -> WrittenReport:
         return save_gates(files, gates.read(runtime), (), runtime.settings.reports_dir)
 
     study = JudgeStudy(
-        judges=[one.judge for one in gates.loaded],
-        spending=spending_on(f"Gate of {gates.names}", gates.asked),
+        judges=[one.judge for one in loaded],
+        spending=gates.planned,
         steps=[gates.judge, gates.judge_again],
         report=lambda: write_report("gate", written),
         finish=gates.verdict,
@@ -150,5 +137,5 @@ async def gate(
     except OutageError:
         raise  # the run begins again
     except JudgeGymError as error:
-        await _save_stopped(files, [stopped_by(error, one.judge) for one in gates.loaded])
+        await _save_stopped(files, [stopped_by(error, one.judge) for one in loaded])
         raise

@@ -75,7 +75,7 @@ async def run_review(
 
     `again` are parameters that differ in the next run, where this one waits.
     """
-    name, of_day = review.file.name, day.isoformat()
+    name, asked = review.file.name, review.asked(day)
 
     async def decided(run: Run) -> Path | None:
         if not decide or not (judges := await to_reconsider(name, day)):
@@ -85,8 +85,8 @@ async def run_review(
 
     study = JudgeStudy(
         judges=list(review.judges.values()),
-        spending=spending_on(f"Review {name}", review.asked, of_day),
-        steps=[judging(review.asked, retry_failed=retry_failed, review_day=of_day)],
+        spending=spending_on(f"Review {name}", asked),
+        steps=[judging(asked, retry_failed=retry_failed)],
         report=lambda: report_review(review.path, day),
         finish=decided,
         reported=(JudgeGymError,),

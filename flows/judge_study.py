@@ -59,20 +59,20 @@ class JudgeStudy:
     """Parameters that differ in the next run, where this one waits."""
 
 
-def judging(asked: Sequence[Asked], *, retry_failed: bool, review_day: str = "") -> Step:
+def judging(asked: Sequence[Asked], *, retry_failed: bool) -> Step:
     """Return the step that has judges judge what they have not."""
 
     async def step(run: Run) -> None:
-        await judge_requests(run, asked, retry_failed=retry_failed, review_day=review_day)
+        await judge_requests(run, asked, retry_failed=retry_failed)
 
     return step
 
 
-def spending_on(called: str, asked: Sequence[Asked], review_day: str = "") -> Spending:
+def spending_on(called: str, asked: Sequence[Asked]) -> Spending:
     """Return what a study such as "Benchmark sums" still spends on judging."""
 
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
-        return plan_study(session, runtime, called, over_usd, asked, review_day=review_day)
+        return plan_study(session, runtime, called, over_usd, asked)
 
     return spending
 

@@ -15,13 +15,11 @@ from judge_gym.store.readability import rewriting_answers
 from tasks.judges import judge_texts, perturb_texts
 
 
-async def judge_requests(
-    run: Run, requests: Sequence[Asked], *, retry_failed: bool, review_day: str = ""
-) -> None:
-    """Have each judge judge items of its own; a new `review_day` judges them again."""
+async def judge_requests(run: Run, requests: Sequence[Asked], *, retry_failed: bool) -> None:
+    """Have each judge judge items of its own."""
     works = []
     for request in requests:
-        judge, repeats = request.judge, request.repeats
+        judge, repeats, review_day = request.judge, request.repeats, request.review_day
         units, judgements = run.query(
             missing, judge, request.items, repeats, retry_failed=retry_failed, review_day=review_day
         )
@@ -40,13 +38,12 @@ async def judge_requests(
         await run.do_all("judgements", works)
     except BOUND_ERRORS as stopped:
         so_far = " ".join(
-            run.query(judged_so_far, request.judge, request.items, request.repeats, review_day)
-            for request in requests
+            run.query(judged_so_far, one.judge, one.items, one.repeats, one.review_day)
+            for one in requests
         )
         raise restated(stopped, f"{stopped.message} {so_far}", stopped.remedies) from stopped
     run.summary.answers += [
-        run.query(answers_of, request.judge, request.items, request.repeats, review_day)
-        for request in requests
+        run.query(answers_of, one.judge, one.items, one.repeats, one.review_day) for one in requests
     ]
 
 

@@ -132,11 +132,11 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
         )
 
 
-def show_judging(title: str, requests: Sequence[Asked], review_day: str = "") -> None:
+def show_judging(title: str, requests: Sequence[Asked]) -> None:
     """Print the calls, tokens, cost and time of judging; stored judgements cost nothing."""
     with database() as session:
         providers = load_providers(settings().providers_file)
-        plans = plan_judging(session, providers, settings(), requests, review_day)
+        plans = plan_judging(session, providers, settings(), requests)
         warnings = [
             budget_warning(
                 session,

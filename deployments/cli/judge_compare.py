@@ -129,7 +129,7 @@ def review(
         _plan_review(loaded, of)
         return
     check_functions((judge, file) for judge in loaded.judges.values())
-    report_judging(loaded.asked, of.isoformat())
+    report_judging(loaded.asked(of))
     page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
     console.plain(f"Page: {page.resolve()}")
     if as_json:
@@ -159,7 +159,7 @@ def _plan_review(loaded: "LoadedReview", of: date) -> None:
     for caution in drift_caution(loaded.cases, loaded.file.margins):
         errors.warn(caution, soft_wrap=True)
     show_labels((case.judge.name, case.labels) for case in loaded.cases)
-    show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
+    show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked(of))
 
 
 def _run_review(
@@ -194,18 +194,14 @@ def _run_review(
 def _reused(loaded: "LoadedReview", of: date) -> str:
     """Return how many judgements of the day an earlier run stored; empty without one."""
     from deployments.cli.environment import database
-    from judge_gym.store.judges import judged_times
+    from judge_gym.judges.judging import judgements_made
 
     with database() as session:
-        stored = sum(
-            sum(
-                judged_times(
-                    session, asked.judge.record, asked.items, asked.repeats, of.isoformat()
-                ).values()
-            )
-            for asked in loaded.asked
-        )
-    wanted = sum(len(asked.items) * asked.repeats for asked in loaded.asked)
+        counts = [
+            judgements_made(session, one.judge, one.items, one.repeats, one.review_day)
+            for one in loaded.asked(of)
+        ]
+    stored, wanted = map(sum, zip(*counts, strict=True))
     if not stored:
         return ""
     return (

@@ -276,18 +276,14 @@ def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
 
     from deployments.cli.environment import database_engine
     from deployments.cli.estimates import show_judging
-    from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.gate import judged_again
+    from judge_gym.judges.gate import asked_again, asked_first
 
     show_labels((gate.judge.name, gate.said()) for gate in gates)
-    show_judging("Gates", [Asked(gate.judge, gate.texts, gate.rule.repeats) for gate in gates])
-    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
-        times = [judged_again(session, gate, recheck=recheck) for gate in gates]
-    for gate, again in zip(gates, times, strict=True):
-        if again:
-            asked = [Asked(gate.judge, gate.sentinel, gate.rule.repeats)]
-            why = f"by --recheck on {again.when}" if again.day else "since another model answers"
-            show_judging(f"Again, {why}", asked, review_day=again.review_day)
+    show_judging("Gates", list(map(asked_first, gates)))
+    with database_engine() as engine, Session(engine) as session:
+        found = [asked_again(session, gate, recheck=recheck) for gate in gates]
+    for asked, why in filter(None, found):
+        show_judging(f"Again, {why}", [asked])
 
 
 def _run(
@@ -301,18 +297,19 @@ def _run(
     """Run the gates in order, and add the report of each one that ends to `reports`."""
     from deployments.cli.answerers import naming_file
     from deployments.cli.environment import in_runtime
-    from judge_gym.judges.gate import judged_again, judgements_of, run_gate
+    from judge_gym.judges.gate import run_gate
+
+    def warn(caution: str) -> None:
+        if not recheck:  # of --recheck it was said at the start
+            errors.warn(caution, soft_wrap=True)
 
     async def run_all(current: "Runtime") -> None:
         for file, one in zip(files, gates, strict=True):
-            if not recheck:  # of --recheck it was said at the start
-                with current.session() as session:
-                    again = judged_again(session, one, recheck=False)
-                    if again and judgements_of(session, one, again) < one.to_judge_again:
-                        _warn_of_drift([one])
             with naming_file(file):
                 reports.append(
-                    await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
+                    await run_gate(
+                        current, one, recheck=recheck, retry_failed=retry_failed, warn=warn
+                    )
                 )
 
     judges = [one.judge for one in gates]

@@ -31,10 +31,10 @@ def report_sweep(name: str) -> None:
     json_output.parts = read
 
 
-def report_judging(asked: "Iterable[Asked]", review_day: str = "") -> None:
+def report_judging(asked: "Iterable[Asked]") -> None:
     """Have a failure of this command say how many judgements each judge has made."""
     requests = list(asked)
-    json_output.parts = lambda: _judged(requests, review_day)
+    json_output.parts = lambda: _judged(requests)
 
 
 def report_calibration(
@@ -47,17 +47,17 @@ def report_calibration(
 
         with database() as session:
             items = load_texts(session, design, originals).items
-        return _judged([Asked(judge, items, design.repeats) for judge in judges], "")
+        return _judged([Asked(judge, items, design.repeats) for judge in judges])
 
     json_output.parts = read
 
 
-def _judged(asked: "Iterable[Asked]", review_day: str) -> list[PartDone]:
+def _judged(asked: "Iterable[Asked]") -> list[PartDone]:
     from judge_gym.judges.judging import judgements_made
 
     with database() as session:
         counts = [
-            (one, *judgements_made(session, one.judge, one.items, one.repeats, review_day))
+            (one, *judgements_made(session, one.judge, one.items, one.repeats, one.review_day))
             for one in asked
         ]
     return [PartDone(one.judge.name, made, wanted - made) for one, made, wanted in counts]

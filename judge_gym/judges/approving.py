@@ -46,14 +46,13 @@ def plan_study(
     judgings: Sequence[Asked],
     *,
     perturbing: tuple[Perturber, Sequence[Rewriting]] | None = None,
-    review_day: str = "",
 ) -> SpendingPlan:
     """Return what a study such as "Calibration notes" still spends on judging, and on its texts.
 
     Spent so far is all that its judges and its perturber ever spent, also elsewhere: an approval
     may so cover too little, and then a person is asked again, but never too much.
     """
-    plans = plan_judging(session, runtime.providers, runtime.settings, judgings, review_day)
+    plans = plan_judging(session, runtime.providers, runtime.settings, judgings)
     lines, keys, unpriced = [], list[str](), set[str]()
     if perturbing and perturbing[1]:
         perturber, rewritings = perturbing

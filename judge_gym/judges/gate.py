@@ -7,7 +7,7 @@ From then on every figure is of these new answers alone: those of before are wha
 with, and nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
@@ -17,12 +17,13 @@ from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import NOT_IDENTITY, Judge
-from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.judges.certifying.checking import ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
     MovedText,
     change_checks,
+    drift_caution,
     moved_texts,
     of_sentinel,
     same_answers,
@@ -109,54 +110,115 @@ _SENTENCES = {
 _NAMED = {Result.FAILS: "Not reached", Result.INCONCLUSIVE: "Open"}
 
 
+@dataclass
+class GateRun:
+    """The steps of a gate, in order, whoever has its judge judge what they ask."""
+
+    loaded: LoadedGate
+    recheck: bool = False
+    """Whether the sentinel set is judged again though no change is known; an interrupted time is
+    resumed."""
+    _before: int = 0
+    _again: Recheck | None = None
+    _before_again: int = 0
+
+    def begin(self, session: Session) -> Asked:
+        """Return what is to be judged first.
+
+        Raises `CertificateError` for a judge without the certificate that its rule asks for.
+        """
+        self.loaded.certified()
+        asked = asked_first(self.loaded)
+        self._before = _stored_of(session, asked)
+        return asked
+
+    def begin_again(self, session: Session) -> Asked | None:
+        """Return what is to be judged again; None where nothing is.
+
+        That it is, is stored before anything is judged, so that an interrupted one is resumed.
+        """
+        self._again = _judged_again(session, self.loaded, recheck=self.recheck)
+        if self._again is None:
+            return None
+        judge_id = _judge_id(session, self.loaded.judge)
+        save_recheck(session, judge_id, self.loaded.sentinel_digest, self._again)
+        asked = _asked_again(self.loaded, self._again)
+        self._before_again = _stored_of(session, asked)
+        return asked
+
+    @property
+    def caution(self) -> str:
+        """Why what is still judged again cannot show that nothing changed; empty if it can."""
+        one = self.loaded
+        if not self._again or self._before_again >= one.to_judge_again:
+            return ""
+        return drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts))
+
+    def report(self, session: Session) -> GateReport:
+        """Return what the gate finds in what is judged by now.
+
+        Raises `NotJudgedError` where some judgements are missing.
+        """
+        report = _found(session, self.loaded, self._again, self._before, self._before_again)
+        return replace(report, other=_other(session, self.loaded, self._before))
+
+
 async def run_gate(
-    runtime: Runtime, loaded: LoadedGate, *, recheck: bool = False, retry_failed: bool = False
+    runtime: Runtime,
+    loaded: LoadedGate,
+    *,
+    recheck: bool = False,
+    retry_failed: bool = False,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> GateReport:
-    """Judge what is not judged yet, and check the judge; raises as `judge_items`, and
-    `CertificateError` for a judge without the certificate that its rule asks for.
+    """Judge what is not judged yet, and check the judge; raises as `judge_items` and `GateRun`.
 
-    With `recheck` the sentinel set is judged again, whether a change is known or not, at each call;
-    one that was interrupted is resumed. What is judged again decides alone.
+    With `recheck` the sentinel set is judged again, whether a change is known or not, at each call.
+    What is judged again decides alone; `warn` is told where it is too little to show anything.
     """
-    loaded.certified()  # refused before anything is asked
-    repeats = loaded.rule.repeats
+    gate = GateRun(loaded, recheck)
+    for begin in (gate.begin, gate.begin_again):
+        with runtime.session() as session:
+            asked = begin(session)
+        if gate.caution:
+            warn(gate.caution)
+        if asked:
+            await judge_items(
+                runtime,
+                asked.judge,
+                asked.items,
+                repeats=asked.repeats,
+                retry_failed=retry_failed,
+                review_day=asked.review_day,
+            )
     with runtime.session() as session:
-        before = judgements_of(session, loaded)
-    await judge_items(
-        runtime, loaded.judge, loaded.texts, repeats=repeats, retry_failed=retry_failed
-    )
-    with runtime.session() as session:
-        again, made = begin_again(session, loaded, recheck=recheck)
-    if again:
-        await judge_items(
-            runtime,
-            loaded.judge,
-            loaded.sentinel,
-            repeats=repeats,
-            retry_failed=retry_failed,
-            review_day=again.review_day,
-        )
-    with runtime.session() as session:
-        return gate_report(session, loaded, again, before, made)
+        return gate.report(session)
 
 
-def judgements_of(session: Session, loaded: LoadedGate, again: Recheck | None = None) -> int:
-    """Return how many judgements of the texts are stored; of a recheck, of the sentinel set."""
-    items, day = (loaded.sentinel, again.review_day) if again else (loaded.texts, "")
-    return sum(judged_times(session, loaded.judge.record, items, loaded.rule.repeats, day).values())
+def asked_first(loaded: LoadedGate) -> Asked:
+    """Return what a gate asks of its judge."""
+    return Asked(loaded.judge, loaded.texts, loaded.rule.repeats)
 
 
-def gate_report(
-    session: Session, loaded: LoadedGate, recheck: Recheck | None, before: int, before_again: int
-) -> GateReport:
-    """Return what the gate finds in the stored judgements.
+def asked_again(session: Session, loaded: LoadedGate, *, recheck: bool) -> tuple[Asked, str] | None:
+    """Return what would be judged again now, and why; None where nothing is. Stores nothing."""
+    with session.begin_nested() as nested:
+        again = _judged_again(session, loaded, recheck=recheck)
+        nested.rollback()
+    if again is None:
+        return None
+    why = f"by --recheck on {again.when}" if again.day else "since another model answers"
+    return _asked_again(loaded, again), why
 
-    `recheck` is the time that the sentinel set was judged again, None where it was not; `before`
-    and `before_again` are how many judgements of the texts and of the sentinel set were stored
-    before this run. Raises `NotJudgedError` where some are missing.
-    """
-    report = _found(session, loaded, recheck, before, before_again)
-    return replace(report, other=_other(session, loaded, before))
+
+def _asked_again(loaded: LoadedGate, again: Recheck) -> Asked:
+    return Asked(loaded.judge, loaded.sentinel, loaded.rule.repeats, again.review_day)
+
+
+def _stored_of(session: Session, asked: Asked) -> int:
+    """Return how many of these judgements are stored."""
+    of = asked.judge.record, asked.items, asked.repeats, asked.review_day
+    return sum(judged_times(session, *of).values())
 
 
 def _found(
@@ -199,7 +261,7 @@ def _found(
         of_now += change_checks(judge, rule, loaded.sentinel, first, again, between)
     checks = [*([served] if served else []), *of_sentinel(of_now, part, rule)]
     new = len(results) - before + len(again) - before_again
-    said = _judged_again(loaded, recheck, before_again)
+    said = _said_again(loaded, recheck, before_again)
     if kept:
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
     report = _report(loaded, checks, new, again, by, said, certified)
@@ -244,7 +306,7 @@ def _report(
     )
 
 
-def _judged_again(loaded: LoadedGate, recheck: Recheck, stored: int) -> str:
+def _said_again(loaded: LoadedGate, recheck: Recheck, stored: int) -> str:
     """Return which answers the figures of a sentinel set are of, for a person."""
     said = (
         f"Figures are of {counted(len(loaded.sentinel), 'text')} of {len(loaded.texts)}, judged "
@@ -268,31 +330,19 @@ def _stored(
     return [result for some in by_text.values() for result in some]
 
 
-def judged_again(session: Session, gate: LoadedGate, *, recheck: bool) -> Recheck | None:
+def _judged_again(session: Session, gate: LoadedGate, *, recheck: bool) -> Recheck | None:
     """Return when texts are judged again; None where none are."""
-    return next_recheck(session, gate) if recheck else _since_change(session, gate)
+    return _next_recheck(session, gate) if recheck else _since_change(session, gate)
 
 
-def begin_again(session: Session, gate: LoadedGate, *, recheck: bool) -> tuple[Recheck | None, int]:
-    """Return when texts are judged again, and how many of these judgements are stored.
-
-    Stored before anything is judged, so that an interrupted one is resumed.
-    """
-    again = judged_again(session, gate, recheck=recheck)
-    if again is None:
-        return None, 0
-    save_recheck(session, _judge_id(session, gate.judge), gate.sentinel_digest, again)
-    return again, judgements_of(session, gate, again)
-
-
-def next_recheck(session: Session, gate: LoadedGate) -> Recheck:
+def _next_recheck(session: Session, gate: LoadedGate) -> Recheck:
     """Return the time that `--recheck` judges the sentinel set again now.
 
     Today's last one where it was interrupted, else one that has no judgements yet.
     """
     today = datetime.now(UTC).date()
     of_today = [one for one in _rechecks(session, gate) if one.day == today]
-    if of_today and judgements_of(session, gate, of_today[-1]) < gate.to_judge_again:
+    if of_today and _stored_of(session, _asked_again(gate, of_today[-1])) < gate.to_judge_again:
         return of_today[-1]
     number = max((one.number for one in of_today), default=0) + 1
     return Recheck(_key(gate, today, number), today, number)

@@ -48,7 +48,6 @@ def plan_judging(
     providers: Providers,
     settings: Settings,
     judgings: Sequence[Asked],
-    review_day: str = "",
 ) -> list[JudgePlan]:
     """Return each judge's missing judgements and their estimated use; writes nothing.
 
@@ -57,11 +56,11 @@ def plan_judging(
     plans, seen = [], set()
     for judge, condition, judging in _answering(judgings):
         items, repeats = distinct(judging.items), judging.repeats
-        same = (judge.key, repeats, tuple(item.key for item in items))
+        same = (judge.key, repeats, judging.review_day, tuple(item.key for item in items))
         if same in seen:
             continue
         seen.add(same)
-        times = judged_times(session, judge.record, items, repeats, review_day)
+        times = judged_times(session, judge.record, items, repeats, judging.review_day)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
         to_do = len(items) * repeats - done

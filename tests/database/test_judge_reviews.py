@@ -51,8 +51,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def judged(runtime: Runtime, review: LoadedReview, day: date) -> None:
-    for one in review.asked:
-        await judge_items(runtime, one.judge, one.items, review_day=day.isoformat())
+    for one in review.asked(day):
+        await judge_items(runtime, one.judge, one.items, review_day=one.review_day)
 
 
 def noted(session: Session, review: LoadedReview, day: date) -> None:

@@ -192,8 +192,8 @@ def test_a_review_weighs_a_cheaper_model_and_another_rubric(database: str, file:
             misbehaving(marks_alike) as provider,
             runtime_at(database, provider.base_url, prices=PRICES, data_dir=file.parent) as runtime,
         ):
-            for one in review.asked:
-                await judge_items(runtime, one.judge, one.items, review_day=DAY.isoformat())
+            for one in review.asked(DAY):
+                await judge_items(runtime, one.judge, one.items, review_day=one.review_day)
             return judge_review(DAY, store_findings(runtime, review, DAY))
 
     page = run(work())

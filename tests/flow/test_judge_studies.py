@@ -276,6 +276,21 @@ def test_a_study_that_costs_more_than_may_be_spent_asks_first(
     assert simulator.answered() == before
 
 
+def test_a_gate_asks_first_where_it_pays_only_for_judging_again(
+    folder: Path, simulator: Simulator
+) -> None:
+    judges(folder, "acme")
+    kind, least = KINDS["gate"], 0.0001
+    first = ended(kind, folder)
+    asked = simulator.answered()
+    assert ended(kind, folder, approve_over_usd=least).name == first.name
+    refused = error_of(ended(kind, folder, recheck=True, approve_over_usd=least))
+    assert isinstance(refused, ApprovalRequiredError)
+    assert simulator.answered() == asked
+    assert ended(kind, folder, recheck=True, approve_over_usd=1000).is_final()
+    assert simulator.answered() > asked
+
+
 def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
     folder: Path,
 ) -> None:

@@ -38,6 +38,8 @@ class Asked:
     judge: Judge
     items: Sequence[Item]
     repeats: int = 1
+    review_day: str = ""
+    """Judgements of another one do not count: the items are judged again."""
 
 
 def load_judges(

@@ -65,9 +65,8 @@ class LoadedReview:
         """Key → judge, of all that are asked."""
         return {judge.key: judge for case in self.cases for judge in case.judges}
 
-    @property
-    def asked(self) -> list[Asked]:
-        """What is to be judged; what several cases share is there once."""
+    def asked(self, day: date) -> list[Asked]:
+        """Return what is to be judged on a day; what several cases share is there once."""
         repeats: dict[tuple[str, str], int] = {}
         items: dict[str, Item] = {}
         for case in self.cases:
@@ -83,8 +82,8 @@ class LoadedReview:
         grouped: dict[tuple[str, int], list[Item]] = {}
         for (judge_key, item_key), times in repeats.items():
             grouped.setdefault((judge_key, times), []).append(items[item_key])
-        judges = self.judges
-        return [Asked(judges[key], some, times) for (key, times), some in grouped.items()]
+        judges, on = self.judges, day.isoformat()
+        return [Asked(judges[key], some, times, on) for (key, times), some in grouped.items()]
 
 
 def verdicts_of(judge: Judge) -> tuple[str, ...]:

@@ -361,10 +361,10 @@ def test_what_two_cases_share_is_asked_once():
     review = load_review(EXAMPLE)
     (case,) = review.cases
     assert [judge.name for judge in case.judges] == ["good", "good, other model", "clustering"]
-    assert len(review.asked) == 3
+    assert len(review.asked(LAST)) == 3
     turned = ReviewCase(case.alternatives[0], (case.judge,), "x", case.texts, 2, None)
     both = type(review)(review.path, review.file, (case, turned))
-    assert sorted((one.judge.name, len(one.items), one.repeats) for one in both.asked) == [
+    assert sorted((one.judge.name, len(one.items), one.repeats) for one in both.asked(LAST)) == [
         ("clustering", 22, 1), ("good", 22, 2), ("good, other model", 22, 2)
     ]  # fmt: skip
 
