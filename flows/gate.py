@@ -23,7 +23,7 @@ from judge_gym.judges.gate import GateReport, GateRun, asked_again, asked_first
 from judge_gym.judges.gate_texts import load_gates
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.gate import Stopped, not_begun, save_gates, stopped_by
+from judge_gym.report.gate import Stopped, gates_report, not_begun, save_gates, stopped_by
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import write_report
@@ -69,11 +69,19 @@ class _Gates:
         return decided([report.result for report in self.reports], sentences)
 
 
+def _saved(
+    runtime: Runtime,
+    files: Sequence[Path],
+    reports: Sequence[GateReport] = (),
+    stopped: Sequence[Stopped] = (),
+) -> WrittenReport:
+    folder = runtime.settings.reports_dir
+    return save_gates(gates_report(files, reports, stopped, folder), folder)
+
+
 async def _save_stopped(files: Sequence[Path], stopped: Sequence[Stopped]) -> None:
     """Write the page of gates that did not decide."""
-    await write_report(
-        "gate", lambda runtime: save_gates(files, (), stopped, runtime.settings.reports_dir)
-    )
+    await write_report("gate", lambda runtime: _saved(runtime, files, stopped=stopped))
 
 
 @unless_named
@@ -122,7 +130,7 @@ async def gate(
     gates = _Gates([GateRun(one, recheck) for one in loaded], retry_failed)
 
     def written(runtime: Runtime) -> WrittenReport:
-        return save_gates(files, gates.read(runtime), (), runtime.settings.reports_dir)
+        return _saved(runtime, files, gates.read(runtime))
 
     study = JudgeStudy(
         judges=[one.judge for one in loaded],

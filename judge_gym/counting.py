@@ -1,6 +1,6 @@
 """Counts in messages, with a noun that agrees: "1 experiment", "2 experiments"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def counted(number: int, noun: str) -> str:
@@ -38,3 +38,16 @@ def cost_in_words(usd: float, unknown: int, at_most_usd: float = 0.0) -> str:
     bound = f", counted in budgets as {at_most_usd:.4g} USD" if at_most_usd else ""
     rest = f"{counted(unknown, 'request')} of unknown cost{bound}"
     return f"at least {usd:.4g} USD (and {rest})" if usd else f"an unknown amount ({rest})"
+
+
+def said_once(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return what is said of several names, the same once; each (name, sentences).
+
+    Whom it is of is told where that differs.
+    """
+    whose: dict[str, list[str]] = {}
+    for name, sentences in said:
+        whose.setdefault(sentences, []).append(name)
+    if len(whose) == 1:
+        return list(whose)
+    return [f"{', '.join(names)}: {sentences}" for sentences, names in whose.items()]

@@ -18,17 +18,8 @@ from deployments.cli.options import (
     RetryFailed,
     label_fields_of,
 )
-from deployments.cli.output import (
-    console,
-    errors,
-    marked,
-    say_simulated,
-    show_checks,
-    show_checks_of_several,
-    show_labels,
-    show_note,
-    show_table,
-)
+from deployments.cli.output import console, errors, show_labels
+from deployments.cli.study import show_report
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
@@ -42,8 +33,6 @@ if TYPE_CHECKING:
 
 _NO_FILE = Path("gate")
 """Stands for the judge file where the command line names none."""
-_MOST_MOVED = 5
-"""Texts printed at most of those that moved; the page has more."""
 _THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
 
@@ -208,7 +197,7 @@ class _Written:
         is there.
         """
         from judge_gym.report.files import ReportError
-        from judge_gym.report.gate import gates_page, not_begun, save_gates
+        from judge_gym.report.gate import gates_page, gates_report, not_begun, save_gates
         from judge_gym.settings import settings
 
         stopped = not_begun(why, self.judges or [_NO_FILE])
@@ -219,20 +208,21 @@ class _Written:
             folder = settings().reports_dir
             were = self.judges and all(file.is_file() for file in self.judges)
             if were or (self.judges and gates_page(self.judges, folder).exists()):
-                save_gates(self.judges, [], stopped, folder)
+                save_gates(gates_report(self.judges, [], stopped, folder), folder)
 
     def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
         """Write and print the gates that ended, and why the others were stopped."""
-        from judge_gym.report.gate import gate_json, save_gates, stopped_json
+        from judge_gym.report.gate import gates_report, save_gates
         from judge_gym.settings import settings
 
+        folder = settings().reports_dir
+        found = gates_report(self.judges, reports, stopped, folder)
         self._files(reports, stopped)
         if self.as_json:
-            json_output.give([*map(gate_json, reports), *map(stopped_json, stopped)])
-        else:
-            _show(reports)
-        page = save_gates(self.judges, reports, stopped, settings().reports_dir).path
-        console.plain(f"Page: {page}")
+            json_output.give(found.value)
+        elif reports:
+            show_report(found)
+        console.plain(f"Page: {save_gates(found, folder).path}")
 
     def _files(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
         """Write what --junit and --markdown name."""
@@ -314,38 +304,3 @@ def _run(
 
     judges = [one.judge for one in gates]
     in_runtime(run_all, judges, f"Judging for {counted(len(gates), 'gate')}.")
-
-
-def _show(reports: "Sequence[GateReport]") -> None:
-    from judge_gym.report.gate import moved_tables, other_judge
-
-    titles = [
-        marked(f"{report.judge.name}, {report.answered}", simulated=report.simulated)
-        for report in reports
-    ]
-    if len(reports) == 1:
-        show_checks(titles[0], reports[0].checks)
-    else:
-        show_checks_of_several(
-            (title, report.judge.name, report.checks)
-            for title, report in zip(titles, reports, strict=True)
-        )
-    for report in reports:
-        for moved in moved_tables(report, _MOST_MOVED):
-            title = marked(moved.title, simulated=report.simulated)
-            show_table(title, moved.columns, [row.cells for row in moved.rows])
-    show_labels((report.judge.name, report.labels) for report in reports)
-    for report in reports:
-        name = f"{report.judge.name}: " if len(reports) > 1 else ""
-        texts = counted(report.texts, "text")
-        line = f"{name}{texts}, {counted(report.new_judgements, 'new judgement')}."
-        console.plain(f"{line} {report.answers}".strip())
-        if other := other_judge(report):
-            console.plain(f"{name}{other}")
-        show_note(report.answered)
-        if report.caution:
-            console.plain(f"Caution: {report.caution}")
-    for report in reports:
-        console.plain(report.sentence)
-    if any(report.simulated for report in reports):
-        say_simulated()

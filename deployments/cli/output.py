@@ -26,7 +26,7 @@ from rich.status import Status
 from rich.text import Text
 
 from deployments.cli.json_output import FORMAT, json_output
-from judge_gym.counting import counted
+from judge_gym.counting import counted, said_once
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import visible
 from judge_gym.logs import OF_COMMANDS, use_json_lines
@@ -285,27 +285,10 @@ def show_checks(title: str, checks: "Iterable[Check]") -> None:
     show_table(title, ("check", "result", "figure", "what to do"), rows)
 
 
-def show_checks_of_several(tables: "Iterable[tuple[str, str, Iterable[Check]]]") -> None:
-    """Print the checks of judges, each (title, name, checks); then each action once, with names."""
-    whose: dict[str, list[str]] = {}
-    for title, name, checks in tables:
-        rows = [(check.question, check.result.words, check.reason) for check in checks]
-        show_table(title, ("check", "result", "figure"), rows)
-        for check in checks:
-            if check.action:
-                whose.setdefault(check.action, []).append(f"{name}: {check.name}")
-    for action, names in whose.items():
-        console.plain(f"{'; '.join(names)}. {action}")
-
-
 def show_labels(said: "Iterable[tuple[str, str]]", output: _Output = console) -> None:
     """Print which labels were read, each (name of a judge, sentences); the same ones once."""
-    whose: dict[str, list[str]] = {}
-    for name, sentences in said:
-        whose.setdefault(sentences, []).append(name)
-    for sentences, names in whose.items():
-        shown = f"{', '.join(names)}: {sentences}" if len(whose) > 1 else sentences
-        output.plain(shown)
+    for sentences in said_once(said):
+        output.plain(sentences)
 
 
 def kept(window: "WindowLine") -> int | str:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
-from judge_gym.counting import counted
+from judge_gym.counting import counted, said_once
 from judge_gym.errors import JudgeGymError
 from judge_gym.formats import plain
 from judge_gym.judges import Judge
@@ -16,7 +16,13 @@ from judge_gym.judges.certifying.checking import CertificateError
 from judge_gym.judges.gate import GateReport
 from judge_gym.judges.judging import UnreadableError
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.judge_study import StudyPage, save_study, stem_in, stem_of
+from judge_gym.report.judge_study import (
+    StudyPage,
+    StudyReport,
+    save_study,
+    stem_in,
+    stem_of,
+)
 from judge_gym.report.shelf import earlier_gates
 from judge_gym.report.table import Table, markdown_table, plain_table, sentence_inside
 from judge_gym.store.judges import check_values
@@ -128,44 +134,48 @@ def _stem(files: Sequence[Path], folder: Path) -> str:
     return stem_in(folder, files, stem_of("gate", *(file.stem for file in files)))
 
 
-def save_gates(
+def gates_report(
     files: Sequence[Path],
     reports: Sequence[GateReport],
     stopped: Sequence[Stopped],
     folder: Path,
-) -> WrittenReport:
-    """Write the page of the gates of these judge files, all of them as JSON, and as JUnit XML.
+) -> StudyReport[Sequence[GateReport]]:
+    """Return the report of the gates of these judge files, for pages in a folder.
 
-    A gate that was stopped or refused stands there as such, in place of what an earlier run found.
-    What each day found, and each time that texts were judged again, stays on a page of its own; the
-    newest links to them.
+    A gate that was stopped or refused stands there as such.
     """
     stem = _stem(files, folder)
-    day, number = _when(reports)
-    results = [*(report.result for report in reports), *(one.result for one in stopped)]
+    ended: list[GateReport | Stopped] = [*reports, *stopped]
     names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]
     page = StudyPage(
         stem=stem,
-        title=f"Gate of {', '.join(names)}: {_together(results)}",
-        found=" ".join([*(one.sentence for one in reports), *(one.sentence for one in stopped)]),
+        title=f"Gate of {', '.join(names)}: {_together([one.result for one in ended])}",
+        found=" ".join(one.sentence for one in ended),
         tables=[
             table
             for report in reports
-            for table in (
-                checks_table(f"{report.judge.name}, {report.answered}", report.checks),
-                *moved_tables(report),
-            )
+            for table in (_checks_of(report, len(reports)), *moved_tables(report))
         ],
-        sentences=[
-            f"Judge files: {', '.join(map(str, files))}.",
-            *(line for report in reports for line in _lines(report)),
-        ],
-        simulated=any([*(one.simulated for one in reports), *(one.simulated for one in stopped)]),
+        sentences=list(_sentences(reports)),
+        simulated=any(one.simulated for one in ended),
         files=(f"{stem}.json", f"{stem}.xml"),
         of=files,
+        read=f"Judge files: {', '.join(map(str, files))}.",
     )
     value = [*map(gate_json, reports), *map(stopped_json, stopped)]
     others = {".xml": gate_junit(files, reports, stopped)}
+    results = [one.result for one in ended]
+    return StudyReport(reports, page, value, others, results)
+
+
+def save_gates(report: StudyReport[Sequence[GateReport]], folder: Path) -> WrittenReport:
+    """Write the page of gates, all of them as JSON, and as JUnit XML.
+
+    They take the place of what an earlier run found. What each day found, and each time that texts
+    were judged again, stays on a page of its own; the newest links to them.
+    """
+    page, stem = report.page, report.page.stem
+    day, number = _when(report.of)
     own = f"{stem}-{day}{number and f'-again-{number}'}"
     dated = replace(
         page,
@@ -173,9 +183,9 @@ def save_gates(
         title=f"{page.title} ({day}{number and f', again {number}'})",
         files=(f"{own}.json", f"{own}.xml"),
     )
-    save_study(dated, folder, value, others)
+    save_study(dated, folder, report.value, report.others)
     files_of_all = (*page.files, *earlier_gates(folder, stem))
-    return save_study(replace(page, files=files_of_all), folder, value, others)
+    return save_study(replace(page, files=files_of_all), folder, report.value, report.others)
 
 
 def _when(reports: Sequence[GateReport]) -> tuple[date, int | str]:
@@ -203,10 +213,10 @@ def checks_table(title: str, checks: Sequence[Check]) -> Table:
     return plain_table(title, ("check", "result", "figure", "what to do"), rows)
 
 
-def moved_tables(report: GateReport, most: int = MOST_MOVED) -> Iterator[Table]:
+def moved_tables(report: GateReport) -> Iterator[Table]:
     """Yield a table of the texts that moved most, by their id, where any did."""
     if report.moved:
-        shown = report.moved[:most]
+        shown = report.moved[:MOST_MOVED]
         title = f"{report.judge.name}: {len(shown)} of {counted(len(report.moved), 'text')} judged "
         rows = [(text.id, _value(text.before), _value(text.after)) for text in shown]
         columns = ("text", "before", "after")
@@ -219,10 +229,37 @@ def _value(said: float | str | None) -> str:
     return said if isinstance(said, str) else plain(round(said, 2))
 
 
+def _checks_of(report: GateReport, judges: int) -> Table:
+    """Return the checks of one of so many judges; of several, what to do is said below them all."""
+    table = checks_table(f"{report.judge.name}, {report.answered}", report.checks)
+    if judges == 1:
+        return table
+    rows = [replace(row, cells=row.cells[:-1]) for row in table.rows]
+    return replace(table, columns=table.columns[:-1], words=table.words - 1, rows=tuple(rows))
+
+
+def _sentences(reports: Sequence[GateReport]) -> Iterator[str]:
+    """Yield what there is to say besides the checks; of several judges the same is said once."""
+    several = len(reports) > 1
+    if several:
+        whose: dict[str, list[str]] = {}
+        for report in reports:
+            for check in report.checks:
+                if check.action:
+                    whose.setdefault(check.action, []).append(f"{report.judge.name}: {check.name}")
+        for action, names in whose.items():
+            yield f"{'; '.join(names)}. {action}"
+    yield from said_once((report.judge.name, report.labels) for report in reports)
+    for report in reports:
+        name = f"{report.judge.name}: " if several else ""
+        yield from (f"{name}{line}" for line in _lines(report))
+
+
 def _lines(report: GateReport) -> Iterator[str]:
-    """Yield what there is to say besides the checks."""
-    judged = f"{report.texts} texts, {report.new_judgements} new judgements."
-    yield " ".join(filter(None, (judged, report.answers, report.labels)))
+    """Yield what there is to say of one judge besides its checks and labels."""
+    texts = counted(report.texts, "text")
+    judged = f"{texts}, {counted(report.new_judgements, 'new judgement')}."
+    yield f"{judged} {report.answers}".strip()
     if other := other_judge(report):
         yield other
     if note := report.answered.note():
@@ -236,7 +273,8 @@ def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
     parts = []
     for report in reports:
         table = checks_table("", report.checks)
-        parts += [f"### Gate: {report.sentence}", markdown_table(table), *_lines(report)]
+        said = filter(None, (report.labels, *_lines(report)))
+        parts += [f"### Gate: {report.sentence}", markdown_table(table), *said]
         for moved in moved_tables(report):
             parts += [f"{sentence_inside(moved.title)}:", markdown_table(moved)]
         if report.simulated:

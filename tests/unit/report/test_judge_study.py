@@ -2,7 +2,7 @@
 
 import json
 
-from judge_gym.report.gate import Stopped, gates_page, save_gates
+from judge_gym.report.gate import Stopped, gates_page, gates_report, save_gates
 from judge_gym.report.judge_study import StudyPage, StudyReport, save_study, stem_in, stem_of
 from judge_gym.report.shelf import shelf
 from judge_gym.report.table import plain_table
@@ -52,7 +52,8 @@ def test_pages_of_files_of_one_name_in_two_folders_stay_beside_each_other(tmp_pa
         file.touch()
 
     def saved(file):
-        return save_gates([file], [], [Stopped(file.parent.name, "No.")], reports).path
+        stopped = [Stopped(file.parent.name, "No.")]
+        return save_gates(gates_report([file], [], stopped, reports), reports).path
 
     pages = [saved(file) for file in (one, two)]
     assert pages[0].name == "gate-judge.html"
