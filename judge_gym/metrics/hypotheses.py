@@ -390,13 +390,13 @@ def beyond_sham(figures: Sequence[TestedFigure]) -> list[TestedFigure]:
 def in_stages(figure: TestedFigure, scale_size: int) -> TestedFigure:
     """Return a figure of the 0-1 scale in stages of a scale."""
     steps, estimate = scale_size - 1, figure.estimate
-    value, lower, upper = (
-        None if end is None else end * steps
-        for end in (estimate.estimate, estimate.lower, estimate.upper)
+    bounds = (estimate.lower, estimate.upper, estimate.items_lower, estimate.items_upper)
+    value, lower, upper, items_lower, items_upper = (
+        None if end is None else end * steps for end in (estimate.estimate, *bounds)
     )
     scaled = replace(
         estimate, estimate=value, lower=lower, upper=upper, unit="stages",
-        items_lower=None, items_upper=None, values=None,
+        items_lower=items_lower, items_upper=items_upper, values=None,
     )  # fmt: skip
     return replace(figure, estimate=scaled)
 

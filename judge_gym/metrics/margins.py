@@ -4,7 +4,7 @@ A point estimate never decides. The 95% interval does, so a claim of one side er
 tests, and equivalence is tested at twice the strictness of the usual 90% interval.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from judge_gym.metrics.bounded_means import bounded_p
@@ -108,8 +108,24 @@ def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
     """Return first - second from their intervals, with errors of independent estimates.
 
     The interval is too wide for estimates on the same items that correlate, such as shares of one
-    arm. Degrees of freedom: those of the estimate with fewer. Needs both intervals.
+    arm. Degrees of freedom: those of the estimate with fewer. Needs both intervals. Where one has
+    an interval over items alone, the difference has one, too.
     """
+    whole = _difference(metric, first, second)
+    if whole.lower is None or (first.items_lower is None and second.items_lower is None):
+        return whole
+    of_items = _difference(metric, _over_items(first), _over_items(second))
+    return replace(whole, items_lower=of_items.lower, items_upper=of_items.upper)
+
+
+def _over_items(estimate: Estimate) -> Estimate:
+    """Return an estimate with its interval over items alone in place of that of its total error."""
+    if estimate.items_lower is None:
+        return estimate
+    return replace(estimate, lower=estimate.items_lower, upper=estimate.items_upper, df=None)
+
+
+def _difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
     n, items = first.n + second.n, min(first.n_items, second.n_items)
     errors = [_error(estimate) for estimate in (first, second)]
     if first.estimate is None or second.estimate is None or None in errors:
@@ -122,7 +138,8 @@ def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
     )  # fmt: skip
     error = sum(part**2 for part in errors if part is not None) ** 0.5
     df = min(_df(first), _df(second))
-    return t_coefficient(point, error, df, advised=0).estimate
+    found = t_coefficient(point, error, df, advised=0).estimate
+    return found if first.df is None and second.df is None else replace(found, df=df)
 
 
 def _error(estimate: Estimate) -> float | None:

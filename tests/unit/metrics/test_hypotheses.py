@@ -1,13 +1,16 @@
 """Claims against intervals, corrections, and what each hypothesis makes of figures."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+from judge_gym.calibration.checks import items_needed, would_show
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.hypotheses import (
     HYPOTHESES,
@@ -107,8 +110,28 @@ def test_difference_adds_errors():
     # halves 0.3 and 0.4 of equal t: 0.5
     step = difference("step", figure("a", 0.2, 0.8).estimate, figure("b", -0.3, 0.5).estimate)
     assert (step.estimate, step.lower, step.upper) == pytest.approx((0.4, -0.1, 0.9))
+    assert (step.items_lower, step.items_upper) == (None, None)
     missing = difference("step", step, not_estimable("b", "no item qualifies"))
     assert missing.reason == "not estimable, because no item qualifies"
+
+
+def test_difference_of_estimates_over_draws_has_an_interval_over_items():
+    # The first is over draws, with 2 degrees of freedom, and 0.5 ± 0.03 over its 30 items; the
+    # second is 0.1 ± 0.04 over items, so that the two halves of equal t make 0.05.
+    first, second = (one.estimate for one in (figure("a", 0.2, 0.8), figure("b", 0.06, 0.14)))
+    over_draws = replace(first, df=2.0, items_lower=0.47, items_upper=0.53)
+    step = difference("step", over_draws, second)
+    assert (step.items_lower, step.items_upper) == pytest.approx((0.35, 0.45))
+    assert step.df == 2
+    # By 2 degrees of freedom: standard errors 0.3/4.303 and 0.04/2.045, 0.0724 together.
+    error = np.hypot(0.3 / stats.t.ppf(0.975, 2), 0.04 / stats.t.ppf(0.975, 29))
+    assert p_at_margin(step, MarginClaim(ABOVE, 0)) == pytest.approx(
+        2 * stats.t.sf(0.4 / error, 2), abs=1e-9
+    )
+    # What differs between draws stays, whatever the items: more draws are advised, not items.
+    claim = MarginClaim(ABOVE, 0.35)
+    assert items_needed(step, claim) is None
+    assert "rubric draws" in would_show(step, claim, None, "items")
 
 
 def test_findings_by_task_and_margin():
