@@ -35,6 +35,7 @@ from judge_gym.judges.newest_labels import (
     newest_of,
     text_of,
 )
+from judge_gym.records.items import Item
 
 COLUMNS = (
     "item", "annotator", "label", "criterion", "time", "note", "item_key", "draw", "probability",
@@ -335,8 +336,10 @@ class _LabelReading:
             (one for one in columns if one.strip().lower() == "item"), columns[0]
         )
         read = {item, *self._fields.values()}
-        people = [one for one in columns if one not in read and one.lower() not in COLUMNS]
-        if not people or any("," in one for one in people):
+        known = {*COLUMNS, *Item.model_fields}
+        people = [one for one in columns if one not in read and one.strip().lower() not in known]
+        has_annotator = any(one.strip().lower() == "annotator" for one in columns)
+        if has_annotator or not people or any("," in one for one in people):
             return ""
         named = {"item": item, PEOPLE: ",".join(people)}
         options = " ".join(
@@ -366,11 +369,11 @@ class _LabelReading:
         if column is None and name in _NEEDED:
             there = ", ".join(map(repr, row.values))
             inside = rows_inside(row.values, "--label-fields rows=") if row.line == 1 else ""
+            hint = self._of_people(list(row.values)) if name == "label" else ""
             raise row.error(
                 self._path, f"there is no column {name!r}",
                 f"{inside}{did_you_mean(name, list(row.values))}The columns are {there}. "
-                f"Map one with {self._mapped(name)}."
-                f"{' ' + self._of_people(list(row.values)) if name == 'label' else ''}",
+                f"Map one with {self._mapped(name)}. {hint}".strip(),
             )  # fmt: skip
         if column is not None:
             self.used[name] = column

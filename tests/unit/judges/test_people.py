@@ -140,6 +140,18 @@ def test_columns_of_people_that_are_not_read_are_named_and_how_to_read_them(
         assert "--label-fields" not in str(raised.value)
 
 
+def test_columns_that_describe_an_item_are_offered_as_no_persons(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("ID,System,Text,Ann,Bo\n1,a,Bees.,4,5\n")
+    with pytest.raises(JudgeGymError, match="no column 'label'") as raised:
+        read_labels(file)
+    assert "people=Ann,Bo`" in (raised.value.remedy or "")
+    file.write_text("id,annotator,score\n1,Ann,4\n")
+    with pytest.raises(JudgeGymError, match="no column 'label'") as raised:
+        read_labels(file)
+    assert "people" not in (raised.value.remedy or "")
+
+
 def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text(
