@@ -414,18 +414,24 @@ def shorter_table(
 
 
 def _table(rows: Sequence[Headline], columns: tuple[str, ...], lines: Sequence[Row]) -> Table:
-    unsaid = {name: level for row in rows for name, level in row.unsaid.items()}
-    levels = ", ".join(setting_phrases(unsaid, unsaid))
+    levels = _levels(rows)
     return Table(
         f"{TITLE}: {_DECIDED}",
         "",
         columns,
         tuple(lines),
         words=1,
-        notes=(f"Planned figures that name no other level: {levels}.",) if levels else (),
+        notes=(levels,) if levels else (),
         simulated=any(finding.simulated for row in rows for finding in row.findings),
         imported=any(finding.imported for row in rows for finding in row.findings),
     )
+
+
+def _levels(rows: Sequence[Headline]) -> str:
+    """Return the levels that no label of a planned figure names, as a sentence; may be empty."""
+    unsaid = {name: level for row in rows for name, level in row.unsaid.items()}
+    levels = ", ".join(setting_phrases(unsaid, unsaid))
+    return f"Planned figures that name no other level: {levels}." if levels else ""
 
 
 def headline_plot(rows: Sequence[Headline]) -> Plot:
@@ -437,7 +443,8 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         "The claims beside their margins",
         "A claim is supported if its 95% interval lies wholly beyond the shaded margin, and does "
         "so after correction for many tests. In bits, 0 is chance, and 1 is verdicts without "
-        "overlap. A mark leads to the answers behind it. Exploratory claims were not planned.",
+        "overlap. A mark leads to the answers behind it. Exploratory claims were not planned. "
+        f"{_levels(claims)}".strip(),
         TITLE,
         missing="no claim could be tested",
     )
