@@ -448,14 +448,15 @@ def _lengths(
 
 
 def _people(given: ItemLabels, numbers: dict[int, int]) -> PeopleLabels:
+    rows = sorted((numbers[item], annotator, labels) for item, annotator, labels in given.rows)
     return PeopleLabels(
         name=given.name,
         score=given.described.score,
         epsilon=given.described.epsilon,
         rubric_id=given.rubric_id,
-        item=np.array([numbers[item] for item, _, _ in given.rows], dtype=np.int64),
-        annotator=tuple(annotator for _, annotator, _ in given.rows),
-        labels=tuple(labels for _, _, labels in given.rows),
+        item=np.array([item for item, _, _ in rows], dtype=np.int64),
+        annotator=tuple(annotator for _, annotator, _ in rows),
+        labels=tuple(labels for _, _, labels in rows),
     )
 
 

@@ -198,8 +198,12 @@ def adjusted_by_benjamini_hochberg(
 
 
 def generator_of(metric: str, scope: Scope) -> np.random.Generator:
-    """Return a generator that a rerun of the same figure seeds alike."""
-    return np.random.default_rng(derive_seed("analysis", metric, scope))
+    """Return a generator that the same figure of the same rows seeds alike.
+
+    Whatever their files are called, which windows and settings are named by.
+    """
+    of = without(scope, "window", "setting")
+    return np.random.default_rng(derive_seed("analysis", metric, of))
 
 
 def comparison_groups(data: SweepData) -> list[Group]:

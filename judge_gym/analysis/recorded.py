@@ -149,7 +149,7 @@ def recorded_data(
         for of_judge in window.judgements.values()
         for given in of_judge
     }
-    order = sorted(judged, key=lambda place: items[place][0])
+    order = sorted(judged, key=lambda place: (place[1], items[place][0]))
     numbers = {place: number for number, place in enumerate(order)}
     labels = tuple(stage.label for stage in rubric.stages)
     columns = _columns(recorded, experiments, windows, numbers, repeats)
@@ -197,7 +197,7 @@ def _win_rates(
         for system in systems:
             chosen = [
                 values
-                for key, values in by_item.items()
+                for key, values in sorted(by_item.items())
                 if system in ("", _second(windows[name].items[key]))
             ]
             if chosen:
@@ -270,13 +270,12 @@ def _written_figures(
     """Yield the figures of a judge's scores; nothing without any."""
     if not given:
         return
-    places = {key: place for place, key in enumerate(items)}
-    known = [np.nan if one.number is None else one.number for one in items.values()]
-    yield from written_figures(
-        np.array([places[one.item] for one in given], dtype=np.int64),
-        np.array([one.number for one in given], dtype=np.float64),
-        np.array(known, dtype=np.float64),
-    )
+    places = {key: place for place, key in enumerate(sorted(items))}
+    known = [np.nan if items[key].number is None else items[key].number for key in places]
+    item = np.array([places[one.item] for one in given], dtype=np.int64)
+    score = np.array([one.number for one in given], dtype=np.float64)
+    order = np.lexsort((score, item))
+    yield from written_figures(item[order], score[order], np.array(known, dtype=np.float64))
 
 
 def _parts_of_items(items: Mapping[str, RecordedItem]) -> list[dict[str, str]]:
@@ -323,7 +322,7 @@ def _people(
             *window.labels.get(item.key, {}).items(),
         )
     ]
-    given.sort(key=lambda one: one[0])
+    given.sort()
     if not given:
         return ()
     how = AnnotationScheme()
@@ -348,21 +347,24 @@ def _columns(
     numbers: Mapping[tuple[str, str], int],
     repeats: Repeats,
 ) -> SampleRows:
+    """Return the rows by arm and item, repeats by what they say: a file may have any order."""
     rows = list(_samples(recorded, experiments, windows, numbers, repeats))
-    arm, item, _, status, stages, first, lettered, score = zip(*sorted(rows), strict=True)
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    order = np.lexsort(columns[::-1])
+    arm, item, status, stages, first, lettered, score = (column[order] for column in columns)
     return SampleRows(
-        arm=np.array(arm, dtype=np.int64),
-        item=np.array(item, dtype=np.int64),
-        status=np.array(status, dtype=np.str_),
-        stages=np.array(stages, dtype=np.int64),
-        shown_first=np.array(first, dtype=np.int64),
-        lettered_a=np.array(lettered, dtype=np.int64),
+        arm=arm,
+        item=item,
+        status=status,
+        stages=stages,
+        shown_first=first,
+        lettered_a=lettered,
         letter_probability=np.full(len(rows), np.nan),
         answered_at=np.full(len(rows), np.nan),
         simulated=np.zeros(len(rows), dtype=np.bool_),
         imported=np.ones(len(rows), dtype=np.bool_),
         marks=np.full(len(rows), NOT_ASKED, dtype=np.int64),
-        score=None if np.isnan(score).all() else np.array(score),
+        score=None if np.isnan(score).all() else score,
     )
 
 
@@ -372,7 +374,7 @@ def _samples(
     windows: Mapping[str, RecordedWindow],
     numbers: Mapping[tuple[str, str], int],
     repeats: Repeats,
-) -> Iterator[tuple[int, int, int, str, int, int, int, float]]:
+) -> Iterator[tuple[int, int, str, int, int, int, float]]:
     for arm, ((name, judging), experiment) in enumerate(experiments.items()):
         judgements = windows[name].judgements[judging]
         rows = list(sample_rows(recorded, experiment, judgements, stored=False))
@@ -383,7 +385,6 @@ def _samples(
             yield (
                 arm,
                 numbers[name, row["item"]],
-                row["replicate"],
                 row["status"],
                 row["stages"] or 0,
                 row["display_order"][0],

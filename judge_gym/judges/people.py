@@ -415,7 +415,11 @@ class People:
 
 
 def alpha_among(points: FloatArray, criterion: str = WHOLE) -> Estimate:
-    """Return Krippendorff's α of labels (items x annotators, NaN without), of the labels alone."""
+    """Return Krippendorff's α of labels (items x annotators, NaN without), in any order of items.
+
+    Of the labels alone.
+    """
+    points = points[np.lexsort([np.zeros(len(points)), *points.T])]
     rng = np.random.default_rng(derive_seed("people", criterion, points.tolist()))
     found = score_alpha(points, rng)
     if found.estimate is None and not (np.isfinite(points).sum(axis=1) > 1).any():

@@ -185,7 +185,7 @@ def _bias(
     averaged over the judges of an item, then over items. One-sided p: displays are permuted
     within the cell while verdicts stay, which keeps each cell's distribution of stages.
     """
-    order = np.argsort(displays.cell, kind="stable")
+    order = np.lexsort((displays.stage, marked, displays.cell))
     rows, marked = displays.rows(order), marked[order]
     if not _varies(marked, rows.cell):
         because = "the display does not vary between the replicates of any cell"

@@ -119,8 +119,9 @@ def frozen_of_experiments(session: Session, ids: Sequence[int]) -> dict[int, Fro
 
 
 def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
-    """Return the truth about each of these items, by item key.
+    """Return the truth about each of these items, by their documents' keys.
 
+    The key of an item has its window's, which changes with the form of a file of the same rows.
     A bundle has a value only when each of its documents has one.
     """
     documents = sa.func.count()
@@ -144,7 +145,7 @@ def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(among(t.EvidenceItem.id, item_ids))
         .group_by(t.EvidenceItem.id)
-        .order_by(t.EvidenceItem.key.collate("C"))
+        .order_by(sa.func.min(t.Document.key.collate("C")), t.EvidenceItem.key.collate("C"))
     )
     return [TrueValue(*row) for row in rows]
 

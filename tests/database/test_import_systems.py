@@ -1,6 +1,7 @@
 """Imports of judgements of several systems: stored figures by system are those of an audit."""
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +116,41 @@ def test_pairs_of_systems_of_an_import_are_ranked_as_by_an_audit(
         found = stored[row.metric, frozenset(row.scope.items())]
         assert found.estimate == pytest.approx(row.estimate, abs=1e-9), row
     assert "first_shown_bias" in {row.metric for row in kept}
+
+
+def test_rows_in_another_order_and_form_are_stored_with_the_same_figures(
+    database: str, file: Path
+) -> None:
+    """Imported figures are seeded by the rows, not by the digest of their file."""
+    rows = list(csv.DictReader(file.open(newline="")))
+    # Each row twice, the second time by a judge that says `pass` to every third.
+    rows += [
+        {**row, "judge": "theirs", "verdict": "fail" if place % 3 else "pass"}
+        for place, row in enumerate(rows)
+    ]
+    stored = []
+    for name in ("first", "second"):
+        order = np.random.default_rng(len(stored)).permutation(len(rows))
+        judged = file.with_name(f"{name}.jsonl")
+        judged.write_text("".join(json.dumps(rows[place]) + "\n" for place in order))
+        if not stored:
+            judged = judged.with_suffix(".csv")
+            with judged.open("w", newline="") as handle:
+                writer = csv.DictWriter(handle, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+        mapping = file.with_name(f"{name}.yaml")
+        mapping.write_text(MAPPING.replace("name: systems", f"name: {name}"))
+        recorded, rubric = load_recorded(mapping)
+        engine = sa.create_engine(database, poolclass=sa.NullPool)
+        with Session(engine) as session, session.begin():
+            import_verdicts(session, recorded_files([judged], recorded), recorded, rubric)
+        run_id = analysis.analyse(engine, name)
+        with Session(engine) as session:
+            stored.append({
+                json.dumps([row.metric, {**row.scope, "window": ""}], sort_keys=True): vars(row)
+                | {"scope": ""}
+                for row in load_results(session, run_id)
+            })  # fmt: skip
+    assert len(stored[0]) > 50
+    assert stored[1] == stored[0]
