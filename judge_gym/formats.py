@@ -128,7 +128,7 @@ def ranged(
     for place, end in ((1, lower), (2, upper)):
         one_side = lower is not None and upper is not None and (lower > 0 or upper < 0)
         if end and abs(end) > _ZERO and one_side and float(texts[place]) == 0:
-            texts[place] = short(end, 1)
+            texts[place] = number(end, -math.floor(math.log10(abs(end))))
     at, low, high = texts
     return at if lower is None else f"{at} [{low}, {high}]"
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import among
+from judge_gym.store.sweep_data import ITEM_ORDER
 from judge_gym.store.units import JUDGEMENT
 
 
@@ -256,16 +257,19 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTit
 
 
 def judged_items(session: Session, sweep: str) -> Sequence[int]:
-    """Return the id of each judged item of a sweep, by item key as the analysis numbers them."""
+    """Return the id of each judged item of a sweep, in the order of the analysis."""
     return session.scalars(
         sa.select(t.EvidenceItem.id)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.EvidenceItem.id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.EvidenceItem.id.in_(JUDGEMENT.rows(t.Sample.item_id, sweep=sweep)))
-        .order_by(t.EvidenceItem.key.collate("C"))
+        .group_by(t.EvidenceItem.id)
+        .order_by(*ITEM_ORDER)
     ).all()
 
 
 def titles_of_judged_items(session: Session, sweep: str) -> list[ItemTitle]:
-    """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
+    """Return the title of each judged item of a sweep, in the order of the analysis."""
     items = judged_items(session, sweep)
     titles = first_titles(session, items)
     return [titles[item_id] for item_id in items]

@@ -118,10 +118,16 @@ def frozen_of_experiments(session: Session, ids: Sequence[int]) -> dict[int, Fro
     return {id_: FrozenItems(count, md5[:16]) for id_, count, md5 in rows}
 
 
-def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
-    """Return the truth about each of these items, by their documents' keys.
+ITEM_ORDER = (sa.func.min(t.Document.key.collate("C")), t.EvidenceItem.key.collate("C"))
+"""How the analysis numbers items that are joined to their documents: by the documents' keys.
 
-    The key of an item has its window's, which changes with the form of a file of the same rows.
+The key of an item has its window's, which changes with the form of a file of the same rows.
+"""
+
+
+def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
+    """Return the truth about each of these items, in the order in which the analysis numbers them.
+
     A bundle has a value only when each of its documents has one.
     """
     documents = sa.func.count()
@@ -145,7 +151,7 @@ def true_values(session: Session, item_ids: Sequence[int]) -> list[TrueValue]:
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(among(t.EvidenceItem.id, item_ids))
         .group_by(t.EvidenceItem.id)
-        .order_by(sa.func.min(t.Document.key.collate("C")), t.EvidenceItem.key.collate("C"))
+        .order_by(*ITEM_ORDER)
     )
     return [TrueValue(*row) for row in rows]
 

@@ -10,10 +10,12 @@ from rich.console import Console
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import registry
+from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.groups import MIXED
 from judge_gym.report.page import Report, read_report, render_page
 from judge_gym.report.table import TerminalTable
 from judge_gym.store import tables as t
+from judge_gym.store.judgement_texts import titles_of_judged_items
 from judge_gym.store.results import ResultRow, latest_run, load_results
 from support.lab import SWEEP, Lab, labels, rubric
 
@@ -247,3 +249,15 @@ def test_a_report_says_what_was_run_and_what_it_took(lab: Lab) -> None:
     assert told["LLM calls"] == "none were made here"
     assert told["analysis plan"] == "none: everything explores"
     assert len(told["data digest"]) == 16
+
+
+def test_items_have_one_order_in_figures_pictures_and_cases(lab: Lab) -> None:
+    """The keys of documents are in another order than those of items, which are digests."""
+    keys = [f"d{key:02}" for key in (5, 3, 9, 1, 8, 0, 7, 2)]
+    lab.documents([int(key[1:]) / 10 for key in keys], keys)
+    lab.own(ALPHA, [[1], [2]] * 4, **COMMON)
+    with Session(lab.engine) as session:
+        figures = load_sweep_data(session, SWEEP)
+        titles = [one.title for one in titles_of_judged_items(session, SWEEP)]
+    assert figures.truth.value.tolist() == [int(key[1:]) / 10 for key in sorted(keys)]
+    assert titles == [f"Document {keys.index(key)}" for key in sorted(keys)]
