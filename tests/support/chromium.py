@@ -39,6 +39,13 @@ _OPTIONS = (
 )
 
 
+_NAVIGATED = "Inspected target navigated"
+
+
+class NavigatedError(AssertionError):
+    """The page was left before it answered."""
+
+
 @dataclass
 class Browser:
     """One tab."""
@@ -65,14 +72,17 @@ class Browser:
             return not missing
 
         try:
-            until(there, f"{texts} on {self.value('location.href')}", seconds, every=0.25)
+            until(there, str(texts), seconds, every=0.25)
         except AssertionError:
             pytest.fail(f"{missing} not on {self.value('location.href')}:\n{self.text()}")
         return self.text()
 
     def text(self) -> str:
-        """What the page shows, as a person could select it."""
-        return str(self.value("document.body ? document.body.innerText : ''"))
+        """What the page shows, as a person could select it; nothing while another one loads."""
+        try:
+            return str(self.value("document.body ? document.body.innerText : ''"))
+        except NavigatedError:
+            return ""
 
     def leads_to(self, link: str) -> str:
         """The address of the link with this text, once there is one."""
@@ -120,6 +130,8 @@ class Browser:
                 url = httpx.URL(said["params"]["request"]["url"])
                 self.asked |= {url.netloc.decode()} if url.scheme in ("http", "https") else set()
             if said.get("id") == number:
+                if _NAVIGATED in str(said.get("error", "")):
+                    raise NavigatedError(method)
                 assert "error" not in said, said
                 return dict(said["result"])
 
