@@ -31,14 +31,14 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_texts import LoadedGate
-from judge_gym.judges.judging import complete, judge_items
+from judge_gym.judges.judging import complete, judge_items, judgements_made
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store.decisions import GATE, Kept, ReviewDecision, last_kept, save_review
-from judge_gym.store.judges import answered, judged_on, judged_times, namesakes, save_judge
+from judge_gym.store.judges import answered, judged_on, namesakes, save_judge
 from judge_gym.store.rechecks import Recheck, rechecks, save_recheck
 from judge_gym.store.served import configurations_kept, newest_configuration
 
@@ -217,8 +217,8 @@ def _asked_again(loaded: LoadedGate, again: Recheck) -> Asked:
 
 def _stored_of(session: Session, asked: Asked) -> int:
     """Return how many of these judgements are stored."""
-    of = asked.judge.record, asked.items, asked.repeats, asked.review_day
-    return sum(judged_times(session, *of).values())
+    of = asked.judge, asked.items, asked.repeats, asked.review_day
+    return judgements_made(session, *of)[0]
 
 
 def _found(
