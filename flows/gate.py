@@ -19,11 +19,20 @@ from flows.running import Run
 from judge_gym.errors import JudgeGymError, OutageError
 from judge_gym.judges.approving import plan_study
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.gate import GateReport, GateRun, asked_again, asked_first
+from judge_gym.judges.gate import (
+    GateEnd,
+    GateRun,
+    Stopped,
+    asked_again,
+    asked_first,
+    deciding_stop,
+    run_gates,
+)
 from judge_gym.judges.gate_texts import load_gates
+from judge_gym.judges.judging import JudgementsWaitError, NotJudgedError
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.gate import Stopped, gates_report, not_begun, save_gates, stopped_by
+from judge_gym.report.gate import gates_report, not_begun, save_gates
 from judge_gym.runtime import Runtime
 from tasks.events import emit_failure
 from tasks.judges import write_report
@@ -31,11 +40,12 @@ from tasks.judges import write_report
 
 @dataclass
 class _Gates:
-    """The gates of a run: what they judge, step by step, and what came of it."""
+    """The gates of a run: what they judge, one after the other, and how each one ended."""
 
+    files: Sequence[Path]
     gates: Sequence[GateRun]
     retry_failed: bool
-    reports: list[GateReport] = field(default_factory=list)
+    ended: list[GateEnd] = field(default_factory=list)
 
     def planned(self, session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
         """Return what is still spent, also on what is judged again."""
@@ -45,43 +55,40 @@ class _Gates:
         names = ", ".join(one.judge.name for one in loaded)
         return plan_study(session, runtime, f"Gate of {names}", over_usd, asked)
 
-    async def judge(self, run: Run) -> None:
-        await self._judge(run, [run.query(gate.begin) for gate in self.gates])
+    async def run(self, run: Run) -> None:
+        warn = get_run_logger().warning
 
-    async def judge_again(self, run: Run) -> None:
-        again = [run.query(gate.begin_again) for gate in self.gates]
+        async def judged(asked: Asked) -> None:
+            waiting = run.summary.waiting.total()
+            await judge_requests(run, [asked], retry_failed=self.retry_failed)
+            if run.summary.waiting.total() > waiting:
+                raise JudgementsWaitError(f"{asked.judge.called} waits for a batch.")
+
         for gate in self.gates:
-            if gate.caution:
-                get_run_logger().warning(gate.caution)
-        await self._judge(run, [*filter(None, again)])
+            for caution in gate.cautions(judging_again=gate.recheck):
+                warn(caution)
+        await run_gates(self.gates, run.runtime.session, judged, self.ended, warn)
 
-    async def _judge(self, run: Run, asked: Sequence[Asked]) -> None:
-        await judge_requests(run, asked, retry_failed=self.retry_failed)
-
-    def read(self, runtime: Runtime) -> list[GateReport]:
-        """Return the report of each gate."""
-        with runtime.session() as session:
-            self.reports = [gate.report(session) for gate in self.gates]
-        return self.reports
+    async def save(self, why: str = "") -> Path:
+        """Write the page; gates that did not end were stopped for that reason."""
+        left = [one.loaded.judge for one in self.gates[len(self.ended) :]]
+        ended = [*self.ended, *(Stopped(judge.name, why, judge) for judge in left)]
+        return await _save(self.files, ended)
 
     async def verdict(self, _: Run) -> State[Path] | None:
-        sentences = " ".join(report.sentence for report in self.reports)
-        return decided([report.result for report in self.reports], sentences)
+        stop = deciding_stop(self.ended)
+        if stop and not isinstance(stop, NotJudgedError):  # of which the run says the cause
+            raise stop
+        sentences = " ".join(one.sentence for one in self.ended)
+        return decided([one.result for one in self.ended], sentences)
 
 
-def _saved(
-    runtime: Runtime,
-    files: Sequence[Path],
-    reports: Sequence[GateReport] = (),
-    stopped: Sequence[Stopped] = (),
-) -> WrittenReport:
-    folder = runtime.settings.reports_dir
-    return save_gates(gates_report(files, reports, stopped, folder), folder)
+async def _save(files: Sequence[Path], ended: Sequence[GateEnd]) -> Path:
+    def written(runtime: Runtime) -> WrittenReport:
+        folder = runtime.settings.reports_dir
+        return save_gates(gates_report(files, ended, folder), folder)
 
-
-async def _save_stopped(files: Sequence[Path], stopped: Sequence[Stopped]) -> None:
-    """Write the page of gates that did not decide."""
-    await write_report("gate", lambda runtime: _saved(runtime, files, stopped=stopped))
+    return await write_report("gate", written)
 
 
 @unless_named
@@ -125,18 +132,14 @@ async def gate(
     try:
         loaded = load_gates(files, changes, certificate or ())
     except JudgeGymError as error:
-        await _save_stopped(files, not_begun(str(error), files))
+        await _save(files, not_begun(str(error), files))
         raise
-    gates = _Gates([GateRun(one, recheck) for one in loaded], retry_failed)
-
-    def written(runtime: Runtime) -> WrittenReport:
-        return _saved(runtime, files, gates.read(runtime))
-
+    gates = _Gates(files, [GateRun(one, recheck) for one in loaded], retry_failed)
     study = JudgeStudy(
         judges=[one.judge for one in loaded],
         spending=gates.planned,
-        steps=[gates.judge, gates.judge_again],
-        report=lambda: write_report("gate", written),
+        steps=[gates.run],
+        report=gates.save,
         finish=gates.verdict,
         reported=(),
     )
@@ -145,5 +148,6 @@ async def gate(
     except OutageError:
         raise  # the run begins again
     except JudgeGymError as error:
-        await _save_stopped(files, [stopped_by(error, one.judge) for one in loaded])
+        if len(gates.ended) < len(loaded):
+            await gates.save(str(error))
         raise

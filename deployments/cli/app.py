@@ -278,11 +278,12 @@ def _exit_code(error: Exception) -> int:
     if isinstance(error, ConfigError | DataFileError):
         return BAD_INPUT  # before what takes long to import
     from judge_gym.asking.budgeting import BudgetExceededError
+    from judge_gym.judges.judging import JudgementsWaitError
     from judge_gym.llm.hourly import HourlyBoundError
 
     if isinstance(error, BudgetExceededError):
         return BUDGET_USED_UP
-    if isinstance(error, HourlyBoundError):
+    if isinstance(error, HourlyBoundError | JudgementsWaitError):
         return TRY_AGAIN_LATER
     return 1
 

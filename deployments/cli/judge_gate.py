@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,9 +26,8 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.writable import check_reports, check_writable
 
 if TYPE_CHECKING:
-    from judge_gym.judges.gate import GateReport
-    from judge_gym.judges.gate_texts import LoadedGate
-    from judge_gym.report.gate import Stopped
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.gate import GateEnd, GateRun
     from judge_gym.runtime import Runtime
 
 _NO_FILE = Path("gate")
@@ -86,66 +85,85 @@ def gate(
         if labels:
             # Without columns of its own, the file has those of the gate.
             given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
-        loaded = _loaded(files, given, certificate)
-        if plan or recheck:
-            _warn_of_drift(loaded)
+        gates = _gates(files, given, certificate, plan=plan, recheck=recheck)
         if not plan:
-            check_functions((one.judge, file) for one, file in zip(loaded, files, strict=True))
+            judges = [gate.loaded.judge for gate in gates]
+            check_functions(zip(judges, files, strict=True))
     if plan:
-        _show_plan(loaded, recheck=recheck)
+        _show_plan(gates)
         return
-    reports = _reported(files, loaded, written, recheck=recheck, retry_failed=retry_failed)
-    exit_by(report.result for report in reports)
+    _run(gates, written, retry_failed=retry_failed)
 
 
-def _loaded(
-    files: Sequence[Path], given: dict[str, object], certificates: Sequence[Path] | None
-) -> "list[LoadedGate]":
+def _gates(
+    files: Sequence[Path],
+    given: dict[str, object],
+    certificates: Sequence[Path] | None,
+    *,
+    plan: bool,
+    recheck: bool,
+) -> "list[GateRun]":
     """Read judges with their gates as options change them; warn of what cannot decide."""
-    from judge_gym.judges.gate_checks import sentinel_caution
+    from judge_gym.judges.gate import GateRun
     from judge_gym.judges.gate_texts import load_gates
 
-    loaded = load_gates(files, given, certificates or ())
-    for one in loaded:
-        if caution := sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled):
-            errors.warn(caution, soft_wrap=True)
-    return loaded
+    gates = [GateRun(one, recheck) for one in load_gates(files, given, certificates or ())]
+    for gate in gates:
+        for caution in gate.cautions(judging_again=plan or recheck):
+            _warn(caution)
+    return gates
 
 
-def _warn_of_drift(gates: "Sequence[LoadedGate]") -> None:
-    """Warn of texts that, judged again, would be too few to show that nothing changed."""
-    from judge_gym.judges.gate_checks import drift_caution
-
-    for one in gates:
-        if caution := drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts)):
-            errors.warn(caution, soft_wrap=True)
+def _warn(caution: str) -> None:
+    errors.warn(caution, soft_wrap=True)
 
 
-def _reported(
-    files: Sequence[Path],
-    loaded: "Sequence[LoadedGate]",
-    written: "_Written",
-    *,
-    recheck: bool,
-    retry_failed: bool,
-) -> "list[GateReport]":
-    """Run the gates and write their reports, also where one of them stops or is refused."""
-    from judge_gym.judges.certifying.checking import CertificateError
-    from judge_gym.judges.judging import UnreadableError
-    from judge_gym.report.gate import Stopped
+def _run(gates: "Sequence[GateRun]", written: "_Written", *, retry_failed: bool) -> None:
+    """Run the gates, and write and print how they end, also where the run is stopped.
 
-    reports: list[GateReport] = []
+    Raises the error of the one that was stopped where it decides, and exits by the checks else.
+    """
+    from judge_gym.judges.gate import Stopped, deciding_stop
+
+    ended: list[GateEnd] = []
     try:
-        _run(files, loaded, reports, recheck=recheck, retry_failed=retry_failed)
+        _judge(gates, ended, written.judges, retry_failed=retry_failed)
     except (Exception, KeyboardInterrupt, SystemExit) as stop:
+        left = [gate.loaded.judge for gate in gates[len(ended) :]]
         why = _why(stop)
-        left = [Stopped(one.judge.name, why, judge=one.judge) for one in loaded[len(reports) :]]
-        if isinstance(stop, UnreadableError | CertificateError):
-            left[0] = replace(left[0], fails=True)
-        written.report(reports, left)
+        written.report([*ended, *(Stopped(judge.name, why, judge) for judge in left)])
         raise
-    written.report(reports, [])
-    return reports
+    written.report(ended)
+    if error := deciding_stop(ended):
+        raise error
+    exit_by(one.result for one in ended)
+
+
+def _judge(
+    gates: "Sequence[GateRun]",
+    ended: "list[GateEnd]",
+    files: Sequence[Path],
+    *,
+    retry_failed: bool,
+) -> None:
+    """Run the gates in order, and add how each one ends to `ended`."""
+    from deployments.cli.answerers import naming_file
+    from deployments.cli.environment import in_runtime
+    from judge_gym.judges.gate import judging_with, run_gates
+
+    judges = [gate.loaded.judge for gate in gates]
+    file_of = {judge.key: file for judge, file in zip(judges, files, strict=True)}
+
+    async def work(current: "Runtime") -> None:
+        judging = judging_with(current, retry_failed=retry_failed)
+
+        async def judged(asked: "Asked") -> None:
+            with naming_file(file_of[asked.judge.key]):
+                await judging(asked)
+
+        await run_gates(gates, current.session, judged, ended, _warn)
+
+    in_runtime(work, judges, f"Judging for {counted(len(gates), 'gate')}.")
 
 
 _SIGNALLED = "Stopped by Ctrl-C or SIGTERM. Progress is saved. Rerun the command to resume."
@@ -203,39 +221,38 @@ class _Written:
         stopped = not_begun(why, self.judges or [_NO_FILE])
         for junit, markdown in ((self.junit, None), (None, self.markdown)):
             with suppress(OSError):
-                _Written(self.judges, junit, markdown, self.as_json)._files([], stopped)
+                _Written(self.judges, junit, markdown, self.as_json)._files(stopped)
         with suppress(OSError, ConfigError, ReportError):
             folder = settings().reports_dir
             were = self.judges and all(file.is_file() for file in self.judges)
             if were or (self.judges and gates_page(self.judges, folder).exists()):
-                save_gates(gates_report(self.judges, [], stopped, folder), folder)
+                save_gates(gates_report(self.judges, stopped, folder), folder)
 
-    def report(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
+    def report(self, ended: "Sequence[GateEnd]") -> None:
         """Write and print the gates that ended, and why the others were stopped."""
         from judge_gym.report.gate import gates_report, save_gates
         from judge_gym.settings import settings
 
         folder = settings().reports_dir
-        found = gates_report(self.judges, reports, stopped, folder)
-        self._files(reports, stopped)
+        found = gates_report(self.judges, ended, folder)
+        self._files(ended)
         if self.as_json:
             json_output.give(found.value)
-        elif reports:
+        elif found.of or len(ended) > 1:  # the error says why a single one was stopped
             show_report(found)
         console.plain(f"Page: {save_gates(found, folder).path}")
 
-    def _files(self, reports: "Sequence[GateReport]", stopped: "Sequence[Stopped]") -> None:
+    def _files(self, ended: "Sequence[GateEnd]") -> None:
         """Write what --junit and --markdown name."""
         from judge_gym.report.gate import gate_junit, gate_markdown
 
         if self.junit:
-            self.junit.write_text(
-                gate_junit(self.judges or [_NO_FILE], reports, stopped), encoding="utf-8"
-            )
+            junit = gate_junit(self.judges or [_NO_FILE], ended)
+            self.junit.write_text(junit, encoding="utf-8")
         if self.markdown:
             # GITHUB_STEP_SUMMARY is shared by the steps of a job.
             with self.markdown.open("a", encoding="utf-8") as summary:
-                summary.write(gate_markdown(reports, stopped))
+                summary.write(gate_markdown(ended))
 
 
 def _not_understood(why: str, options: Mapping[str, Sequence[str]], others: Sequence[str]) -> None:
@@ -260,7 +277,7 @@ def _not_understood(why: str, options: Mapping[str, Sequence[str]], others: Sequ
 gate.on_usage_error = _not_understood  # type: ignore[attr-defined]
 
 
-def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
+def _show_plan(gates: "Sequence[GateRun]") -> None:
     """Print what the gates would ask for, and of the sentinel sets what is asked again."""
     from sqlalchemy.orm import Session
 
@@ -268,39 +285,10 @@ def _show_plan(gates: "Sequence[LoadedGate]", *, recheck: bool) -> None:
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.gate import asked_again, asked_first
 
-    show_labels((gate.judge.name, gate.said()) for gate in gates)
-    show_judging("Gates", list(map(asked_first, gates)))
+    loaded = [gate.loaded for gate in gates]
+    show_labels((one.judge.name, one.said()) for one in loaded)
+    show_judging("Gates", list(map(asked_first, loaded)))
     with database_engine() as engine, Session(engine) as session:
-        found = [asked_again(session, gate, recheck=recheck) for gate in gates]
+        found = [asked_again(session, gate.loaded, recheck=gate.recheck) for gate in gates]
     for asked, why in filter(None, found):
         show_judging(f"Again, {why}", [asked])
-
-
-def _run(
-    files: Sequence[Path],
-    gates: "Sequence[LoadedGate]",
-    reports: "list[GateReport]",
-    *,
-    recheck: bool,
-    retry_failed: bool,
-) -> None:
-    """Run the gates in order, and add the report of each one that ends to `reports`."""
-    from deployments.cli.answerers import naming_file
-    from deployments.cli.environment import in_runtime
-    from judge_gym.judges.gate import run_gate
-
-    def warn(caution: str) -> None:
-        if not recheck:  # of --recheck it was said at the start
-            errors.warn(caution, soft_wrap=True)
-
-    async def run_all(current: "Runtime") -> None:
-        for file, one in zip(files, gates, strict=True):
-            with naming_file(file):
-                reports.append(
-                    await run_gate(
-                        current, one, recheck=recheck, retry_failed=retry_failed, warn=warn
-                    )
-                )
-
-    judges = [one.judge for one in gates]
-    in_runtime(run_all, judges, f"Judging for {counted(len(gates), 'gate')}.")

@@ -7,18 +7,20 @@ From then on every figure is of these new answers alone: those of before are wha
 with, and nothing else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges.base import NOT_IDENTITY, Judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
-from judge_gym.judges.certifying.checking import ValidCertificate
+from judge_gym.judges.certifying.checking import CertificateError, ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
     MovedText,
@@ -27,11 +29,19 @@ from judge_gym.judges.gate_checks import (
     moved_texts,
     of_sentinel,
     same_answers,
+    sentinel_caution,
     served_check,
     threshold_checks,
 )
 from judge_gym.judges.gate_texts import LoadedGate
-from judge_gym.judges.judging import complete, judge_items, judgements_made
+from judge_gym.judges.judging import (
+    JudgementsWaitError,
+    NotJudgedError,
+    UnreadableError,
+    complete,
+    judge_items,
+    judgements_made,
+)
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -102,6 +112,43 @@ class GateReport:
         return check.result is not Result.PASSES
 
 
+@dataclass(frozen=True, eq=False)
+class Stopped:
+    """A gate that was stopped before its checks could be made, and why.
+
+    `name` is the judge's, or its file's where that could not be used; then there is no `judge`.
+    """
+
+    name: str
+    reason: str
+    judge: Judge | None = None
+    error: JudgeGymError | None = None
+    """What stopped it; None where it was no known error."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the judge is known to be simulated."""
+        return self.judge is not None and self.judge.is_simulated
+
+    @property
+    def result(self) -> Result:
+        """Fails for a judge that is refused or cannot be read at all; else cannot tell."""
+        fails = isinstance(self.error, _FAILING)
+        return Result.FAILS if fails else Result.INCONCLUSIVE
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        return f"{self.name}: {self.result.words}, stopped. {self.reason}"
+
+
+GateEnd = GateReport | Stopped
+"""How a gate ended."""
+
+_FAILING = (CertificateError, UnreadableError)
+_OF_ONE = (*_FAILING, BudgetExceededError, JudgementsWaitError, NotJudgedError)
+"""What stops the gate of one judge, and lets the others go on."""
+
 _SENTENCES = {
     Result.PASSES: "the gate passes.",
     Result.FAILS: "the gate fails.",
@@ -146,13 +193,23 @@ class GateRun:
         self._before_again = _stored_of(session, asked)
         return asked
 
+    def cautions(self, *, judging_again: bool) -> list[str]:
+        """Return what the texts cannot decide, known before anything is judged or judged again."""
+        one = self.loaded
+        cautions = [sentinel_caution(one.judge, one.rule, one.sentinel, one.labelled)]
+        if judging_again:
+            cautions.append(_drift_caution(one))
+        return [*filter(None, cautions)]
+
     @property
     def caution(self) -> str:
-        """Why what is still judged again cannot show that nothing changed; empty if it can."""
-        one = self.loaded
-        if not self._again or self._before_again >= one.to_judge_again:
+        """Why what is now judged again cannot show that nothing changed; empty if it can.
+
+        Of a recheck that was asked for, `cautions` say so at the start.
+        """
+        if self.recheck or not self._again or self._before_again >= self.loaded.to_judge_again:
             return ""
-        return drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts))
+        return _drift_caution(self.loaded)
 
     def report(self, session: Session) -> GateReport:
         """Return what the gate finds in what is judged by now.
@@ -162,6 +219,64 @@ class GateRun:
         report = _found(session, self.loaded, self._again, self._before, self._before_again)
         return replace(report, other=_other(session, self.loaded, self._before))
 
+    async def run(
+        self,
+        opened: Callable[[], AbstractContextManager[Session]],
+        judged: Callable[[Asked], Awaitable[object]],
+        warn: Callable[[str], object] = lambda _: None,
+    ) -> GateReport:
+        """Have `judged` what is not judged yet, then check the judge.
+
+        `warn` is told where what is judged again is too little to show anything. Raises as the
+        steps and `judged` do.
+        """
+        for begin in (self.begin, self.begin_again):
+            with opened() as session:
+                asked = begin(session)
+            if self.caution:
+                warn(self.caution)
+            if asked:
+                await judged(asked)
+        with opened() as session:
+            return self.report(session)
+
+
+def _drift_caution(one: LoadedGate) -> str:
+    return drift_caution(one.judge, one.rule, len(one.sentinel), len(one.texts))
+
+
+async def run_gates(
+    gates: Sequence[GateRun],
+    opened: Callable[[], AbstractContextManager[Session]],
+    judged: Callable[[Asked], Awaitable[object]],
+    ended: list[GateEnd],
+    warn: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Run gates in order, and add how each one ends to `ended`.
+
+    A judge that is refused, cannot be read, waits or has used up its budget ends its own gate
+    alone. Raises what else stops the run; the gates that did not end are then those beyond `ended`.
+    """
+    for gate in gates:
+        judge = gate.loaded.judge
+        try:
+            ended.append(await gate.run(opened, judged, warn))
+        except _OF_ONE as error:
+            ended.append(Stopped(judge.name, str(error), judge, error))
+
+
+def deciding_stop(ended: Sequence[GateEnd]) -> JudgeGymError | None:
+    """Return the error of the stopped gate that decides how a run of gates ends.
+
+    None where checks decide: those of a gate that fails count more than a stop that cannot tell.
+    """
+    stops = [one for one in ended if isinstance(one, Stopped)]
+    failing = Result.FAILS in [one.result for one in ended]
+    stops.sort(key=lambda one: one.result is not Result.FAILS)
+    if stops and stops[0].result is (Result.FAILS if failing else Result.INCONCLUSIVE):
+        return stops[0].error
+    return None
+
 
 async def run_gate(
     runtime: Runtime,
@@ -169,30 +284,32 @@ async def run_gate(
     *,
     recheck: bool = False,
     retry_failed: bool = False,
-    warn: Callable[[str], object] = lambda _: None,
 ) -> GateReport:
     """Judge what is not judged yet, and check the judge; raises as `judge_items` and `GateRun`.
 
     With `recheck` the sentinel set is judged again, whether a change is known or not, at each call.
-    What is judged again decides alone; `warn` is told where it is too little to show anything.
+    What is judged again decides alone.
     """
-    gate = GateRun(loaded, recheck)
-    for begin in (gate.begin, gate.begin_again):
-        with runtime.session() as session:
-            asked = begin(session)
-        if gate.caution:
-            warn(gate.caution)
-        if asked:
-            await judge_items(
-                runtime,
-                asked.judge,
-                asked.items,
-                repeats=asked.repeats,
-                retry_failed=retry_failed,
-                review_day=asked.review_day,
-            )
-    with runtime.session() as session:
-        return gate.report(session)
+    judged = judging_with(runtime, retry_failed=retry_failed)
+    return await GateRun(loaded, recheck).run(runtime.session, judged)
+
+
+def judging_with(
+    runtime: Runtime, *, retry_failed: bool = False
+) -> Callable[[Asked], Awaitable[object]]:
+    """Return what has judges judge with an open runtime."""
+
+    async def judged(asked: Asked) -> None:
+        await judge_items(
+            runtime,
+            asked.judge,
+            asked.items,
+            repeats=asked.repeats,
+            retry_failed=retry_failed,
+            review_day=asked.review_day,
+        )
+
+    return judged
 
 
 def asked_first(loaded: LoadedGate) -> Asked:

@@ -9,12 +9,8 @@ from xml.etree import ElementTree
 
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted, said_once
-from judge_gym.errors import JudgeGymError
 from judge_gym.formats import plain
-from judge_gym.judges import Judge
-from judge_gym.judges.certifying.checking import CertificateError
-from judge_gym.judges.gate import GateReport
-from judge_gym.judges.judging import UnreadableError
+from judge_gym.judges.gate import GateEnd, GateReport, Stopped
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import (
     StudyPage,
@@ -33,51 +29,20 @@ MOST_MOVED = 10
 _SIMULATED = "SIMULATED DATA: not evidence about real models."
 
 
-@dataclass(frozen=True, eq=False)
-class Stopped:
-    """A gate that was stopped before its checks could be made, and why.
-
-    `name` is the judge's, or its file's where that could not be used; then there is no `judge`.
-    `fails`: whether it was stopped because nothing of the judge can be read.
-    """
-
-    name: str
-    reason: str
-    fails: bool = False
-    judge: Judge | None = None
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the judge is known to be simulated."""
-        return self.judge is not None and self.judge.is_simulated
-
-    @property
-    def result(self) -> Result:
-        """Fails, or cannot tell."""
-        return Result.FAILS if self.fails else Result.INCONCLUSIVE
-
-    @property
-    def sentence(self) -> str:
-        """The result in words."""
-        return f"{self.name}: {self.result.words}, stopped. {self.reason}"
-
-
-def stopped_by(error: JudgeGymError, judge: Judge) -> Stopped:
-    """Return a gate that an error has stopped: refused, unreadable, or not judged to its end."""
-    fails = isinstance(error, UnreadableError | CertificateError)
-    return Stopped(judge.name, str(error), fails=fails, judge=judge)
-
-
 def not_begun(why: str, files: Sequence[Path]) -> list[Stopped]:
     """Return the gates of judge files, none of which began because of one that cannot be used."""
     return [Stopped(file.stem, why) for file in files]
 
 
-def gate_json(report: GateReport) -> dict[str, Any]:
+def gate_json(ended: GateEnd) -> dict[str, Any]:
     """Return a gate as JSON; `result` is `passes`, `fails` or `cannot tell`.
 
-    `stopped` is empty; see `stopped_json`.
+    `stopped` says why the gate was stopped, and is empty where it was not.
     """
+    return _stopped_json(ended) if isinstance(ended, Stopped) else _report_json(ended)
+
+
+def _report_json(report: GateReport) -> dict[str, Any]:
     return {
         "judge": report.judge.name,
         "key": report.judge.key,
@@ -113,8 +78,7 @@ def other_judge(report: GateReport) -> str:
     )
 
 
-def stopped_json(stopped: Stopped) -> dict[str, Any]:
-    """Return a gate that was stopped as JSON; `stopped` says why."""
+def _stopped_json(stopped: Stopped) -> dict[str, Any]:
     return {
         "judge": stopped.name,
         "key": stopped.judge.key if stopped.judge else "",
@@ -135,21 +99,17 @@ def _stem(files: Sequence[Path], folder: Path) -> str:
 
 
 def gates_report(
-    files: Sequence[Path],
-    reports: Sequence[GateReport],
-    stopped: Sequence[Stopped],
-    folder: Path,
+    files: Sequence[Path], ended: Sequence[GateEnd], folder: Path
 ) -> StudyReport[Sequence[GateReport]]:
-    """Return the report of the gates of these judge files, for pages in a folder.
+    """Return the report of how the gates of these judge files ended, for pages in a folder.
 
     A gate that was stopped or refused stands there as such.
     """
     stem = _stem(files, folder)
-    ended: list[GateReport | Stopped] = [*reports, *stopped]
-    names = [*(one.judge.name for one in reports), *(one.name for one in stopped)]
+    reports = [one for one in ended if isinstance(one, GateReport)]
     page = StudyPage(
         stem=stem,
-        title=f"Gate of {', '.join(names)}: {_together([one.result for one in ended])}",
+        title=f"Gate of {', '.join(map(_name, ended))}: {_together([one.result for one in ended])}",
         found=" ".join(one.sentence for one in ended),
         tables=[
             table
@@ -162,8 +122,8 @@ def gates_report(
         of=files,
         read=f"Judge files: {', '.join(map(str, files))}.",
     )
-    value = [*map(gate_json, reports), *map(stopped_json, stopped)]
-    others = {".xml": gate_junit(files, reports, stopped)}
+    value = [gate_json(one) for one in ended]
+    others = {".xml": gate_junit(files, ended)}
     results = [one.result for one in ended]
     return StudyReport(reports, page, value, others, results)
 
@@ -268,22 +228,32 @@ def _lines(report: GateReport) -> Iterator[str]:
         yield f"Caution: {report.caution}"
 
 
-def gate_markdown(reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()) -> str:
+def gate_markdown(ended: Sequence[GateEnd]) -> str:
     """Return a summary for a pull request: a sentence and a table for each judge."""
-    parts = []
-    for report in reports:
-        table = checks_table("", report.checks)
-        said = filter(None, (report.labels, *_lines(report)))
-        parts += [f"### Gate: {report.sentence}", markdown_table(table), *said]
-        for moved in moved_tables(report):
-            parts += [f"{sentence_inside(moved.title)}:", markdown_table(moved)]
-        if report.simulated:
-            parts.append(_SIMULATED)
-    for one in stopped:
-        parts.append(f"### Gate: {one.name}: {one.result.words}, stopped.\n\n{one.reason}")
+    parts: list[str] = []
+    for one in ended:
+        parts += _stopped_parts(one) if isinstance(one, Stopped) else _report_parts(one)
         if one.simulated:
             parts.append(_SIMULATED)
     return "\n\n".join(parts) + "\n"
+
+
+def _report_parts(report: GateReport) -> Iterator[str]:
+    yield f"### Gate: {report.sentence}"
+    yield markdown_table(checks_table("", report.checks))
+    yield from filter(None, (report.labels, *_lines(report)))
+    for moved in moved_tables(report):
+        yield f"{sentence_inside(moved.title)}:"
+        yield markdown_table(moved)
+
+
+def _stopped_parts(one: Stopped) -> Iterator[str]:
+    yield f"### Gate: {one.name}: {one.result.words}, stopped."
+    yield one.reason
+
+
+def _name(ended: GateEnd) -> str:
+    return ended.name if isinstance(ended, Stopped) else ended.judge.name
 
 
 def _told_apart(names: Sequence[str], files: Sequence[Path]) -> list[str]:
@@ -294,57 +264,54 @@ def _told_apart(names: Sequence[str], files: Sequence[Path]) -> list[str]:
     ]
 
 
-def gate_junit(
-    files: Sequence[Path], reports: Sequence[GateReport], stopped: Sequence[Stopped] = ()
-) -> str:
-    """Return JUnit XML: a test suite for each judge, a test case for each check.
-
-    `files` are those of the reports, then of the judges that were stopped.
+def gate_junit(files: Sequence[Path], ended: Sequence[GateEnd]) -> str:
+    """Return JUnit XML: a test suite for the judge of each file, a test case for each check.
 
     A check that fails is a failure. One that cannot tell is an error, since a skipped test is green
     in most programs; so is a gate that was stopped.
     """
     root = ElementTree.Element("testsuites")
-    judges = [*(report.judge.name for report in reports), *(one.name for one in stopped)]
-    names = _told_apart(judges, files)
-    for report, name in zip(reports, names[: len(reports)], strict=True):
-        count = [_kind(check) for check in report.checks].count
-        mark = " (SIMULATED)" if report.simulated else ""
+    for one, name in zip(ended, _told_apart([*map(_name, ended)], files), strict=True):
+        cases = [*(_stopped_cases(one) if isinstance(one, Stopped) else _check_cases(one))]
+        count = [case.kind for case in cases].count
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=f"judge-gym gate: {name}{mark}",
-            tests=str(len(report.checks)),
+            name=f"judge-gym gate: {name}{' (SIMULATED)' if one.simulated else ''}",
+            tests=str(len(cases)),
             failures=str(count("failure")),
             errors=str(count("error")),
         )
-        for check in report.checks:
-            case = ElementTree.SubElement(suite, "testcase", classname=name, name=check.name)
-            said = f"{check.question}: {check.result.words}"
-            if kind := _kind(check):
-                ElementTree.SubElement(case, kind, message=said).text = _text(check)
+        for case in cases:
+            element = ElementTree.SubElement(suite, "testcase", classname=name, name=case.name)
+            if case.kind:
+                ElementTree.SubElement(element, case.kind, message=case.said).text = case.text
             else:
-                ElementTree.SubElement(case, "system-out").text = f"{said}\n{_text(check)}"
-    for one, name in zip(stopped, names[len(reports) :], strict=True):
-        kind = _KINDS[one.result]
-        mark = " (SIMULATED)" if one.simulated else ""
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=f"judge-gym gate: {name}{mark}",
-            tests="1",
-            failures=str(int(kind == "failure")),
-            errors=str(int(kind == "error")),
-        )
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name="judged")
-        ElementTree.SubElement(case, kind, message=f"stopped: {one.reason}").text = one.reason
+                ElementTree.SubElement(element, "system-out").text = f"{case.said}\n{case.text}"
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _kind(check: Check) -> str:
-    return _KINDS.get(check.result, "error")
+@dataclass(frozen=True)
+class _Case:
+    """A test case of JUnit; one that passes has no `kind`."""
+
+    name: str
+    kind: str
+    said: str
+    text: str
 
 
-def _text(check: Check) -> str:
-    return f"{check.reason}\n{check.action}".strip()
+def _check_cases(report: GateReport) -> Iterator[_Case]:
+    for check in report.checks:
+        said = f"{check.question}: {check.result.words}"
+        text = f"{check.reason}\n{check.action}".strip()
+        yield _Case(check.name, _kind(check.result), said, text)
+
+
+def _stopped_cases(one: Stopped) -> Iterator[_Case]:
+    yield _Case("judged", _kind(one.result), f"stopped: {one.reason}", one.reason)
+
+
+def _kind(result: Result) -> str:
+    return _KINDS.get(result, "error")

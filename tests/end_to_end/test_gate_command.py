@@ -280,6 +280,37 @@ def test_a_gate_that_is_stopped_reports_why(command: CommandLine, own: Path) -> 
         assert named in keyless.errors
 
 
+def test_a_gate_that_is_stopped_lets_the_others_end(command: CommandLine, own: Path) -> None:
+    code = command.folder / "own.py"
+    code.write_text(code.read_text() + "def unread(item):\n    return 'none'\n")
+    unread = own.with_name("unread.yaml")
+    unread.write_text(
+        own.read_text().replace("name: own", "name: unread").replace("own:grade", "own:unread")
+    )
+    few = own.with_name("few.yaml")
+    text = GATE.read_text().replace("max_calls: 20000", "max_calls: 5")
+    text = text.replace("name: good", "name: few", 1).replace(
+        "sim/good-1\n", "sim/good-1\ntemperature: 0.42\n", 1
+    )
+    few.write_text(text.replace("items: ", f"items: {CALIBRATIONS}/", 1))
+    junit = command.folder / "all.xml"
+
+    def ends(*files: Path) -> tuple[int, list[str]]:
+        ended = command("judge", "gate", *files, "--json", "--junit", junit)
+        found = json.loads(ended.output)
+        suites = ElementTree.parse(junit).getroot()
+        assert [suite.get("name", "").split()[2] for suite in suites] == [f.stem for f in files]
+        return ended.code, [f"{one['result']} {one['stopped'][:5]}".strip() for one in found]
+
+    # A budget cannot tell, whichever place its judge has; what fails decides before it.
+    assert ends(few, own) == (4, ["cannot tell Judge", "passes"])
+    stopped = ["cannot tell Judge", "fails Judge", "passes"]
+    assert ends(few, unread, own) == (1, stopped)
+    shown = command("judge", "gate", few, own)
+    assert "own: the gate passes." in shown.output
+    assert "few: cannot tell, stopped." in shown.output
+
+
 @pytest.mark.parametrize("broken", ["labels off the scale", "no items", "threshold"])
 def test_bad_input_replaces_what_a_gate_that_passed_wrote(
     command: CommandLine, own: Path, broken: str

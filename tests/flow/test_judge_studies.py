@@ -26,6 +26,7 @@ from flows.judge_review import judge_review
 from flows.panel_evaluation import panel_evaluation
 from flows.score import score
 from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.judges.certifying.checking import CertificateError
 from judge_gym.settings import settings
 from support.command_line import REPOSITORY
 from support.flow_runs import artifacts, error_of, flow_run, run_flow
@@ -310,6 +311,22 @@ def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
     failing = run_flow(gate, [folder / "one.yaml"])
     assert (failing.type.value, failing.name) == ("FAILED", "Failed")
     assert "agreement" in str(failing.message)
+
+
+def test_a_gate_that_is_refused_lets_the_others_end(folder: Path, simulator: Simulator) -> None:
+    one, other = folder / "one.yaml", folder / "other.yaml"
+    assert run_flow(gate, [other]).is_completed()
+    lacking = folder / "lacking.json"
+    other.write_text(other.read_text().replace("gate: {", f"gate: {{certificate: {lacking}, "))
+    before = simulator.answered()
+    ended = run_flow(gate, [other, one])
+    assert isinstance(error_of(ended), CertificateError)
+    assert simulator.answered() > before
+    page = settings().reports_dir / "gate-other-one.json"
+    refused, passed = json.loads(page.read_text())
+    assert (refused["judge"], refused["result"]) == ("other", "fails")
+    assert "there is no certificate" in refused["stopped"]
+    assert (passed["judge"], passed["result"], passed["stopped"]) == ("one", "passes", "")
 
 
 def test_judge_and_rows_given_as_json_are_those_of_the_files(

@@ -2,7 +2,8 @@
 
 import json
 
-from judge_gym.report.gate import Stopped, gates_page, gates_report, save_gates
+from judge_gym.judges.gate import Stopped
+from judge_gym.report.gate import gates_page, gates_report, save_gates
 from judge_gym.report.judge_study import StudyPage, StudyReport, save_study, stem_in, stem_of
 from judge_gym.report.shelf import shelf
 from judge_gym.report.table import plain_table
@@ -53,7 +54,7 @@ def test_pages_of_files_of_one_name_in_two_folders_stay_beside_each_other(tmp_pa
 
     def saved(file):
         stopped = [Stopped(file.parent.name, "No.")]
-        return save_gates(gates_report([file], [], stopped, reports), reports).path
+        return save_gates(gates_report([file], stopped, reports), reports).path
 
     pages = [saved(file) for file in (one, two)]
     assert pages[0].name == "gate-judge.html"
