@@ -8,15 +8,10 @@ from prefect.client.schemas.objects import State
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, file_run_name
-from flows.judge_study import JudgeStudy, judging, run_study, spending_on
-from judge_gym.judges.benchmarking import load_judges, load_set, read_report
-from judge_gym.judges.calibrating.judging import Asked
+from flows.judge_study import of_study, run_study
 from judge_gym.judges.files import JudgeSource
-from judge_gym.report.benchmark import benchmark_report
-from judge_gym.report.files import WrittenReport
-from judge_gym.runtime import Runtime
+from judge_gym.studies import benchmark as studies
 from tasks.events import emit_failure
-from tasks.judges import write_report
 
 
 @flow(
@@ -49,20 +44,7 @@ async def benchmark(
             US dollars.
     """
     sources: list[JudgeSource] = [*judges, *(definitions or ())]
-    chosen = load_set(items, mapping, limit)
-    loaded = load_judges(sources, chosen)
-    asked = [Asked(judge, chosen.items) for judge in loaded]
-    name = chosen.benchmark.name
-
-    def written(runtime: Runtime) -> WrittenReport:
-        with runtime.session() as session:
-            report = read_report(session, chosen, loaded)
-        return benchmark_report(report, runtime.settings.reports_dir)
-
-    study = JudgeStudy(
-        judges=loaded,
-        spending=spending_on(f"Benchmark {name}", asked),
-        steps=[judging(asked, retry_failed=retry_failed)],
-        report=lambda: write_report("benchmark", written),
+    study = studies.benchmark(sources, items, mapping, limit)
+    return await run_study(
+        of_study(study, retry_failed=retry_failed), approve_over_usd=approve_over_usd
     )
-    return await run_study(study, approve_over_usd=approve_over_usd)

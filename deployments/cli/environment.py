@@ -350,6 +350,16 @@ def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
         yield
 
 
+def simulator_knowing(
+    name: str, worths: Mapping[str, float], judges: "Iterable[Judge]"
+) -> AbstractContextManager[None]:
+    """Start a simulator if one of the judges is simulated, which knows the `worths` if any are."""
+    models = [model for judge in judges for model in judge.answerers]
+    if worths and any(map(is_simulated_model, models)):
+        return knowing_simulator(name, worths)
+    return simulator_for(models)
+
+
 def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
     """Start a simulator for the block if one of the models is simulated."""
     return simulator() if any(map(is_simulated_model, models)) else nullcontext()

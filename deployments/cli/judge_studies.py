@@ -1,10 +1,8 @@
 """`judge-gym judge calibrate` and `judge benchmark`: how far a judge can be trusted."""
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +14,8 @@ from deployments.cli.output import (
     show_checks,
     show_table,
 )
-from deployments.cli.parts_done import report_calibration, report_judging
+from deployments.cli.parts_done import report_calibration
+from deployments.cli.study import StudyCommand
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,
@@ -31,7 +30,6 @@ from judge_gym.errors import JudgeGymError
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
     from judge_gym.judges import Item, Judge
-    from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
     from judge_gym.judges.calibrating.estimating import CalibrationFindings
 
 
@@ -269,92 +267,13 @@ def benchmark(
     the command to resume; stored judgements are reused. Writes a page.
     `--fail-under` takes accuracy.
     """
-    from judge_gym.judges.benchmarking import load_judges, load_set
-    from judge_gym.report.files import figures_of
+    from judge_gym.studies import benchmark as studies
 
     least = least_of(fail_under, ("accuracy",))
     # Errors in files are raised before a server is started.
-    chosen = load_set(items, mapping, limit)
-    loaded = load_judges(judges, chosen)
-    _show_plan_of(chosen, loaded)
-    if plan:
-        return
+    study = studies.benchmark(judges, items, mapping, limit)
+    options = StudyCommand(judges, plan, retry_failed, as_json, thresholds=least)
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
-    page, report = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
-    console.plain(f"Page: {page.resolve()}")
-    figures = {
-        judge.name: {estimate.metric: estimate for estimate in by_category[""]}
-        for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
-    }
-    thresholds = held(figures, least)
-    if as_json:
-        plain = {
-            name: list(map(figures_of, of_judge.values())) for name, of_judge in figures.items()
-        }
-        about = {"benchmark": chosen.benchmark.name, "figures": plain}
-        verdicts_json(report.judges, report.decisions, report.checks, thresholds, **about)
-    exit_by_verdicts(report.decisions, thresholds, by_verdict=by_verdict)
-
-
-def _show_plan_of(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
-    """Print which labels are right answers, and what judging the benchmark is expected to cost."""
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.estimates import show_judging
-    from judge_gym.judges.calibrating.judging import Asked
-
-    console.plain(chosen.labels)
-    prepare_environment()
-    asked = [Asked(judge, chosen.items) for judge in judges]
-    report_judging(asked)
-    items = counted(len(chosen.items), "item")
-    show_judging(f"Estimate for {chosen.benchmark.name}, {items}", asked)
-
-
-def _run_benchmark(
-    chosen: "BenchmarkSet", judges: "Sequence[Judge]", parameters: dict[str, Any]
-) -> "tuple[Path, BenchmarkReport]":
-    from deployments.cli.environment import database, run_flow
-    from judge_gym.judges.benchmarking import read_report
-
-    reports: list[BenchmarkReport] = []
-
-    def show() -> None:
-        with database() as session:
-            reports.append(read_report(session, chosen, judges))
-        _show_benchmark(reports[0])
-
-    simulated = any(judge.is_simulated for judge in judges)
-    page = run_flow(
-        "benchmark", show, _simulator(chosen) if simulated else nullcontext(), **parameters
-    )
-    return Path(page), reports[0]
-
-
-def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
-    """Start a simulator whose graders know the right answers of pairs, unless one runs."""
-    from deployments.cli.environment import knowing_simulator
-
-    worths = {
-        text: float(item.truth == side)
-        for item in chosen.items
-        if item.second is not None
-        for text, side in ((item.text, "first"), (item.second, "second"))
-    }
-    return knowing_simulator(f"benchmark-{chosen.benchmark.name}", worths)
-
-
-def _show_benchmark(report: "BenchmarkReport") -> None:
-    from judge_gym.report.benchmark import apart_table, figure_table, outcomes, published_table
-    from judge_gym.report.table import TerminalTable
-
-    for place in range(len(report.judges)):
-        table = figure_table(report, place)
-        console.print(TerminalTable(replace(table, explanation=""), table.marks))
-        console.print(f"{outcomes(report, place)}\n", markup=False)
-    for table in (apart_table(report), published_table(report)):
-        if table.rows:
-            console.print(TerminalTable(table, table.marks))
-    for decision in report.decisions:
-        console.plain(decision.why)
-    if any(report.simulated):
-        say_simulated()
+    ended = options.run_by_flow(study, "benchmark", parameters | {"retry_failed": retry_failed})
+    if ended:
+        ended.exit(by_verdict=by_verdict)

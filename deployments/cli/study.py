@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -76,6 +76,48 @@ class StudyCommand:
         ended = EndedStudy(report, page.page or page.path, stopped, self)
         ended.show()
         return ended
+
+    def run_by_flow(
+        self, study: "Study[T]", flow: str, parameters: Mapping[str, Any]
+    ) -> "EndedStudy[T] | None":
+        """Do the same by the study's flow, whose calls go as batches where the provider takes them.
+
+        What stopped it is raised by `EndedStudy.exit` if anything was judged.
+        """
+        import asyncio
+
+        from deployments.cli.answerers import check_functions
+        from deployments.cli.environment import prepare_environment, run_flow, simulator_knowing
+        from judge_gym.errors import JudgeGymError
+        from judge_gym.report.judge_study import stem_of
+        from judge_gym.runtime import runtime
+
+        console.plain(study.read)
+        check_functions(zip(study.judges, self.files, strict=True))
+        prepare_environment()
+        report_judging(study.asked)
+        if not self._agreed(study):
+            return None
+        ended: list[EndedStudy[T]] = []
+
+        async def read() -> "EndedStudy[T]":
+            async with runtime() as current:
+                report = study.report(current)
+                page = report.page_in(current.settings.reports_dir).resolve()
+            return EndedStudy(report, page, None, self)
+
+        def show() -> None:
+            ended.append(asyncio.run(read()))
+            ended[0].show()
+
+        knowing = simulator_knowing(stem_of(study.called), study.worths, study.judges)
+        try:
+            run_flow(flow, show, knowing, **parameters)
+        except JudgeGymError as stopped:
+            if not ended:
+                raise
+            return replace(ended[0], stopped=stopped)
+        return ended[0]
 
     def _agreed(self, study: "Study[Any]") -> bool:
         """Return whether to judge: print what it costs for a plan, and at a terminal ask first.
@@ -168,9 +210,9 @@ class EndedStudy(Generic[T]):
         if self.options.as_json:
             value: dict[str, Any] = self.report.value
             if least:
-                from judge_gym.store.judges import check_values
+                from judge_gym.report.judge_study import check_value
 
-                value = {**value, "thresholds": [check_values(check) for check in checks]}
+                value = {**value, "thresholds": list(map(check_value, checks))}
             json_output.give(value)
         if self.stopped:
             raise self.stopped

@@ -94,40 +94,15 @@ def verdicts_json(
     **more: object,
 ) -> None:
     """Print each judge's verdict, reasons and checks as JSON."""
-    told = [
-        {
-            "judge": judge.name,
-            "key": judge.key,
-            "model": judge.answered_by,
-            "verdict": decision.verdict.words,
-            "why": decision.why,
-            "checks": [_check_json(check) for check in own],
-        }
-        for judge, decision, own in zip(judges, decisions, checks, strict=True)
-    ]
-    reached = [_check_json(check) for check in thresholds]
-    json_output.give({**more, "judges": told, "thresholds": reached})
+    from judge_gym.report.judge_study import check_value, verdicts_value
 
-
-def _check_json(check: "Check") -> dict[str, object]:
-    from judge_gym.store.judges import check_values
-
-    return check_values(check) | {"result": check.result.words}
+    told = verdicts_value(judges, decisions, checks)
+    json_output.give({**more, "judges": told, "thresholds": list(map(check_value, thresholds))})
 
 
 def exit_by_verdicts(
     decisions: "Iterable[CalibrationDecision]", thresholds: "Iterable[Check]", *, by_verdict: bool
 ) -> None:
     """Exit as `exit_by` does by thresholds, and by verdicts where these are asked for."""
-    verdicts = map(result_of_verdict, decisions) if by_verdict else ()
+    verdicts = [decision.result for decision in decisions] if by_verdict else ()
     exit_by([*verdicts, *(check.result for check in thresholds)])
-
-
-def result_of_verdict(decision: "CalibrationDecision") -> "Result":
-    """Return what a verdict is to an exit code: use with care passes."""
-    from judge_gym.calibration.checks import Result
-    from judge_gym.calibration.verdict import CalibrationVerdict
-
-    if decision.verdict is CalibrationVerdict.DO_NOT_USE:
-        return Result.FAILS
-    return Result.PASSES if decision.recommends else Result.INCONCLUSIVE

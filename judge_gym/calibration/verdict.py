@@ -56,6 +56,13 @@ class CalibrationDecision:
         """Whether the judge may be used at all."""
         return self.verdict in (CalibrationVerdict.USE, CalibrationVerdict.CARE)
 
+    @property
+    def result(self) -> Result:
+        """What it is to a run that its verdict decides: use with care passes."""
+        if self.verdict is CalibrationVerdict.DO_NOT_USE:
+            return Result.FAILS
+        return Result.PASSES if self.recommends else Result.INCONCLUSIVE
+
 
 READABLE, AGREEMENT, BESIDE_PEOPLE = "readable", "agreement", "beside people"
 LABELS_WANTED = 50

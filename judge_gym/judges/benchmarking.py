@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -63,9 +62,20 @@ class BenchmarkFigures:
 class BenchmarkSet:
     """A benchmark with its known answers, and the same as items in the same order."""
 
+    file: Path
     benchmark: Benchmark
     known: Sequence[Known]
     items: Sequence[Item]
+
+    @property
+    def worths(self) -> dict[str, float]:
+        """Which text of each pair is right: text → 1 or 0."""
+        return {
+            text: float(item.truth == side)
+            for item in self.items
+            if item.second is not None
+            for text, side in ((item.text, "first"), (item.second, "second"))
+        }
 
     @property
     def labels(self) -> str:
@@ -92,7 +102,6 @@ class BenchmarkReport:
     costs: Sequence[float]
     checks: Sequence[Sequence[Check]]
     decisions: Sequence[CalibrationDecision]
-    written: datetime
 
     @property
     def simulated(self) -> list[bool]:
@@ -108,7 +117,7 @@ def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSe
     benchmark = load_benchmark(mapping)
     entries = read_benchmark(file, benchmark)[:limit]
     corpus = corpus_digest(file)
-    return BenchmarkSet(benchmark, entries, [_item(entry, corpus) for entry in entries])
+    return BenchmarkSet(file, benchmark, entries, [_item(entry, corpus) for entry in entries])
 
 
 def load_judges(sources: Sequence[JudgeSource], chosen: BenchmarkSet) -> list[Judge]:
@@ -177,7 +186,6 @@ def report_of(
         costs=costs,
         checks=checks,
         decisions=decisions,
-        written=datetime.now(UTC),
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from judge_gym.benchmarks.figures import EVERYTHING, published_accuracies
@@ -14,16 +13,10 @@ from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.calibration import check_table
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import (
-    ENVIRONMENT,
-    WrittenReport,
-    excerpt,
-    figures_of,
-    paragraphs,
-    write_page,
-)
+from judge_gym.report.files import csv_of, excerpt, figures_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of, verdicts_value
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, markdown_table, marks_of, plain_table
+from judge_gym.report.table import Row, Table, marks_of
 from judge_gym.report.trust import MOST_TILES, Tile
 
 JUDGE, PUBLISHED, APART = "judge", "published", "apart"
@@ -51,55 +44,75 @@ _READ = 10
 """Items shown of a judge that it got wrong."""
 
 
-def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
-    """Write `benchmark-<name>.html` and the tables beside it; returns the page's path.
+def benchmark_report(report: BenchmarkReport) -> StudyReport[BenchmarkReport]:
+    """Return the report of judges on a benchmark, with its tables as CSV.
 
-    `-figures.csv` has a row per figure, `-judgements.csv` one per judge and item. Raises
-    `ReportError` when the folder cannot be written to.
+    `-figures.csv` has a row per figure, `-judgements.csv` one per judge and item.
     """
-    path = folder / f"benchmark-{report.chosen.benchmark.name}.html"
-    tables = {"judgements": _judgements(report), "figures": _figures(report)}
-    return write_page(path, benchmark_page(report), tables)
+    benchmark, places = report.chosen.benchmark, range(len(report.judges))
+    stem = stem_of("benchmark", benchmark.name)
+    page = StudyPage(
+        stem=stem,
+        title=f"Benchmark {benchmark.name}",
+        found=" ".join(decision.why for decision in report.decisions),
+        tables=_tables(report),
+        sentences=[f"{report.judges[place].name}: {outcomes(report, place)}" for place in places],
+        simulated=any(report.simulated),
+        files=(f"{stem}-figures.csv", f"{stem}-judgements.csv", f"{stem}.json"),
+        of=[report.chosen.file],
+        read=report.chosen.labels,
+        template="benchmark.html.j2",
+        shown=_shown(report),
+    )
+    of_judges = {
+        judge.name: {estimate.metric: estimate for estimate in by_category[EVERYTHING]}
+        for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
+    }
+    value = {
+        "benchmark": benchmark.name,
+        "figures": {
+            name: [figures_of(one) for one in own.values()] for name, own in of_judges.items()
+        },
+        "judges": verdicts_value(report.judges, report.decisions, report.checks),
+        "thresholds": [],
+    }
+    tables = {
+        "-judgements.csv": csv_of(_judgements(report)),
+        "-figures.csv": csv_of(_figures(report)),
+    }
+    results = [decision.result for decision in report.decisions]
+    return StudyReport(report, page, value, tables, results, of_judges)
 
 
-def benchmark_report(report: BenchmarkReport, folder: Path) -> WrittenReport:
-    """Write the page and the tables; return the page with each judge's verdict."""
-    page = save_benchmark(report, folder).resolve()
-    rows = [
-        (judge.name, decision.verdict.words, decision.why)
-        for judge, decision in zip(report.judges, report.decisions, strict=True)
-    ]
-    table = markdown_table(plain_table("", ("judge", "verdict", "why"), rows))
-    markdown = paragraphs([table], simulated=any(report.simulated))
-    return WrittenReport(page, f"Benchmark {report.chosen.benchmark.name}", markdown)
+def _tables(report: BenchmarkReport) -> list[Table]:
+    """Return the figures of each judge, and of judges beside others, where there are any."""
+    own = [figure_table(report, place) for place in range(len(report.judges))]
+    beside = (apart_table(report), published_table(report))
+    return [*own, *(table for table in beside if table.rows)]
 
 
-def benchmark_page(report: BenchmarkReport) -> str:
-    """Return the whole page; equal reports give equal text."""
-    whole = all(report.simulated)
-    tables = [table for table in (apart_table(report), published_table(report)) if table.rows]
-    return ENVIRONMENT.get_template("benchmark.html.j2").render(
-        report=report,
-        whole=whole,
-        marks_beside=lambda simulated: () if whole else marks_of(simulated, imported=False),
-        tiles=verdict_tiles(report),
-        checks=[
+def _shown(report: BenchmarkReport) -> dict[str, Any]:
+    """Return what the page shows besides; equal reports give equal values."""
+    whole, judges = all(report.simulated), range(len(report.judges))
+    return {
+        "report": report,
+        "whole": whole,
+        "marks_beside": lambda simulated: () if whole else marks_of(simulated, imported=False),
+        "tiles": verdict_tiles(report),
+        "checks": [
             check_table(checks, f"Checks of {judge.name}", "", simulated=simulated)
             for judge, checks, simulated in zip(
                 report.judges, report.checks, report.simulated, strict=True
             )
         ],
-        figures=[figure_table(report, place) for place in range(len(report.judges))],
-        tables=tables,
-        drawing=_drawing(report),
-        outcomes=[outcomes(report, place) for place in range(len(report.judges))],
-        missed=[
+        "drawing": _drawing(report),
+        "missed": [
             [(report.chosen.items[item], results[item]) for item in misses(report, place)[:_READ]]
-            for place, results in enumerate(report.results)
+            for place, results in zip(judges, report.results, strict=True)
         ],
-        criteria=[criteria_of(judge.name, judge.record.config) for judge in report.judges],
-        cut=excerpt,
-    )
+        "criteria": [criteria_of(judge.name, judge.record.config) for judge in report.judges],
+        "cut": excerpt,
+    }
 
 
 def verdict_tiles(report: BenchmarkReport) -> list[Tile]:

@@ -13,10 +13,9 @@ from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import figures_of
 from judge_gym.report.gate import checks_table
-from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, check_value, stem_of
 from judge_gym.report.scores import agreement_json
 from judge_gym.report.table import Table, plain_table
-from judge_gym.store.judges import check_values
 
 _LONGEST_CELL = 90
 
@@ -30,7 +29,7 @@ def comparison_json(findings: ComparisonFindings) -> dict[str, Any]:
         "sentence": replacement.sentence,
         "items": len(comparison.items),
         "verdicts": comparison.counts() if any(comparison.verdicts) else None,
-        "checks": [check_values(check) for check in replacement.checks],
+        "checks": [check_value(check) for check in replacement.checks],
         "figures": [
             figures_of(figure) | {"because": figure.because} for figure in replacement.figures
         ],

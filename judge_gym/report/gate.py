@@ -15,13 +15,13 @@ from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import (
     StudyPage,
     StudyReport,
+    check_value,
     save_study,
     stem_in,
     stem_of,
 )
 from judge_gym.report.shelf import earlier_gates
 from judge_gym.report.table import Table, markdown_table, plain_table, sentence_inside
-from judge_gym.store.judges import check_values
 
 _KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.INCONCLUSIVE: "error"}
 MOST_MOVED = 10
@@ -59,7 +59,7 @@ def _report_json(report: GateReport) -> dict[str, Any]:
         else None,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
-        "checks": [check_values(check) | {"result": check.result.words} for check in report.checks],
+        "checks": [check_value(check) for check in report.checks],
         "moved": len(report.moved),
         "moved_most": [asdict(text) for text in report.moved[:MOST_MOVED]],
     }

@@ -10,12 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from judge_gym.calibration.checks import Result
+from judge_gym.calibration.checks import Check, Result
+from judge_gym.calibration.verdict import CalibrationDecision
+from judge_gym.judges import Judge
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.model_names import Answered
 from judge_gym.report.files import ENVIRONMENT, WrittenReport, paragraphs, put_in_place
 from judge_gym.report.table import Table, escaped, markdown_table
 from judge_gym.seeds import digest
+from judge_gym.store.judges import check_values
 
 T = TypeVar("T")
 
@@ -45,6 +48,10 @@ class StudyPage:
     """What was read, in sentences; a command has printed it before it judges."""
     where: str = ""
     """The path of what the study made elsewhere, such as a certificate."""
+    template: str = "judge_study.html.j2"
+    """What renders the page; one of its own may show more, such as a drawing."""
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """What a template of its own shows besides, by name."""
 
     @property
     def notes(self) -> list[str]:
@@ -75,7 +82,7 @@ class StudyReport(Generic[T]):
     value: Any
     """The same for programs; written beside the page unless the study makes a file of its own."""
     others: Mapping[str, str] = field(default_factory=dict)
-    """More files beside the page, by suffix."""
+    """More files beside the page, by what their names end in."""
     results: Sequence[Result] = ()
     """What decides whether the study ends as a success; empty where it decides nothing."""
     figures: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
@@ -83,13 +90,41 @@ class StudyReport(Generic[T]):
     answered: Sequence[Answered] = ()
     """Which models answered, where a caution may be due."""
 
+    def page_in(self, folder: Path) -> Path:
+        """Return where its page is, or will be, in a folder."""
+        return folder / f"{stem_in(folder, self.page.of, self.page.stem)}.html"
+
     def save(self, folder: Path) -> WrittenReport:
         """Write its files; raises as `save_study`."""
         value = None if self.page.where else self.value
-        stem = stem_in(folder, self.page.of, self.page.stem)
+        stem = self.page_in(folder).stem
         files = [f"{stem}{name.removeprefix(self.page.stem)}" for name in self.page.files]
         page = replace(self.page, stem=stem, files=files)
         return save_study(page, folder, value, self.others)
+
+
+def verdicts_value(
+    judges: Sequence[Judge],
+    decisions: Sequence[CalibrationDecision],
+    checks: Sequence[Sequence[Check]],
+) -> list[dict[str, Any]]:
+    """Return each judge's verdict, reasons and checks as JSON."""
+    return [
+        {
+            "judge": judge.name,
+            "key": judge.key,
+            "model": judge.answered_by,
+            "verdict": decision.verdict.words,
+            "why": decision.why,
+            "checks": [check_value(check) for check in own],
+        }
+        for judge, decision, own in zip(judges, decisions, checks, strict=True)
+    ]
+
+
+def check_value(check: Check) -> dict[str, Any]:
+    """Return a check as JSON, its result in words."""
+    return check_values(check) | {"result": check.result.words}
 
 
 def stem_of(kind: str, *names: str) -> str:
@@ -142,21 +177,22 @@ def _all_there(places: Sequence[str], folder: Path) -> bool:
 def save_study(
     page: StudyPage, folder: Path, value: Any = None, others: Mapping[str, str] | None = None
 ) -> WrittenReport:
-    """Write a study's page, its `value` as JSON, and others by their suffix; returns the page.
+    """Write a study's page, its `value` as JSON, and others by the end of their name; returns it.
 
     Where the study made a file of its own, that is the path of what it wrote.
 
     Raises `ReportError` when the folder cannot be written to.
     """
     path = folder / f"{page.stem}.html"
-    files = {path.with_suffix(suffix): text for suffix, text in (others or {}).items()}
+    files = {path.with_name(f"{path.stem}{end}"): text for end, text in (others or {}).items()}
     if value is not None:
         text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
-        files[path.with_suffix(".json")] = f"{text}\n"
-    template = ENVIRONMENT.get_template("judge_study.html.j2")
+        files[path.with_name(f"{path.stem}.json")] = f"{text}\n"
+    template = ENVIRONMENT.get_template(page.template)
     if page.of:
         files[_beside(path)] = json.dumps(_places(page.of, folder))
-    put_in_place({**files, path: template.render(page=page, written=datetime.now(UTC))})
+    text = template.render(page=page, written=datetime.now(UTC), **page.shown)
+    put_in_place({**files, path: text})
     page_path = path.resolve()
     if page.where:
         return WrittenReport(Path(page.where), page.title, page.markdown, page=page_path)

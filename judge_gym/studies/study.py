@@ -1,7 +1,7 @@
 """A study whose judges judge items: the same one, whether a flow or a command runs it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from sqlalchemy.orm import Session
@@ -36,6 +36,9 @@ class Study(Generic[T]):
     """Whether it reports what was judged until a bound stopped the rest."""
     needs_readable: bool = True
     """Whether it reports only judges that can be read in half of their answers."""
+
+    worths: Mapping[str, float] = field(default_factory=dict)
+    """What is known of texts, from 0 to 1: a simulated grader may be told."""
 
     @property
     def judges(self) -> list[Judge]:

@@ -117,11 +117,16 @@ def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Pa
     file.write_text("\n".join(map(json.dumps, rows)))
     mapping = deployed / "benchmarks" / "chosen-rejected.yaml"
     judge = deployed / "judges" / "answers.yaml"
-    ended = command("judge", "benchmark", judge, "--items", file, "--mapping", mapping).fine()
-    said = " ".join(ended.output.split())
-    assert "answers, sim/firstpick-1 0 3 6" in said
+    asked = ("judge", "benchmark", judge, "--items", file, "--mapping", mapping)
+    planned = " ".join(command(*asked, "--plan").fine().output.split())
+    assert "answers, sim/firstpick-1 0 3 6" in planned
+    page = command.data / "reports" / "benchmark-chosen-rejected.html"
+    assert not page.exists()
+    printed = json.loads(command(*asked, "--json").fine().output)
+    assert printed == json.loads(page.with_suffix(".json").read_text())
+    said = " ".join(command(*asked).fine().output.split())
     assert "answers, sim/firstpick-1 (SIMULATED)" in said
-    assert (command.data / "reports" / "benchmark-chosen-rejected.html").is_file()
+    assert said.index("answers: ") < said.index("order decides"), "what was found comes first"
     assert "order decides" in said
     assert "SIMULATED DATA: not evidence" in said
 

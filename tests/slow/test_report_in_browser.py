@@ -20,7 +20,7 @@ from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.benchmarking import load_set, report_of
 from judge_gym.model_names import Answered
 from judge_gym.report.alignment import save_alignment
-from judge_gym.report.benchmark import save_benchmark
+from judge_gym.report.benchmark import benchmark_report
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.judge_study import StudyPage, save_study
 from judge_gym.report.page import read_report, save_report
@@ -168,7 +168,7 @@ def benchmark(tmp_path: Path) -> Path:
         for place, item in enumerate(chosen.items)
     ]
     report = report_of(chosen, [judge], [results], [Answered(judge.model)], [0.0])
-    return save_benchmark(report, tmp_path)
+    return benchmark_report(report).save(tmp_path).path
 
 
 @pytest.fixture
