@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 FEWEST = 10
 """Fewest scores by which a scale is doubted."""
@@ -10,6 +11,13 @@ USUAL_ENDS = (1, 5, 10, 100)
 """Where scales usually end. The highest of few labels may be lower than their scale's."""
 OTHER_SCALE = 4
 """Times the end of a scale from which a number is a slip, or of another scale."""
+_RARE = 0.02
+"""A score that fewer of a judge's than this share are may be a slip, where it has few scores."""
+_FEW_SCORES = 10
+"""Most different scores of a judge of which a rare one may be a slip, and the end of a scale with a
+stage for each score."""
+_FURTHER, _AT_LEAST = 1.6, 3
+"""Times a usual end, and steps above it, from which a score is of a scale that ends further on."""
 
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
@@ -59,3 +67,63 @@ def wider(lowest: float, highest: float, given: Iterable[float]) -> str:
     of_scale = " and ".join(f"{verb} at {end:g}" for verb, _, end in said)
     keys = " and ".join(f"`{key}: {end:g}`" for _, key, end in said)
     return f"If the scale {of_scale}, write {keys}."
+
+
+def scales_apart(
+    given: Mapping[str, Counter[float]], written: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Return who gives scores on which scale, as its end, where these are evidently several.
+
+    `given` has each judge's scores with how often it gives them, `written` the ends that scores
+    name, as 4/5 does. A judge of which nothing tells is left out, and {} is of a single scale: 2
+    to 4 may be of any other. 1 to 5 beside 1 to 8 or more is of another, and so is 0 to 4 beside 1
+    to 5 where nobody gives both 0 and 5.
+
+    >>> one, ten = Counter(range(1, 6)), Counter(range(1, 11))
+    >>> scales_apart({"a": one + one, "b": ten})
+    {'a': 5, 'b': 10}
+    >>> scales_apart({"a": Counter({2: 9, 3: 9, 4: 9}), "b": ten})
+    {}
+    """
+    spans = {who: span for who, scores in given.items() if (span := _span(scores))}
+    usual = {
+        who: float(end) for who, span in spans.items() if (end := _usual_end(span, given[who]))
+    }
+    ends = usual | dict(written or {})
+    for who, (_, high) in spans.items():
+        least = min(ends.values(), default=math.inf)
+        if who not in ends and high >= max(_FURTHER * least, least + _AT_LEAST):
+            ends[who] = float(next((end for end in USUAL_ENDS if end >= high), high))
+    return ends if len(set(ends.values())) > 1 else _starting_apart(spans)
+
+
+def _span(scores: Counter[float]) -> tuple[float, float] | None:
+    """Return the lowest and the highest of a judge's scores; None of few scores, or of one alone.
+
+    A rare one of few different scores is a slip, and no end.
+    """
+    least = _RARE * scores.total() if len(scores) <= _FEW_SCORES else 0
+    often = [score for score, times in scores.items() if times >= least]
+    if scores.total() < FEWEST or len(often) < 2:
+        return None
+    return min(often), max(often)
+
+
+def _usual_end(span: tuple[float, float], scores: Iterable[float]) -> int | None:
+    """Return the usual end that the highest score is; 1 of fractions, whose highest may be less."""
+    low, high = span
+    if low >= 0 and high <= 1 and any(score % 1 for score in scores):
+        return USUAL_ENDS[0]
+    return next((end for end in USUAL_ENDS if end == high), None)
+
+
+def _starting_apart(spans: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """Return whose scale starts at 0 or below and ends lower than that of others, from 1; {} where
+    one judge has both ends."""
+    zero = {who: high for who, (low, high) in spans.items() if low <= 0}
+    top = max(zero.values(), default=math.inf)
+    beyond = {who: span for who, span in spans.items() if who not in zero and span[1] > top}
+    end = max((high for _, high in beyond.values()), default=0.0)
+    if end > _FEW_SCORES or not any(low == 1 for low, _ in beyond.values()):
+        return {}
+    return dict.fromkeys(zero, top) | dict.fromkeys(beyond, end)

@@ -1,6 +1,9 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
+import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Any
 
 from judge_gym.alike import column_name
@@ -30,7 +33,8 @@ from judge_gym.recorded.derived_stages import (
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.joining import SEVERAL
-from judge_gym.recorded.mapping import ScoreScale, as_number, as_score
+from judge_gym.recorded.mapping import ScoreScale, as_number, as_score, read_score
+from judge_gym.scale_ends import scales_apart
 
 COLUMNS = {
     "item": ("item", "item_id", "id"),
@@ -85,13 +89,16 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     given = {str(text_of(row, verdict)) for row in rows}
     if codes := no_scores(given):
         raise _codes(files, verdict, given, codes)
+    by_judge = _scores_by(rows, judge, verdict)
+    _check_one_scale(files, by_judge, columns)
+    truth = options.truth or _truth_on_the_scale(found, rows, by_judge, columns["truth"])
     try:
         stages = stages_from(given, options.cuts)
     except Unfit as unfit:
         _check_numbers(files, verdict)
         if unfit.scale is None:
             raise ConfigError(f"{names_of(files)}: {verdict}: {unfit}.", _HOW_TO_NAME) from unfit
-        known = [text_of(row, options.truth or columns["truth"]) for row in rows]
+        known = [text_of(row, truth) for row in rows]
         scale = covering(unfit.scale, known)
         stages = Stages((), {}, scale)
         bands = "the nearest whole ones" if scale.is_whole else "ten equal bands"
@@ -101,7 +108,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         source="recorded judgements", judge_column=judge,
         item={"key": item,
               "text": columns["text"], "system": system if several else ""},
-        verdicts=[{"column": verdict}], default_truth=columns["truth"],
+        verdicts=[{"column": verdict}], default_truth=truth,
     )  # fmt: skip
 
 
@@ -212,6 +219,105 @@ def _codes(files: RecordedFiles, column: str, given: Set[str], codes: Sequence[s
         f"Leave such cells empty, or write a mapping file with `scale: {scale}` and `unlisted: "
         "unreadable`. If it is a score, a scale there that begins or ends with it says so.",
     )
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """The scores of some rows."""
+
+    times: Counter[float] = field(default_factory=Counter)
+    """Each, with how many rows have it."""
+    ends: set[float] = field(default_factory=set)
+    """The ends of scales that scores name, as 4/5 does."""
+
+
+def _scores_by(rows: Rows, judge: str, column: str) -> dict[str, _Scores]:
+    """Return the scores that each judge gives in a column; "" gives all where `judge` is ""."""
+    found: dict[str, _Scores] = {}
+    for row in rows:
+        if score := read_score(str(text_of(row, column))):
+            of = found.setdefault(text_of(row, judge) if judge else "", _Scores())
+            of.times[score.number] += 1
+            if score.out_of is not None:
+                of.ends.add(score.out_of)
+    return found
+
+
+def _apart(given: Mapping[str, _Scores]) -> dict[str, float]:
+    """Return who scores on which scale, as its end; {} where all may have one.
+
+    One that writes several ends itself is another error.
+    """
+    if any(len(of.ends) > 1 for of in given.values()):
+        return {}
+    return scales_apart(
+        {who: of.times for who, of in given.items()},
+        {who: min(of.ends) for who, of in given.items() if of.ends},
+    )
+
+
+def _check_one_scale(
+    files: RecordedFiles, given: Mapping[str, _Scores], columns: Mapping[str, str]
+) -> None:
+    """Raise `ConfigError` where judges evidently score on several scales, with a mapping of one.
+
+    `columns` are those of rows by what they are.
+    """
+    by_end: dict[float, list[str]] = {}
+    for judge, end in sorted(_apart(given).items(), key=lambda one: one[1]):
+        by_end.setdefault(end, []).append(judge)
+    if not by_end:
+        return
+    said = []
+    for judges in by_end.values():
+        scores = [number for judge in judges for number in given[judge].times]
+        give = "gives" if len(judges) == 1 else "give"
+        said.append(f"{first_of(judges)} {give} {min(scores):g} to {max(scores):g}")
+    end, first = next(iter(by_end.items()))
+    of_all = [number for of in given.values() for number in of.times]
+    lowest = min(1, *(number for judge in first for number in given[judge].times))
+    mapping: dict[str, Any] = {
+        "name": named_by(files),
+        **files.layout.keys,
+        "concept": columns["verdict"],
+        "source": "recorded judgements",
+        "judge_column": columns["judge"],
+        "only": {columns["judge"]: first},
+        "scale": {"lowest": _whole(lowest), "highest": _whole(end)},
+        "item": {"key": columns["item"]},
+        "verdicts": [columns["verdict"]],
+    }
+    written = "\n".join(f"{key}: {json.dumps(of, ensure_ascii=False)}"
+                        for key, of in mapping.items())  # fmt: skip
+    raise ConfigError(
+        f"{names_of(files)}: judges score on {len(by_end)} scales, it seems: {'; '.join(said)}.",
+        "Read each scale by a mapping file of its own, with --mapping, as figures over several are "
+        "of none. That of the first begins as below. If all judges have one scale, leave `only` "
+        f"out of it and write `scale: {{lowest: {min(of_all):g}, highest: {max(of_all):g}}}`.\n\n"
+        f"{written}\n",
+    )
+
+
+def _whole(number: float) -> float:
+    """Return a number, as a whole one where it is."""
+    return int(number) if number == int(number) else number
+
+
+def _truth_on_the_scale(
+    found: Derived, rows: Rows, given: Mapping[str, _Scores], column: str
+) -> str:
+    """Return a column of known answers, by its name; "" for one of another scale than verdicts,
+    which is noted."""
+    labels = _scores_by(rows, "", column).get("") if column else None
+    times = sum((of.times for of in given.values()), Counter[float]())
+    if labels is None or not _apart({"judges": _Scores(times), column: labels}):
+        return column
+    found.notes.append(
+        f"The column {column} is not read as the known answers: it has {min(labels.times):g} to "
+        f"{max(labels.times):g}, and judges {min(times):g} to {max(times):g}. Bring it to their "
+        "scale, or say in a mapping file (item.truth and truths) what its values stand for."
+    )
+    return ""
 
 
 def _check_numbers(files: RecordedFiles, column: str) -> None:

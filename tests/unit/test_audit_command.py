@@ -4,7 +4,7 @@ import csv
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -300,17 +300,85 @@ def test_a_score_that_is_no_number_is_named_by_its_line(
     assert "--cut" not in ended.errors
 
 
-def test_another_scale_and_a_row_that_is_there_again_are_told(command: CommandLine) -> None:
-    percent = "".join(f"q{item},c,{20 * (1 + item % 5)},{1 + item % 5}\n" for item in range(12))
-    (command.folder / "rows.csv").write_text(f"{ROWS}{percent}q3,a,1,4\n")
+def test_a_row_that_is_there_again_is_told(command: CommandLine) -> None:
+    (command.folder / "rows.csv").write_text(f"{ROWS}q3,a,1,4\n")
     shown = " ".join(command("audit", "rows.csv", "--all").fine().output.split())
-    assert "Scales may be mixed: c from 20 to 100, the others from 1 to 5." in shown
     assert "1 row of an item and a judge that an earlier row has" in shown
-    assert "a on q3 (line 38)" in shown
+    assert "a on q3 (line 26)" in shown
     (command.folder / "rows.csv").write_text(ROWS)
     shown = " ".join(command("audit", "rows.csv", "--all").fine().output.split())
     assert "Scales" not in shown
     assert "read as repeats" not in shown
+
+
+def rows_of(**judges: Sequence[object]) -> str:
+    """Rows of 60 items, whose judges give their scores in turn."""
+    return "item,judge,score\n" + "".join(
+        f"q{n},{judge},{scores[n % len(scores)]}\n"
+        for judge, scores in judges.items()
+        for n in range(60)
+    )
+
+
+FIVE, TEN = range(1, 6), range(1, 11)
+
+
+@pytest.mark.parametrize(
+    ("judges", "said"),
+    [
+        ({"a": FIVE, "b": FIVE, "c": TEN}, "a, b give 1 to 5; c gives 1 to 10"),
+        ({"c": TEN, "a": FIVE}, "a gives 1 to 5; c gives 1 to 10"),
+        # 10 is on no scale that ends at 9.
+        ({"a": FIVE, "c": range(2, 10)}, "a gives 1 to 5; c gives 2 to 9"),
+        ({"a": FIVE, "c": range(20, 101, 20)}, "a gives 1 to 5; c gives 20 to 100"),
+        ({"a": FIVE, "c": range(5)}, "c gives 0 to 4; a gives 1 to 5"),
+        ({"a": FIVE, "c": (0, 1)}, "c gives 0 to 1; a gives 1 to 5"),
+        ({"a": FIVE, "c": (0.2, 0.5, 0.9)}, "c gives 0.2 to 0.9; a gives 1 to 5"),
+        ({"a": FIVE, "c": ("2/10", "7/10")}, "a gives 1 to 5; c gives 2 to 7"),
+    ],
+)
+def test_judges_of_two_scales_are_not_read_as_one(
+    command: CommandLine, judges: dict[str, Sequence[object]], said: str
+) -> None:
+    (command.folder / "rows.csv").write_text(rows_of(**judges))
+    refused = command("audit", "rows.csv", "--yes")
+    assert refused.code == 2
+    assert f"judges score on 2 scales, it seems: {said}." in " ".join(refused.errors.split())
+    # The mapping that it prints reads the judges of the first scale, and these alone.
+    (command.folder / "own.yaml").write_text(refused.errors.partition("\n\n")[2])
+    shown = command("audit", "rows.csv", "--mapping", "own.yaml", "--json").fine().output
+    figures = json.loads(shown)["figures"]
+    read = {row["scope"]["judge"].rpartition("/")[2] for row in figures if "judge" in row["scope"]}
+    assert read == set(re.findall(r"[abc]", said.partition(" give")[0]))
+
+
+@pytest.mark.parametrize(
+    "judges",
+    [
+        {"a": FIVE, "b": (2, 3, 4)},
+        {"a": (1, 2, 3, 4), "b": (2, 3, 4, 5)},
+        {"a": TEN, "b": range(11)},
+        {"a": TEN, "b": (3, 4, 6, 7)},
+        {"a": range(1, 8), "b": FIVE},
+        # One judge has both ends: 0 to 5, of which others do not use each.
+        {"a": FIVE, "b": range(5), "c": range(6)},
+        {"a": (0, 1, 2), "b": (0, 1)},
+        {"a": FIVE, "b": (1,)},
+    ],
+)
+def test_a_judge_that_leaves_out_the_ends_of_a_scale_has_no_other(
+    command: CommandLine, judges: dict[str, Sequence[object]]
+) -> None:
+    (command.folder / "rows.csv").write_text(rows_of(**judges))
+    assert f"{len(judges)} judges, 60 items" in command("audit", "rows.csv").fine().output
+
+
+def test_known_answers_of_another_scale_than_scores_are_not_read(command: CommandLine) -> None:
+    lines = [f"q{n},{judge},{1 + n % 10},{1 + n % 5}" for judge in "ab" for n in range(60)]
+    (command.folder / "rows.csv").write_text("\n".join(["item,judge,score,label", *lines]))
+    shown = " ".join(command("audit", "rows.csv").fine().output.split())
+    assert "label is not read as the known answers: it has 1 to 5, and judges 1 to 10." in shown
+    assert "(no known answers)" in shown
 
 
 def test_accuracy_of_a_wide_scale_is_said_to_be_of_bands(command: CommandLine) -> None:
