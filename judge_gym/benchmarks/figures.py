@@ -185,7 +185,9 @@ def _of_pairs(
     stages = np.where(decisions.chosen > 0, 1 << np.maximum(decisions.chosen - 1, 0), 0)
     vote = votes(stages, better[decisions.item], SECOND)
     scored = decisions.chosen > 0
-    accuracy = both_orders_correct(decisions.item, vote, len(better), scored)
+    accuracy = both_orders_correct(
+        decisions.item, vote, ~decisions.reversed_order, len(better), scored
+    )
     given = _verdicts(decisions.item[scored], stages[scored], len(better))
     inconsistent = order_inconsistency(given, decisions.reversed_order[scored])
     toward = np.bincount(decisions.item, weights=_direction(decisions), minlength=len(better))

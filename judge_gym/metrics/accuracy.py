@@ -74,13 +74,20 @@ def order_inconsistency(verdicts: Verdicts, reversed_order: BoolArray) -> Estima
 
 
 def votes(stages: IntArray, truth: IntArray, n_stages: int) -> IntArray:
-    """Return +1 for a point verdict at the truth, 0 for the midpoint (a tie) or none, else -1.
+    """Return +1 for a point verdict at the truth, else 0 for the midpoint (a tie) or none, else -1.
 
-    `stages` are bitmasks, 0 where a judgement gave no verdict; `truth` is 1 or `n_stages`.
+    `stages` are bitmasks, 0 where a judgement gave no verdict; `truth` is a stage, the midpoint
+    where a tie is right.
     """
     tie = 1 << (n_stages // 2) if n_stages % 2 else 0
     right = stages == 1 << (truth - 1)
-    return np.where((stages == 0) | (stages == tie), 0, np.where(right, 1, -1)).astype(np.int64)
+    return np.where(right, 1, np.where((stages == 0) | (stages == tie), 0, -1)).astype(np.int64)
+
+
+def judged_in_each_order(item: IntArray, listed: BoolArray, n_items: int) -> BoolArray:
+    """Return which items have a judgement, readable or not, in each of the two orders."""
+    counts = [np.bincount(item[order], minlength=n_items) for order in (listed, ~listed)]
+    return np.asarray((counts[0] > 0) & (counts[1] > 0))
 
 
 def pair_balance(
@@ -313,23 +320,36 @@ def subset_accuracy(verdicts: Verdicts, truth: IntArray) -> list[Estimate]:
 
 
 def both_orders_correct(
-    item: IntArray, vote: IntArray, n_items: int, scored: BoolArray | None = None
+    item: IntArray,
+    vote: IntArray,
+    listed: BoolArray,
+    n_items: int,
+    scored: BoolArray | None = None,
 ) -> Estimate:
-    """Return the share of pairwise items judged correctly over their orders, in [0, 1].
+    """Return the share of items judged in both orders that are judged correctly, in [0, 1].
 
-    A judgement in one order votes +1 (correct), -1 (wrong) or 0 (a tie); an item is correct
-    when its votes sum above 0, so a judge that always picks the first gets none. Wilson
-    interval over items. `scored` says which judgements have a verdict (all, when None): it needs
-    one; 100 items advised. Source: Tan et al. 2024 (JudgeBench).
+    A judgement in one order votes as `votes` says; an item is correct when the mean votes of its
+    two orders sum above 0, so a judge that always picks the first gets none. `listed` says
+    whether a judgement is of the order in the file. An item of one order is left out: there the
+    judge's habit of place may have decided. Wilson interval over items. `scored` says which
+    judgements have a verdict (all, when None): it needs one, and an item in both orders; 100
+    items advised. Source: Tan et al. 2024 (JudgeBench).
     """
     metric = "accuracy_both_orders"
-    if scored is not None and not scored.any():
-        return not_estimable(metric, no_verdict(len(item)), n=len(item), unit="share")
-    judged = np.bincount(item, minlength=n_items) > 0
-    correct = np.bincount(item, weights=vote, minlength=n_items) > 0
+    judged = judged_in_each_order(item, listed, n_items)
+    n, pairs = int(judged[item].sum()), int(judged.sum())
+    mute = scored is not None and not scored.any()
+    if mute or not pairs:
+        because = no_verdict(len(item)) if mute else "no pair is judged in both orders"
+        return not_estimable(metric, because, n=n, n_items=pairs, unit="share")
+    toward = np.zeros(n_items)
+    for order in (listed, ~listed):
+        given = np.bincount(item[order], minlength=n_items)
+        toward += np.bincount(item[order], vote[order], n_items) / np.maximum(given, 1)
+    correct = judged & (toward > 0)
     share = clustered_share(metric, correct.astype(np.int64), judged.astype(np.int64))
     method = "share of items, Wilson interval"
-    return caution_below(replace(share, n=len(item), method=method), ADVISED_ITEMS)
+    return caution_below(replace(share, n=n, method=method), ADVISED_ITEMS)
 
 
 def control_error(verdicts: Verdicts, index: FloatArray) -> Estimate:

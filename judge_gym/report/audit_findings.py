@@ -35,7 +35,7 @@ ONE_WORDING = "all"
 """The wording of data that name none."""
 _NEARLY_ALL = 0.9
 """Share of the items of the judge with the most that a judge has answered to be called the best."""
-_MOST_NAMED = 4
+MOST_NAMED = 4
 """Pairs of judges that a note names."""
 
 Means = dict[Any, list[ResultRow]]
@@ -143,7 +143,7 @@ def most_right(rows: Sequence[ResultRow], metric: str) -> str:
         if name not in best
     }
     found = _compared_with(rows, others, best[0], " or ".join(names)) | _guessing(rows)
-    said += [f"{words}: {first_of(chosen, _MOST_NAMED)}." for words, chosen in found.items()]
+    said += [f"{words}: {first_of(chosen, MOST_NAMED)}." for words, chosen in found.items()]
     return " ".join(said)
 
 
@@ -219,8 +219,8 @@ def _rankings(rows: Sequence[ResultRow]) -> str:
     )
     for verdict, words in ((REVERSES, "Reversed by a choice"), (OPEN, "Not settled")):
         if names := by_verdict[verdict]:
-            more = f"; {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            said += f" {words}: {'; '.join(names[:_MOST_NAMED])}{more}."
+            more = f"; {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            said += f" {words}: {'; '.join(names[:MOST_NAMED])}{more}."
     return said
 
 

@@ -7,9 +7,10 @@ from statistics import fmean
 from typing import Any
 
 from judge_gym.analysis.data import SweepData
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.formats import estimates, figures_text, ranged, span_of
 from judge_gym.report.audit_findings import (
+    MOST_NAMED,
     ONE_WORDING,
     Audit,
     Figures,
@@ -27,7 +28,7 @@ from judge_gym.store.results import ResultRow
 
 TITLE = "Audit of recorded pairs"
 RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_winner"
-TIES = "same_tie"
+TIES, OVER_ORDERS = "same_tie", "accuracy_both_orders"
 OVER_WORDINGS = "accuracy_over_wordings"
 _STRIP = 24
 """Characters of the strip that shows a judge's accuracy under each wording."""
@@ -109,10 +110,30 @@ def _explanation(
     judgements = sum(row.n for of in judges.values() for row in of.values())
     items = max(row.n_items for of in judges.values() for row in of.values())
     most = max(len(of) for of in judges.values())
-    said = f"{judgements:,} judgements of {items} pairs in both orders{shared_by_judges(data)}"
-    if most == 1:
-        return f"{said}."
-    return f"{said}, up to {most} wordings; figures are of the {len(shared)} that all judges have."
+    orders, lacking = _orders(rows, judges, items)
+    said = f"{judgements:,} judgements of {items} pairs{orders}{shared_by_judges(data)}"
+    if most > 1:
+        said += f", up to {most} wordings; figures are of the {len(shared)} that all judges have"
+    return f"{said}.{lacking}"
+
+
+def _orders(rows: Sequence[ResultRow], judges: Figures, items: int) -> tuple[str, str]:
+    """Return in how many orders pairs are judged, and which judges lack an order of how many."""
+    in_both = figures_by_judge(rows, OVER_ORDERS)
+    lacking = {
+        judge: [items - in_both[judge][wording].n_items for wording in of]
+        for judge, of in judges.items()
+    }
+    if all(least == items for of in lacking.values() for least in of):
+        return ", each in one order", ""
+    named = [
+        f"{judge} {' to '.join(map(str, sorted({min(of), max(of)})))}"
+        for judge, of in lacking.items()
+        if any(of)
+    ]
+    if not named:
+        return " in both orders", ""
+    return "", f" Not judged in both orders, of {items} pairs: {first_of(named, MOST_NAMED)}."
 
 
 def _row(

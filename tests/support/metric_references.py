@@ -265,17 +265,17 @@ def judgebench(given):
     votes = {}
     for row in read_csv(given["csv"]):
         item, label = row["pair_id"], row["label"]
-        decisions = [row["decision_AB"]]
-        if row["decision_BA_as_shown"]:
-            decisions.append(flipped.get(row["decision_BA_as_shown"], "A=B"))
-        for decision in decisions:
+        # Judges of one order have an empty column, which counts as an answer without a verdict.
+        decisions = [row["decision_AB"], flipped.get(row["decision_BA_as_shown"], "A=B")]
+        for place, decision in enumerate(decisions):
             vote = 1 if decision == label else -1 if decision == flipped[label] else 0
-            votes.setdefault(row["judge_model"], []).append((item, vote))
+            votes.setdefault(row["judge_model"], []).append((item, vote, place == 0))
     return {f"accuracy_percent.{judge}": share_of(pairs) for judge, pairs in votes.items()}
 
 
 def share_of(votes):
     """Percent of items that are right over both orders."""
-    _, number = np.unique([item for item, _ in votes], return_inverse=True)
-    share = both_orders_correct(number, np.array([vote for _, vote in votes]), number.max() + 1)
+    items, vote, listed = (np.array(column) for column in zip(*votes, strict=True))
+    _, number = np.unique(items, return_inverse=True)
+    share = both_orders_correct(number, vote, listed, number.max() + 1)
     return 100 * share.estimate

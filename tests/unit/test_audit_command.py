@@ -75,6 +75,28 @@ def pairs(command: CommandLine, readable: int) -> tuple[str, ...]:
     return ("audit", "pairs.csv", "--mapping", "mapping.yaml")
 
 
+def test_pairs_of_one_order_are_not_counted_as_of_both(command: CommandLine) -> None:
+    typed = pairs(command, readable=20)
+    # Of each wording `poor` lacks both orders of p0, the swapped order of p4 and of p5. It is right
+    # on every fourth pair: of those in both orders on p8, p12 and p16.
+    file = command.folder / "pairs.csv"
+    lines = file.read_text().split("\n")
+    less = ("p0,poor", "p4,poor,plain,yes", "p4,poor,curt,yes", "p5,poor,plain,yes")
+    kept = [line for line in lines if not line.startswith(less)]
+    file.write_text("\n".join(kept))
+    opening = " ".join(command(*typed).fine().output.split())
+    assert "153 judgements of 20 pairs, up to 2 wordings" in opening
+    assert "Not judged in both orders, of 20 pairs: poor 2 to 3." in opening
+    found = {
+        row["scope"]["wording"]: (row["estimate"], row["n_items"])
+        for row in json.loads(command(*typed, "--json").fine().output)["figures"]
+        if row["metric"] == "accuracy_both_orders" and row["scope"]["judge"] == "poor"
+    }
+    assert found == {"plain": (3 / 17, 17), "curt": (3 / 18, 18)}
+    file.write_text("\n".join(line for line in lines if ",yes," not in line))
+    assert "80 judgements of 20 pairs, each in one order, up to" in command(*typed).fine().output
+
+
 def test_pairs_are_audited_without_a_database(command: CommandLine) -> None:
     typed = pairs(command, readable=20)
     shown = command(*typed, "--picture", "docs/right.svg").fine().output

@@ -31,9 +31,10 @@ TABLES = (
     FigureTable(
         "Accuracy on pairs",
         (
-            "Pairs judged in both orders: a right verdict counts 1, a wrong one -1, a tie or none "
-            "0, and a pair is got right when the sum is above 0. Beside it the share of pairs "
-            "whose verdict changes with the order."
+            "Correct is of pairs judged in both orders: a right verdict counts 1, a tie that is "
+            "not right or no verdict 0, another one -1, and a pair is got right when the sum is "
+            "above 0. Right less wrong is of all pairs, also those of one order. Order decides is "
+            "the share of pairs read in both orders whose verdict changes with the order."
         ),
         question="right",
         rank=10,
@@ -46,19 +47,21 @@ TABLES = (
             Column("correct", "accuracy_both_orders"),
             Column("right less wrong", "pair_balance"),
             Column("order decides", "order_inconsistency"),
-            Column("pairs", "accuracy_both_orders", "items"),
+            Column("in both orders", "accuracy_both_orders", "items"),
+            Column("read in both", "order_inconsistency", "items"),
+            Column("all pairs", "pair_balance", "items"),
         ),
         formulas=(
             (
-                "correct = share of pairs whose votes (+1 right, −1 wrong, 0 a tie "
-                "or none) sum above 0 over both orders"
+                "correct = share of pairs whose votes (+1 right, else 0 a tie or none, else −1) "
+                "sum above 0 over both orders; repeats of an order are averaged"
             ),
-            "right less wrong = mean over pairs of the sign of that sum",
+            "right less wrong = mean over pairs of the sign of the sum of their votes",
             "order decides = share of pairs with another verdict in the other order",
         ),
         needs=(
-            "Needs one verdict.",
-            "Wilson interval over pairs; needs one pair.",
+            "Needs one verdict; correct and order decides a pair in both orders.",
+            "Wilson interval over pairs; t interval of right less wrong.",
         ),
         sources=("Source: Tan et al. 2024 (JudgeBench).",),
     ),
@@ -176,7 +179,7 @@ def pair_figures(
     item, stages, first = item[has_truth], rows.stages[has_truth], rows.shown_first[has_truth]
     vote = votes(stages, truth.stage[item], group.n_stages)
     scored = stages > 0
-    yield both_orders_correct(item, vote, len(group.items), scored)
+    yield both_orders_correct(item, vote, first == 1, len(group.items), scored)
     if not truth.between:
         yield pair_balance(item, vote, first == truth.stage[item], scored)
     verdicts = Verdicts(

@@ -121,12 +121,12 @@ def test_published_figures_are_those_of_their_source(rng):
     for one in published_accuracies():
         rows = recorded[one.part, one.judge]
         given = [
-            (number, CHOICES[row[column]] if not turned else 4 - CHOICES[row[column]], turned)
+            (number, CHOICES.get(row[column], 0), turned)
             for number, row in enumerate(rows)
             for column, turned in (("decision_AB", False), ("decision_BA_as_shown", True))
-            if row[column] in CHOICES
         ]
-        item, chosen, turned = (np.array(column) for column in zip(*given, strict=True))
+        item, shown, turned = (np.array(column) for column in zip(*given, strict=True))
+        chosen = np.where(turned & (shown > 0), 4 - shown, shown)
         better = np.array([CHOICES[row["label"]] for row in rows])
         categories = [row["source"].split("-")[0] for row in rows]
         figures = pair_figures(PairDecisions(item, chosen, turned), better, categories, rng)

@@ -129,11 +129,29 @@ def test_caution_is_rewarded_between_discount_and_coverage(pairs):
 
 def test_both_orders_must_outvote_a_position(rng):
     # item 0: right twice; 1: always picks the first, +1 - 1; 2: right and a tie; 3: wrong, tie;
-    # 4: right in the one order it was shown in; 5: not judged
-    item, vote = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4]), np.array([1, 1, 1, -1, 1, 0, -1, 0, 1])
-    estimate = both_orders_correct(item, vote, n_items=6)
-    assert (estimate.estimate, estimate.n, estimate.n_items) == (0.6, 9, 5)
-    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 5))
+    # 4: right in the one order it was shown in, which may be its place; 5: not judged;
+    # 6: always picks the first, asked twice as listed
+    item = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 6, 6, 6])
+    vote = np.array([1, 1, 1, -1, 1, 0, -1, 0, 1, 1, -1, 1])
+    listed = np.array([True, False] * 4 + [True, True, False, True])
+    estimate = both_orders_correct(item, vote, listed, n_items=7)
+    assert (estimate.estimate, estimate.n, estimate.n_items) == (2 / 5, 11, 5)
+    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(2, 5))
+
+
+def test_pairs_of_one_order_have_no_accuracy_over_both():
+    item, vote = np.array([0, 1]), np.array([1, 1])
+    for listed in (np.array([True, True]), np.array([True, False])):
+        estimate = both_orders_correct(item, vote, listed, n_items=2)
+        assert estimate.estimate is None
+        assert "no pair is judged in both orders" in estimate.reason
+
+
+def test_a_tie_votes_for_the_pair_whose_answers_are_as_good():
+    # first, tie, second and none (a bitmask each), where the first is right and where a tie is
+    stages = np.array([1, 2, 4, 0] * 2)
+    truth = np.repeat([1, 2], 4)
+    assert votes(stages, truth, 3).tolist() == [1, 0, -1, 0, -1, 1, -1, 0]
 
 
 def test_the_distance_from_the_true_stage_is_in_stages_and_of_all_verdicts(build_verdicts):
