@@ -116,11 +116,12 @@ def judge_of(row: ResultRow) -> str:
     return recorded_name(str(row.scope["judge"]))
 
 
-def most_right(rows: Sequence[ResultRow], metric: str) -> str:
+def most_right(rows: Sequence[ResultRow], metric: str, thing: str) -> str:
     """Return which judge is right most often by `metric`, and how the others differ from it.
 
-    Of judges that answered nearly all items: what was left out may be what is hard. Empty for one
-    judge, and where judges have several accuracies each, as on several tasks.
+    Of judges that answered nearly all items: what was left out may be what is hard. `thing` is what
+    an item is. Empty for one judge, and where judges have several accuracies each, as on several
+    tasks.
     """
     whole = [
         row for row in _over_wordings(rows, metric) if is_whole(row) and row.estimate is not None
@@ -133,18 +134,27 @@ def most_right(rows: Sequence[ResultRow], metric: str) -> str:
     most = max(row.estimate or 0.0 for row in nearly_all)
     best = sorted(str(row.scope["judge"]) for row in nearly_all if row.estimate == most)
     names = [judge_of(by_judge[name]) for name in best]
-    of = f"its {counted(by_judge[best[0]].n_items, 'item')}" if not best[1:] else "their items"
-    said = [
-        f"Right most often: {' and '.join(names)}, on {figures_text([by_judge[best[0]]])} of {of}."
-    ]
+    one = by_judge[best[0]]
+    of = _judged(one, thing) if not best[1:] else f"their {_unit(one, thing)}s"
+    said = [f"Right most often: {' and '.join(names)}, on {figures_text([one])} of {of}."]
     others = {
-        name: judge_of(row) + f" ({row.n_items:,} items)" * (row not in nearly_all)
+        name: judge_of(row) + f" ({row.n_items:,} {thing}s)" * (row not in nearly_all)
         for name, row in sorted(by_judge.items())
         if name not in best
     }
     found = _compared_with(rows, others, best[0], " or ".join(names)) | _guessing(rows)
     said += [f"{words}: {first_of(chosen, MOST_NAMED)}." for words, chosen in found.items()]
     return " ".join(said)
+
+
+def _unit(row: ResultRow, thing: str) -> str:
+    """Return what is right or wrong: things, or judgements where things have several."""
+    return thing if row.n == row.n_items else "judgement"
+
+
+def _judged(row: ResultRow, thing: str) -> str:
+    unit, things = _unit(row, thing), counted(row.n_items, thing)
+    return f"its {things}" if unit == thing else f"its {counted(row.n, unit)} of {things}"
 
 
 def _over_wordings(rows: Sequence[ResultRow], metric: str) -> list[ResultRow]:

@@ -98,6 +98,16 @@ def test_an_easy_part_makes_no_judge_the_better_one(tmp_path: Path) -> None:
     assert "less often" not in opening
 
 
+def test_a_share_of_repeats_is_said_to_be_of_judgements(tmp_path: Path) -> None:
+    # On 40 items twice: a is right on 30 twice and on 10 once, 70 of 80; b on 30 twice.
+    answers = {"a": ["rr"] * 30 + ["rw"] * 10, "b": ["rr"] * 30 + ["ww"] * 10}
+    _, opening = audit_of(tmp_path, answers)
+    assert "Right most often: a, on 0.88" in opening
+    assert "of its 80 judgements of 40 items." in opening
+    _, opening = audit_of(tmp_path, {**answers, "c": answers["a"]})
+    assert "of their judgements." in opening
+
+
 def test_judges_without_an_item_in_common_are_named(tmp_path: Path) -> None:
     answers = {"a": "r" * 20 + " " * 20, "b": " " * 20 + "rw" * 10, "c": "r" * 40}
     found, opening = audit_of(tmp_path, answers)
