@@ -13,7 +13,14 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Probes,
+    Verdicts,
+    numbered,
+)
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.shape import Readable
 from judge_gym.model_names import Answered
@@ -265,7 +272,14 @@ class SweepData:
             n_items=len(items),
             n_stages=n_stages,
             score=None if rows.score is None else rows.score[read],
+            question=self.questions(items),
         )
+
+    def questions(self, items: IntArray) -> IntArray | None:
+        """Return the question of each of these items; None where no two of them share one."""
+        known = self.truth.question
+        found = numbered([known[item] for item in items]) if known else None
+        return None if found is None or len(np.unique(found)) == len(items) else found
 
     def answered(self, arms: Arms, items: IntArray) -> Probes:
         """Return the answered probes of these arms; items are numbered as in `verdicts`."""
@@ -277,6 +291,7 @@ class SweepData:
             probability=rows.probability,
             n_judges=len(arms),
             n_items=len(items),
+            question=self.questions(items),
         )
 
 
@@ -426,13 +441,16 @@ def systems_of(items: Sequence[HasSystems]) -> dict[str, Any]:
 
 
 def _of_systems(items: Sequence[TrueValue]) -> dict[str, Any]:
-    """Return what figures by system need; nothing where no item names one."""
-    if not any(item.system for item in items):
+    """Return what figures by system and by question need; nothing where no item names one."""
+    if not any(item.system or item.question for item in items):
         return {}
+    question = {"question": tuple(item.question or str(item.item_id) for item in items)}
+    if not any(item.system for item in items):
+        return question
     return {
         **systems_of(items),
+        **question,
         "family": tuple(item.family for item in items),
-        "question": tuple(item.question or str(item.item_id) for item in items),
         "length": tuple(item.length for item in items),
     }
 

@@ -25,7 +25,7 @@ from judge_gym.analysis.groups import (
 )
 from judge_gym.design.axes import axes, facets_of
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.cells import IntArray
+from judge_gym.metrics.cells import IntArray, means_by, sums_by
 from judge_gym.metrics.estimate import (
     EPSILON,
     Estimate,
@@ -39,6 +39,7 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.facets import (
     DRAW,
     ITEM,
+    QUESTION,
     WORDING,
     FacetTable,
     complete_table,
@@ -225,8 +226,11 @@ def _over_levels(same: Measured, varying: dict[str, list[Any]]) -> ResultRow:
         ]
         cells: tuple[Any, ...] = (np.searchsorted(items, values.items), *place)
         table[cells], samples[cells] = values.values, values.n
-    rows = [row for _, row, _ in same]
-    names = (ITEM, *(FACETS[axis] for axis in varying))
+    rows, unit = [row for _, row, _ in same], ITEM
+    question = same[0][0].data.questions(items)
+    if question is not None:  # answers to one question are no independent evidence
+        unit, table, samples = QUESTION, means_by(question, table), sums_by(question, samples)
+    names = (unit, *(FACETS[axis] for axis in varying))
     estimate = _total(rows, FacetTable(names, table), samples, same[0][2].bounds)
     of_verdicts = any(
         row.estimate is not None
@@ -246,9 +250,10 @@ def _total(
     first, n = rows[0], int(samples[np.ix_(*kept)].sum())
     total, items = total_error(block), block.values.shape[0]
     if total is None:
-        because = f"no two items have a value of two {' and '.join(table.names[1:])}s"
+        unit = table.names[0]
+        because = f"no two {unit}s have a value of two {' and '.join(table.names[1:])}s"
         if block.values.size and min(block.values.shape) > 1:
-            because = "every item gave the same value under every one of them"
+            because = f"every {unit} gave the same value under every one of them"
         return not_estimable(first.metric, because, n=n, n_items=items, unit=first.unit)
     lower, upper = (float(np.clip(end, *bounds)) for end in total.interval)
     only = t_interval(block.values.mean(axis=tuple(range(1, block.values.ndim))))
@@ -269,7 +274,10 @@ def _total(
         n,
         items,
         floor=float(np.mean(floors)) if len(floors) == len(rows) else None,
-        method=f"mean over items and {levels}, all random; total error with Satterthwaite's df",
+        method=(
+            f"mean over {table.names[0]}s and {levels}, all random; total error with "
+            "Satterthwaite's df"
+        ),
         unit=first.unit,
         remarks=(*remarks, *cut, *at_zero),
         items_lower=float(np.clip(only[0], *bounds)) if only else None,

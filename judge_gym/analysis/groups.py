@@ -15,7 +15,13 @@ from judge_gym.analysis.data import Arms, Origin, SweepData, SweepJudge
 from judge_gym.design.axes import axes, level_of
 from judge_gym.design.axis_pairs import names_of_provided, rubric_level
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
+from judge_gym.metrics.cells import (
+    BoolArray,
+    IntArray,
+    Probes,
+    Verdicts,
+    numbered,
+)
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
 from judge_gym.metrics.inference import benjamini_hochberg, holm_over
 from judge_gym.metrics.shape import Readable
@@ -122,9 +128,8 @@ class Group:
 
     def questions(self, chosen: BoolArray) -> IntArray:
         """Return the question of each chosen item, numbered from 0; its own where none is known."""
-        known = self.data.truth.question
-        asked = [known[item] if known else str(item) for item in self.items[chosen]]
-        return np.unique(np.array(asked, dtype=np.str_), return_inverse=True)[1].astype(np.int64)
+        found = self.data.questions(self.items)
+        return numbered(np.flatnonzero(chosen) if found is None else found[chosen])
 
     def rng(self, metric: str, **more: str) -> np.random.Generator:
         """Return the generator of one figure, seeded by its metric and scope."""

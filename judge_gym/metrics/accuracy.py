@@ -21,6 +21,7 @@ from judge_gym.metrics.cells import (
     mean_scores,
     scores,
     set_sizes,
+    sums_by,
 )
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
@@ -32,6 +33,7 @@ from judge_gym.metrics.estimate import (
     Estimate,
     Interval,
     ItemValues,
+    by,
     caution_below,
     mean_over_items,
     normal_quantile,
@@ -206,9 +208,15 @@ def cohens_kappa(
     obstacle = _not_points(verdicts)
     if obstacle:
         return not_estimable(metric, obstacle, n=len(verdicts))
-    tables = _confusion_by_item(verdicts, truth)
+    tables, judged = _confusion_by_item(verdicts, truth), np.unique(verdicts.item)
+    cluster, n_items = verdicts.cluster(judged), len(tables)
+    if cluster is not None:  # those of a question are resampled together
+        tables = sums_by(cluster, tables)
     estimate = kappa_of_tables(tables, rng, quadratic=quadratic)
-    return replace(estimate, method=estimate.method and f"pooled replicates; {estimate.method}")
+    method = f"pooled replicates; {estimate.method}{by(cluster)}" if estimate.method else ""
+    return caution_below(
+        replace(estimate, method=method, n_items=n_items, remarks=()), ADVISED_ITEMS
+    )
 
 
 def stage_error(verdicts: Verdicts, truth: IntArray) -> Estimate:
@@ -226,15 +234,16 @@ def stage_error(verdicts: Verdicts, truth: IntArray) -> Estimate:
     distance = np.abs(stage - _true_stage(verdicts, truth))
     given = np.bincount(verdicts.item, minlength=verdicts.n_items)
     judged = np.flatnonzero(given)
-    n = given[judged]
+    n, cluster = given[judged], verdicts.cluster(judged)
     sums = np.bincount(verdicts.item, weights=distance, minlength=verdicts.n_items)[judged]
     ratio, bounds = sums.sum() / n.sum(), (0.0, float(verdicts.n_stages - 1))
     # Their mean is the ratio, and their standard error is that of the ratio, linearised.
+    linearised = ratio + (sums - ratio * n) / n.mean()
     estimate = mean_over_items(
-        metric, ratio + (sums - ratio * n) / n.mean(), n=int(n.sum()), unit=unit, bounds=bounds
+        metric, linearised, n=int(n.sum()), unit=unit, bounds=bounds, cluster=cluster
     )
     values = ItemValues(judged, sums / n, n, bounds)
-    method = "mean over verdicts, t interval of a ratio over items"
+    method = f"mean over verdicts, t interval of a ratio over items{by(cluster)}"
     return caution_below(replace(estimate, values=values, method=method), ADVISED_ITEMS)
 
 
@@ -367,6 +376,7 @@ def control_error(verdicts: Verdicts, index: FloatArray) -> Estimate:
         unit="0-1 scale",
         bounds=UNIT_INTERVAL,
         items=kept,
+        cluster=verdicts.cluster(kept),
     )
     return caution_below(estimate, ADVISED_ITEMS)
 
@@ -442,9 +452,10 @@ def _share_holding(metric: str, verdicts: Verdicts, truth: IntArray) -> Estimate
     holds = (verdicts.stages >> (_true_stage(verdicts, truth) - 1)) & 1
     successes = np.bincount(verdicts.item, weights=holds, minlength=verdicts.n_items)
     trials = np.bincount(verdicts.item, minlength=verdicts.n_items)
-    share = clustered_share(metric, successes.astype(np.int64), trials)
     judged = np.flatnonzero(trials)
-    values = ItemValues(judged, successes[judged] / trials[judged], trials[judged], UNIT_INTERVAL)
+    hits, cluster = successes.astype(np.int64)[judged], verdicts.cluster(judged)
+    share = clustered_share(metric, hits, trials[judged], cluster)
+    values = ItemValues(judged, hits / trials[judged], trials[judged], UNIT_INTERVAL)
     return caution_below(replace(share, values=values), ADVISED_ITEMS)
 
 

@@ -16,6 +16,7 @@ from judge_gym.metrics.estimate import (
     EPSILON,
     SIGNED_UNIT,
     Estimate,
+    by,
     not_estimable,
     resampled_interval,
     with_interval,
@@ -117,11 +118,13 @@ def _coefficient(
     if not np.isfinite(value):
         because = "all verdicts are the same stage"
         return not_estimable(metric, because, n=n, n_items=n_items)
-    method = "between judges, replicates averaged; t interval, items resampled"
+    cluster = verdicts.cluster(items)
+    method = f"between judges, replicates averaged; t interval, items resampled{by(cluster)}"
     estimate = Estimate(
         metric, value, None, None, n, n_items, method=method, unit="agreement beyond chance"
     )
-    return with_interval(estimate, resampled_interval(statistic, n_items, rng), SIGNED_UNIT)
+    interval = resampled_interval(statistic, n_items, rng, cluster=cluster)
+    return with_interval(estimate, interval, SIGNED_UNIT)
 
 
 def _alpha(coincidences: FloatArray, level: Level) -> FloatArray:

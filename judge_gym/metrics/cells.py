@@ -5,7 +5,7 @@ A cell is (judge, item) under one rubric. Only `scored` samples come here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,31 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+T = TypeVar("T", np.int64, np.float64)
 
 MAX_STAGES = 62
 TABLE_STAGES = 16
 _BITS = 62
 """Of a whole number that holds several columns of a row."""
+
+
+def numbered(values: Sequence[object] | IntArray) -> IntArray:
+    """Return the number of each value among those that occur, from 0 in their order."""
+    return np.unique(np.asarray(values), return_inverse=True)[1].astype(np.int64)
+
+
+def means_by(question: IntArray, values: FloatArray) -> FloatArray:
+    """Return the mean of the rows of each question (questions x ...), of those that are no NaN."""
+    known = np.isfinite(values)
+    sums, n = sums_by(question, np.where(known, values, 0.0)), sums_by(question, known * 1.0)
+    return np.asarray(np.divide(sums, n, where=n > 0, out=np.full(sums.shape, np.nan)))
+
+
+def sums_by(question: IntArray, values: NDArray[T]) -> NDArray[T]:
+    """Return the sum of the rows of each question, which are numbered from 0."""
+    sums = np.zeros((int(question.max()) + 1, *values.shape[1:]), dtype=values.dtype)
+    np.add.at(sums, question, values)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -35,12 +55,17 @@ class CellMeans:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Samples:
-    """Parallel arrays, one entry per sample: `judge` in [0, n_judges), `item` in [0, n_items)."""
+    """Parallel arrays, one entry per sample: `judge` in [0, n_judges), `item` in [0, n_items).
+
+    `question` is what each item answers, where several items share one: then the independent unit
+    of an interval is the question. None where each item has its own.
+    """
 
     judge: IntArray
     item: IntArray
     n_judges: int
     n_items: int
+    question: IntArray | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays of different length and indices out of range."""
@@ -85,8 +110,12 @@ class Samples:
         kept = self.rows(number[self.judge] >= 0)
         return replace(kept, judge=number[kept.judge], n_judges=len(judges))
 
+    def cluster(self, items: BoolArray | IntArray) -> IntArray | None:
+        """Return the question of each of these items, from 0; None where no two share one."""
+        return None if self.question is None else numbered(self.question[items])
+
     def _columns(self) -> list[str]:
-        names = self.__dataclass_fields__
+        names = [name for name in self.__dataclass_fields__ if name != "question"]
         return [name for name in names if isinstance(getattr(self, name), np.ndarray)]
 
 

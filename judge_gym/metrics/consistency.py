@@ -30,6 +30,7 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    by,
     clustered_wilson,
     mean_over_items,
     not_estimable,
@@ -49,26 +50,28 @@ class OutcomeCounts:
     failed: IntArray
 
 
-def outcome_rates(counts: OutcomeCounts) -> list[Estimate]:
+def outcome_rates(counts: OutcomeCounts, cluster: IntArray | None = None) -> list[Estimate]:
     """Return the rates of abstention, unparseable, refused and failed samples, each in [0, 1].
 
     Abstention is abstained / (scored + abstained): a judgement that was made. The other three
-    are shares of all samples. Interval: Wilson clustered by item. Needs one sample.
+    are shares of all samples. Interval: Wilson clustered by item or `cluster`. Needs one sample.
     """
     judged = counts.scored + counts.abstained
     everything = judged + counts.unparseable + counts.refused + counts.failed
     return [
-        clustered_share("abstention_rate", counts.abstained, judged),
-        clustered_share("unparseable_rate", counts.unparseable, everything),
-        clustered_share("refused_rate", counts.refused, everything),
-        clustered_share("failed_rate", counts.failed, everything),
+        clustered_share("abstention_rate", counts.abstained, judged, cluster),
+        clustered_share("unparseable_rate", counts.unparseable, everything, cluster),
+        clustered_share("refused_rate", counts.refused, everything, cluster),
+        clustered_share("failed_rate", counts.failed, everything, cluster),
     ]
 
 
-def clustered_share(metric: str, successes: IntArray, trials: IntArray) -> Estimate:
+def clustered_share(
+    metric: str, successes: IntArray, trials: IntArray, cluster: IntArray | None = None
+) -> Estimate:
     """Return Σ successes / Σ trials, in [0, 1], with its Wilson interval clustered by item.
 
-    Both arrays hold a count per item. Needs one trial.
+    Both arrays hold a count per item, those of one `cluster` count together. Needs one trial.
     """
     n = int(trials.sum())
     if n == 0:
@@ -80,10 +83,10 @@ def clustered_share(metric: str, successes: IntArray, trials: IntArray) -> Estim
         None,
         n,
         int((trials > 0).sum()),
-        method="share of samples, Wilson interval clustered by item",
+        method=f"share of samples, Wilson interval clustered{by(cluster) or ' by item'}",
         unit="share",
     )
-    return with_interval(estimate, clustered_wilson(successes, trials))
+    return with_interval(estimate, clustered_wilson(successes, trials, cluster))
 
 
 MIN_REPLICATES = 3
@@ -140,6 +143,7 @@ def mean_score(verdicts: Verdicts) -> Estimate:
         unit=unit,
         bounds=UNIT_INTERVAL,
         items=kept,
+        cluster=verdicts.cluster(kept),
     )
 
 

@@ -1,8 +1,9 @@
 """Estimates and their 95% intervals: the common output of the metrics.
 
 Intervals: t over item values, Wilson, Wilson clustered by item, resampling of items. The item is
-always the unit. Replicates of a cell are never resampled, because they repeat one judge's reading
-of one text and add no independent evidence.
+the unit, or its question where several items answer one (`cluster` numbers these from 0).
+Replicates of a cell are never resampled, because they repeat one judge's reading of one text and
+add no independent evidence.
 """
 
 import math
@@ -27,8 +28,17 @@ BLOCK = 500_000
 EPSILON = 1e-12
 
 
-def t_interval(values: FloatArray, level: float = LEVEL) -> Interval | None:
-    """Return mean ± t(n-1) · s/√n over item values (ddof 1); None for n < 2 or no spread."""
+def t_interval(
+    values: FloatArray, level: float = LEVEL, cluster: IntArray | None = None
+) -> Interval | None:
+    """Return mean ± t(n-1) · s/√n over item values (ddof 1); None for n < 2 or no spread.
+
+    With a `cluster` of each value, n counts clusters, and s is that of the mean as a ratio of
+    their totals, linearised (Cochran 1977, Sampling Techniques, section 6.4).
+    """
+    if cluster is not None:
+        sums, n = np.bincount(cluster, weights=values), np.bincount(cluster)
+        values = values.mean() + (sums - values.mean() * n) / n.mean()
     if len(values) < 2 or np.ptp(values) <= EPSILON:
         return None
     mean = float(np.mean(values))
@@ -85,12 +95,18 @@ def items_for_share_unseen(share: float, level: float = LEVEL) -> int:
     return math.floor(math.log((1 - level) / 2) / math.log1p(-share)) + 1
 
 
-def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:
+def clustered_wilson(
+    successes: IntArray, trials: IntArray, cluster: IntArray | None = None
+) -> Interval:
     """Return the Wilson interval of a share whose trials come in items (arrays per item).
 
     The share keeps its value; its trials count as `effective_counts` says. With one trial per item
-    this is the plain Wilson interval.
+    this is the plain Wilson interval. Items of one `cluster` count together.
     """
+    if cluster is not None:
+        successes, trials = (
+            np.bincount(cluster, weights=counts).astype(np.int64) for counts in (successes, trials)
+        )
     return wilson(*effective_counts(successes, trials))
 
 
@@ -125,8 +141,16 @@ def resampled_interval(
     n_items: int,
     rng: np.random.Generator,
     kind: IntArray | None = None,
+    *,
+    cluster: IntArray | None = None,
 ) -> Interval | None:
-    """Return the interval of one statistic: of `resampled_intervals`, whose rows are just it."""
+    """Return the interval of one statistic: of `resampled_intervals`, whose rows are just it.
+
+    Items of one `cluster` are resampled together.
+    """
+    if cluster is not None:
+        of_items = statistic
+        statistic, n_items = lambda w: of_items(w[:, cluster]), int(cluster.max()) + 1
     (interval,) = resampled_intervals(
         lambda weights: statistic(weights)[None], 1, n_items, rng, kind
     )
@@ -447,12 +471,13 @@ def mean_over_items(
     unit: str,
     bounds: tuple[float, float] = UNBOUNDED,
     items: IntArray | BoolArray | None = None,
+    cluster: IntArray | None = None,
 ) -> Estimate:
     """Return the mean of the item values with its t interval, cut to `bounds`.
 
     `items` says which items they are of, by number or as a mask; `n`, the samples, is then an
-    array with an entry per item. Needs one item for the mean
-    and two that differ for the interval.
+    array with an entry per item. With a `cluster` of each value the interval is over clusters.
+    Needs one item for the mean, and two that differ, or clusters, for the interval.
     """
     n_items, by_item, n = len(per_item), np.asarray(n), int(np.sum(n))
     if n_items == 0:
@@ -465,11 +490,16 @@ def mean_over_items(
             raise ValueError(f"{metric}: items come with a number of samples each")
         values = ItemValues(numbers.astype(np.int64), per_item, by_item, bounds)
     estimate = Estimate(
-        metric, mean, None, None, n, n_items, method="mean over items, t interval", unit=unit,
-        values=values,
+        metric, mean, None, None, n, n_items, method=f"mean over items, t interval{by(cluster)}",
+        unit=unit, values=values,
     )  # fmt: skip
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
-    return with_interval(estimate, t_interval(per_item), bounds, absent=absent)
+    return with_interval(estimate, t_interval(per_item, cluster=cluster), bounds, absent=absent)
+
+
+def by(cluster: IntArray | None) -> str:
+    """Return what a method says where items of one question count together; else nothing."""
+    return "" if cluster is None else " by question"
 
 
 class BoundedMethod(StrEnum):

@@ -35,6 +35,8 @@ Term = tuple[str, ...]
 """The facets whose interaction a component belongs to; of one facet, its main effect."""
 
 ITEM, WORDING, DRAW, JUDGE = "item", "wording", "rubric draw", "judge"
+QUESTION = "question"
+"""What stands in the place of items where several answer one."""
 REPLICATE = "replicate"
 UNIT = "squared 0-1 scale"
 HIGHEST_VARIANCE = 0.25

@@ -19,6 +19,7 @@ from judge_gym.metrics.cells import (
     Verdicts,
     item_means,
     mean_scores,
+    numbered,
 )
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -26,6 +27,7 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     Estimate,
     Interval,
+    by,
     mean_over_items,
     not_estimable,
     t_quantile,
@@ -152,17 +154,26 @@ def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:
 
 
 def paired_contrast(
-    metric: str, before: CellMeans, after: CellMeans, rng: np.random.Generator | None, unit: str
+    metric: str,
+    before: CellMeans,
+    after: CellMeans,
+    rng: np.random.Generator | None,
+    unit: str,
+    question: IntArray | None = None,
 ) -> Estimate:
     """Return `paired_difference` with the two-sided p of sign flips of the item differences.
 
-    Without `rng`, for many comparisons, p is by t where flips would have to be drawn.
+    Without `rng`, for many comparisons, p is by t where flips would have to be drawn. Items of one
+    `question` are flipped together.
     """
-    estimate = paired_difference(metric, before, after, unit)
+    estimate = paired_difference(metric, before, after, unit, question)
     if estimate.estimate is None:
         return estimate
-    differences, _, _ = _differences(before, after)
-    method = "mean paired difference over items, t interval"
+    differences, _, items = _differences(before, after)
+    cluster = None if question is None else numbered(question[items])
+    if cluster is not None:
+        differences = np.asarray(np.bincount(cluster, weights=differences), dtype=np.float64)
+    method = f"mean paired difference over items, t interval{by(cluster)}"
     if rng is None and not _has_exact_p(differences):
         above = paired_t_p(differences)
         p = None if above is None else 2 * min(above, 1 - above)
@@ -214,12 +225,18 @@ def welch(first: FloatArray, second: FloatArray) -> tuple[Interval, float]:
     return (value - half, value + half), float(2 * stats.t.sf(abs(value) / error, df))
 
 
-def paired_difference(metric: str, before: CellMeans, after: CellMeans, unit: str) -> Estimate:
+def paired_difference(
+    metric: str,
+    before: CellMeans,
+    after: CellMeans,
+    unit: str,
+    question: IntArray | None = None,
+) -> Estimate:
     """Return the mean over items of (after - before), for values in [0, 1]; range [-1, 1].
 
     Differences are taken between cell means, only in cells that both conditions hold, and
-    averaged over the judges of an item. Interval: paired t over items. Needs one shared item,
-    two that differ for the interval.
+    averaged over the judges of an item. Interval: paired t over items, or over the `question` of
+    each. Needs one shared item, two that differ for the interval.
     """
     if before.n.shape != after.n.shape:
         raise ValueError(f"{metric}: the conditions index different judges or items")
@@ -228,7 +245,10 @@ def paired_difference(metric: str, before: CellMeans, after: CellMeans, unit: st
         return not_estimable(
             metric, "no judge has samples of one item under both conditions", unit=unit
         )
-    return mean_over_items(metric, differences, n=n, unit=unit, bounds=SIGNED_UNIT, items=items)
+    cluster = None if question is None else numbered(question[items])
+    return mean_over_items(
+        metric, differences, n=n, unit=unit, bounds=SIGNED_UNIT, items=items, cluster=cluster
+    )
 
 
 def _differences(before: CellMeans, after: CellMeans) -> tuple[FloatArray, IntArray, BoolArray]:
@@ -246,7 +266,8 @@ def score_shift(
 
     Positive: `after` puts the same items higher on the scale. See `paired_contrast`.
     """
-    return paired_contrast(metric, mean_scores(before), mean_scores(after), rng, "0-1 scale")
+    means = mean_scores(before), mean_scores(after)
+    return paired_contrast(metric, *means, rng, "0-1 scale", before.question)
 
 
 POWER = 0.8

@@ -407,12 +407,14 @@ def effective_votes(
         if not np.isfinite(value):
             because = "the errors of one of the judges do not vary"
     if because:
-        return _no_votes(because, n, items)
+        return _no_votes(because, n, n)
     ways = (errors.pooled_correlation, errors.mean_correlation)
     return _votes(float(value), ways, judges, n, items, _OF_ERRORS)
 
 
-def votes_between_families(scores: FloatArray, family: IntArray) -> tuple[Estimate, Estimate]:
+def votes_between_families(
+    scores: FloatArray, family: IntArray, cluster: IntArray | None = None
+) -> tuple[Estimate, Estimate]:
     """Return r̄ and the effective votes of judges (columns) where no truth is known.
 
     Without a truth an error that all judges share cannot be told from the item. Residuals from
@@ -460,7 +462,13 @@ def votes_between_families(scores: FloatArray, family: IntArray) -> tuple[Estima
     value = float(mean_correlation(np.ones((1, items)))[0])
     if not np.isfinite(value):
         return _no_votes("the judges do not differ on any item", items, items)
-    return _votes(value, (mean_correlation,), judges, items, items, _OF_FAMILIES)
+    clusters = np.arange(items) if cluster is None else cluster
+
+    def of_clusters(weights: FloatArray) -> FloatArray:
+        return mean_correlation(weights[:, clusters])
+
+    drawn = int(clusters.max()) + 1
+    return _votes(value, (of_clusters,), judges, items, drawn, _OF_FAMILIES)
 
 
 _OF_ERRORS = "mean correlation of errors over pairs of judges"
@@ -478,6 +486,7 @@ def _votes(
     """Return r̄ and the votes it makes of so many judges, with the interval of both.
 
     `ways` map weights (draws x items) to correlations; the larger of their jackknife errors counts.
+    `items` counts those that are left out together as one, `n` all.
     """
     lowest = -1 / (judges - 1)
 
@@ -490,19 +499,18 @@ def _votes(
 
     if value <= lowest + EPSILON:
         because = "the correlation is at the lower end of its range, where votes have no bound"
-        return _no_votes(because, n, items)
+        return _no_votes(because, n, n)
     interval = None
     if value < 1 - EPSILON:
         weights, centre = jackknife_weights(items), float(stretched(np.array(value)))
         found = [jackknife_interval(centre, stretched(way(weights))) for way in ways]
         interval = min(filter(None, found), default=None)  # the widest
-    method = f"{how}; jackknife over items, t interval on Fisher's scale"
+    over = "items" if items == n else "questions"
+    method = f"{how}; jackknife over {over}, t interval on Fisher's scale"
     mean = Estimate(
-        "mean_error_correlation", value, None, None, n, items, method=method, unit="coefficient"
+        "mean_error_correlation", value, None, None, n, n, method=method, unit="coefficient"
     )
-    worth = Estimate(
-        "effective_votes", votes(value), None, None, n, items, method=method, unit="votes"
-    )
+    worth = Estimate("effective_votes", votes(value), None, None, n, n, method=method, unit="votes")
     if interval is None:
         return with_interval(mean, None), with_interval(worth, None)
     ends = [

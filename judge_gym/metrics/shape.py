@@ -57,6 +57,7 @@ class Readable(Samples):
             n_items=self.n_items,
             n_stages=self.n_stages,
             score=kept.score,
+            question=self.question,
         )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from judge_gym.analysis.data import ItemTruth
 from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
@@ -66,7 +67,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
     facts = Facts(run, described, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
     claims = audit_headlines(decided)
     summary = Summary(
-        ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
+        ran=f"{counted(len(judges), 'judge')}, {_items_and_questions(found.data.truth)}",
         progress="",
         spent=f"{counted(len(found.data.samples.arm), 'judgement')}{dropped(found.unread)}",
         headlines=claims,
@@ -97,6 +98,13 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
         warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
     )
+
+
+def _items_and_questions(truth: ItemTruth) -> str:
+    """Return how many items there are, and over how many questions their intervals are."""
+    items, questions = len(truth.label), len(set(truth.question))
+    said = counted(items, "item")
+    return f"{said} of {counted(questions, 'question')}" if 0 < questions < items else said
 
 
 def _items(found: Audited, recorded: Recorded) -> list[ShownWindow]:

@@ -62,9 +62,9 @@ def accuracy_differences(group: Group) -> Iterator[ResultRow]:
     if group.is_subset:
         return
     judges = [one for number in group.present if (one := _judge(group, number)) is not None]
-    pairs = list(combinations(judges, 2))
+    pairs, question = list(combinations(judges, 2)), group.data.questions(group.items)
     estimates = [
-        paired_contrast("accuracy_difference", second.right, first.right, None, "share")
+        paired_contrast("accuracy_difference", second.right, first.right, None, "share", question)
         for first, second in pairs
     ]
     for (first, second), (estimate, p) in zip(pairs, adjusted_by_holm(estimates), strict=True):

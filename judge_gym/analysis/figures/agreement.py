@@ -10,7 +10,7 @@ from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.metrics.accuracy import ADVISED_ITEMS
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
-from judge_gym.metrics.cells import FloatArray, IntArray, scores
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, scores
 from judge_gym.metrics.estimate import (
     caution_below,
 )
@@ -95,8 +95,10 @@ def agreements(group: Group) -> Iterator[ResultRow]:
     yield group.across(gwet_ac(verdicts, group.rng("gwet_ac")))
 
 
-def _errors(group: Group, truth: IntArray) -> FloatArray:
-    """Return the share of wrong answers, items x present judges, on items of known truth.
+def _errors(group: Group, truth: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Return the share of wrong answers, items x present judges, and of which items it is.
+
+    Those of known truth that every present judge answered.
 
     Without a verdict an answer about a pair is wrong, as in `accuracy_of_all`; about other items it
     is none, so that an abstention is no error.
@@ -110,15 +112,15 @@ def _errors(group: Group, truth: IntArray) -> FloatArray:
         np.add.at(count, (item, judge), among)
     known = (truth > 0) & (counts[1] > 0).all(axis=1)
     shares: FloatArray = counts[0, known] / counts[1, known]
-    return shares
+    return shares, known
 
 
 def votes(group: Group) -> Iterator[ResultRow]:
     """Yield the mean correlation of the judges' errors, and how many independent ones they make."""
     truth = truth_of_single(group)
     if truth is not None:
-        table = _errors(group, truth)
-        figures = effective_votes(table, np.zeros(len(table)))
+        table, known = _errors(group, truth)
+        figures = effective_votes(table, np.zeros(len(table)), group.own.cluster(known))
         # Of errors that are 0 or 1, few items hold few errors (decision 0026).
         figures = (
             caution_below(figures[0], ADVISED_ITEMS),
@@ -129,7 +131,7 @@ def votes(group: Group) -> Iterator[ResultRow]:
         table = verdicts.means(scores(verdicts)).value[:, group.common].T
         names = [group.judges[place].experiment.family for place in group.present]
         family = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        figures = votes_between_families(table, family)
+        figures = votes_between_families(table, family, group.own.cluster(group.common))
     for estimate in figures:
         yield group.across(estimate)
 

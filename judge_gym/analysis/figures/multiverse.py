@@ -16,7 +16,14 @@ from judge_gym.analysis.data import SweepData, SweepJudge, select
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, without
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of
-from judge_gym.metrics.cells import CellMeans, FloatArray, Verdicts, mean_scores, set_sizes
+from judge_gym.metrics.cells import (
+    CellMeans,
+    FloatArray,
+    Verdicts,
+    mean_scores,
+    means_by,
+    set_sizes,
+)
 from judge_gym.metrics.estimate import Estimate, caution_below
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.multiverse import Curve, DealtCell, difference_curve, excess_curve
@@ -144,7 +151,7 @@ def _differences(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow
             if len(shared) > 1:
                 scope = {**question_of(groups[0].scope), "claim": claim}
                 scope |= {"pair": pair_of(first, second)}
-                curve = _difference_curve(shared, (first, second), claim, scope)
+                curve = _difference_curve(data, shared, (first, second), claim, scope)
                 curves.append((scope, shared, curve))
         tested = [curve.median.p for _, _, curve in curves if curve.median.p is not None]
         adjusted = iter(holm(tested))
@@ -154,7 +161,7 @@ def _differences(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow
 
 
 def _difference_curve(
-    cells: Sequence[_Cell], pair: tuple[str, str], claim: str, scope: Scope
+    data: SweepData, cells: Sequence[_Cell], pair: tuple[str, str], claim: str, scope: Scope
 ) -> Curve:
     columns, samples = [], []
     for cell in cells:
@@ -163,6 +170,9 @@ def _difference_curve(
         columns.append(np.where(both, (one.value - other.value)[0], np.nan))
         samples.append(int((one.n + other.n)[0][both].sum()))
     differences = np.stack(columns, axis=1)
+    question = data.questions(np.arange(len(differences)))
+    if question is not None:  # exchanged and resampled together
+        differences = means_by(question, differences)
     used = np.isfinite(differences).any(axis=1)
     rng = generator_of(CELL, scope)
     return difference_curve(differences[used], samples, rng, unit=UNITS[claim])

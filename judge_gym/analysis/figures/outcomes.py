@@ -149,13 +149,14 @@ def single_judges(group: Group) -> Iterator[ResultRow]:
         own = [group.own_arms[number]]
         for estimate in _own_arm_figures(group, number):
             yield group.row(estimate, own, judge=judge.model)
+        question = group.data.questions(group.items)
         if judge.experiment.window.source.kind == RECORDED:
             yield from _mean_scores_of_parts(group, number)
         yield group.row(_probe_difference(group, judge.arms), [judge.arms], judge=judge.model)
         for kind in ARMS:
             arms = judge.of_kind(kind)
             if arms or kind == "own":
-                for estimate in outcome_rates(_outcomes(group, arms)):
+                for estimate in outcome_rates(_outcomes(group, arms), question):
                     yield group.row(estimate, [arms], judge=judge.model, arm=kind)
 
 

@@ -326,6 +326,7 @@ def verdicts_of_people(group: Group, given: PeopleLabels, labels: Sequence[str])
         n_judges=len(annotators),
         n_items=len(group.items),
         n_stages=group.n_stages,
+        question=group.data.questions(group.items),
     )
     return verdicts.rows(np.isin(given.item, group.items))
 

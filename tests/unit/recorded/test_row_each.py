@@ -116,7 +116,7 @@ def test_the_mapping_that_an_error_prints_reads_the_file(
     assert "a row for each judgement" in " ".join(said.split())
     (command.folder / "long-mapping.yaml").write_text(mapping)
     shown = command("audit", "long.csv", "--mapping", "long-mapping.yaml").fine().output
-    assert "2 judges, 24 items; 96 judgements" in shown
+    assert "2 judges, 24 items of 12 questions; 96 judgements" in shown
 
 
 def test_nested_rows_of_something_else_have_their_paths_named(command: CommandLine) -> None:
