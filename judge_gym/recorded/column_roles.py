@@ -18,6 +18,7 @@ from judge_gym.recorded.derived_stages import MOST, SUMMARIES, no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import RUNS, ProposedTable, words_of
+from judge_gym.scale_ends import USUAL_ENDS, scales_apart
 
 _PEOPLE = {
     *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
@@ -52,16 +53,12 @@ _ONE_OF_THEM = {"winner_model_a", "winner_model_b", "winner_tie"}
 """Columns of which one in each row says who won, as those of LMSYS."""
 _SPARSE = 0.5
 """A column with verdicts in fewer rows than this share is hardly of a judge."""
-_USUAL_ENDS = (1.0, 5.0, 10.0, 100.0)
-"""Where scales of scores end that people write without their end."""
 _INITIALS = re.compile(r"(?:[^\W\d_]\.[ -]?)+ ?[^\W\d_]{2,}|[^\W\d_]{2,} (?:[^\W\d_]\.[ -]?)+")
 """A person's name with initials, such as R. Ahn and Ahn R."""
 _EMPTIER = 0.1
 """Share of cells by which people's columns are emptier than each judge's."""
 _SHORTEST_CRITERION = 3
 """Letters of the name of a criterion; one that is shorter, or a number, tells judges apart."""
-_FEWEST = 10
-"""Fewest scores that tell the end of their scale by the highest."""
 Everyone = Literal["", "files", "rest"]
 """Why columns are of judges, whatever their names: each is of a file of its own, or the user says
 so of all that are of nobody else."""
@@ -145,7 +142,12 @@ def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Co
     if found.people and not (options.people or everyone):
         _take_raters(table, found)
     _leave_summaries(found, given)
-    _keep_one_scale(table, found, named)
+    beside = [
+        one
+        for one in table.values
+        if one not in (*every, *without) and names_a_person(one) and table.repeats(one)
+    ]
+    _keep_one_scale(table, found, named, () if options.people else beside)
     found.values |= _seldom_given(table, found)
     if not (named or options.people or options.truth):
         _check_one_criterion(found)
@@ -314,48 +316,86 @@ def other_scale(scale: str, others: str) -> str:
     )
 
 
+def labels_of_another_scale(table: ProposedTable, column: str, others: Sequence[str]) -> str:
+    """Return why labels of another scale than that of others are left out, and what reads them."""
+    said = f"{scale_text(table, column)}, and {', '.join(others)} {scale_text(table, others[0])}"
+    if column in table.ends or not table.ends.keys().isdisjoint(others):
+        return f"{said}: bring it to one scale in the file"
+    labels = table.numbers(column)
+    scores = [number for other in others for number in table.numbers(other)]
+    lowest, steps = min(labels), max(labels) - min(labels)
+    alike = steps == max(scores) - min(scores) and all(map(float.is_integer, labels + scores))
+    stages = range(1, int(steps) + 2) if alike and steps < MOST else ()
+    truths = ", ".join(f'"{lowest + stage - 1:g}": {stage}' for stage in stages) or "..."
+    return (
+        f"{said}: bring it to one scale in the file; or name it in the mapping (item.people), with "
+        f"the stage of each label: `truths: {{{truths}}}`"
+    )
+
+
 def written_end(table: ProposedTable, column: str) -> float | None:
     """Return the end of a column's scale where its scores say it, as in 4/5 and 80%."""
     ends = [end for end in table.ends.get(column, ()) if end is not None]
     return ends[0] if len(ends) == 1 else None
 
 
-def _end(table: ProposedTable, column: str) -> float | None:
-    """Return where the scale of a column ends; None where its scores do not tell."""
-    if (end := written_end(table, column)) is not None:
-        return end
-    verdicts = table.verdicts_of([column])  # a rare one is a slip, and no end
-    numbers = [number for value in verdicts if (number := as_score(value)) is not None]
-    if not numbers or len(numbers) < len(verdicts):
-        return None
-    enough = sum(table.distinct(column).values()) >= _FEWEST
-    return max(numbers) if enough and max(numbers) in _USUAL_ENDS else None
+def _ends(table: ProposedTable, columns: Sequence[str]) -> dict[str, float]:
+    """Return where the scale of each column ends, where these are evidently several; {} of one."""
+    given: dict[str, Counter[float]] = {}
+    codes = set(no_scores({value for one in columns for value in table.distinct(one)}))
+    for one in columns:
+        times = table.distinct(one)
+        verdicts = table.verdicts_of([one]) - codes
+        if verdicts and all(as_score(value) is not None for value in verdicts):
+            given[one] = Counter()
+            for value, n in times.items():
+                if value not in codes and (number := as_score(value)) is not None:
+                    given[one][number] += n
+    written = {one: end for one in columns if (end := written_end(table, one)) is not None}
+    return scales_apart(given, written)
 
 
-def _keep_one_scale(table: ProposedTable, found: Columns, named: Sequence[str]) -> None:
-    """Leave out columns of another scale than most have; raises `NoMappingError` for a tie, and
-    where the user names judges of two scales."""
-    ends = {one: end for one in found.read if (end := _end(table, one)) is not None}
-    if len(set(ends.values())) > 1:
-        counts = Counter(ends.values()).most_common(2)
-        tied = counts[0][1] == counts[1][1]
-        if tied or len({ends[one] for one in named if one in ends}) > 1:
-            raise unproposed(
-                f"{_scales(table, ends)}: they are of two scales",
-                "Name the judges of one scale with --judges, and bring labels of people and known "
-                "answers to it.",
-            )
-        kept = counts[0][0]
-        others = [one for one in found.read if ends.get(one) == kept]
-        for one in [one for one in ends if ends[one] != kept]:
-            kept_scale = scale_text(table, others[0])
-            found.left[one] = other_scale(
-                scale_text(table, one), f"{', '.join(others)} {kept_scale}"
-            )
-        found.judges = [one for one in found.judges if one not in found.left]
-        found.people = [one for one in found.people if one not in found.left]
-        found.truth = "" if found.truth in found.left else found.truth
-        found.values &= {value for one in found.read for value in table.distinct(one)}
+def _keep_one_scale(
+    table: ProposedTable, found: Columns, named: Sequence[str], beside: Sequence[str]
+) -> None:
+    """Leave out columns of another scale than most have; raises `NoMappingError` for a tie, where
+    no judge has that of most, and where the user names judges of two scales.
+
+    `beside` are columns of people with other scores, beside which a person of whose scale nothing
+    tells would be the only one.
+    """
+    ends = _ends(table, [*found.read, *beside])
+    if not (counts := Counter(ends[one] for one in found.read if one in ends).most_common(2)):
+        return
+    kept, tied = counts[0][0], len(counts) > 1 and counts[0][1] == counts[1][1]
+    judges = {ends[one] for one in found.judges if one in ends}
+    several = len({ends[one] for one in named if one in ends}) > 1
+    if tied or several or (judges and kept not in judges):
+        raise unproposed(
+            f"{_scales(table, ends)}: they are of two scales",
+            "Name the judges of one scale with --judges, and bring labels of people and known "
+            "answers to it.",
+        )
+    others = [one for one in found.read if ends.get(one) == kept]
+    said = f"{', '.join(others)} {scale_text(table, others[0])}"
+    for one in [one for one in ends if ends[one] != kept]:
+        is_judges = one in found.judges
+        found.left[one] = (
+            other_scale(scale_text(table, one), said)
+            if is_judges
+            else labels_of_another_scale(table, one, others)
+        )
+    people = [one for one in (*found.people, *beside) if one in found.left]
+    if people and not any(ends.get(one) == kept for one in found.people):
+        why = (
+            f"perhaps of the scale of {people[0]}, {scale_text(table, people[0])}: name it in the "
+            "mapping (item.people) if not"
+        )
+        found.left |= {one: why for one in found.people if one not in people}
+    found.judges = [one for one in found.judges if one not in found.left]
+    found.people = [one for one in found.people if one not in found.left]
+    found.truth = "" if found.truth in found.left else found.truth
+    found.values &= {value for one in found.read for value in table.distinct(one)}
 
 
 def _seldom_given(table: ProposedTable, found: Columns) -> set[str]:
@@ -373,7 +413,7 @@ def _seldom_given(table: ProposedTable, found: Columns) -> set[str]:
     codes, often = no_scores({*columns, *found.values}), table.verdicts_of(found.read)
     written = [end for one in found.read for end in table.ends.get(one, ()) if end is not None]
     low, high = min(scores), max(scores)
-    end = min(written, default=next((one for one in _USUAL_ENDS if one >= high), high))
+    end = min(written, default=next((one for one in USUAL_ENDS if one >= high), high))
     others = {
         number: value
         for value in columns

@@ -13,7 +13,7 @@ from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import read_rows
 from judge_gym.recorded.files import RecordedFiles, items_file
 from judge_gym.recorded.judged import LeftLabel, RecordedItem, Unread
-from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.records.conversations import are_messages, conversation_of
 
@@ -128,7 +128,9 @@ def _known_number(record: Record, recorded: Recorded) -> float | None:
         for column in ((columns.known,) if columns.known else columns.people)
         if not left_label(record, recorded, column)
     ]
-    numbers = [number for text in written if text and (number := as_score(text)) is not None]
+    numbers = [
+        number for text in written if text and (number := recorded.label_number(text)) is not None
+    ]
     return fmean(numbers) if numbers and len(numbers) == len(list(filter(None, written))) else None
 
 

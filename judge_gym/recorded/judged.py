@@ -230,9 +230,9 @@ class Unread:
     """Such a column with whole prompts → whether they differ between rows of an item and a judge.
     """
 
-    def note_known(self, column: str, written: str) -> None:
+    def note_known(self, column: str, number: float | None) -> None:
         """Note a known answer, or the label of a person, that is a number."""
-        if (number := as_score(written)) is not None:
+        if number is not None:
             highest, count = self.highest_known.get(column, (number, 0))
             self.highest_known[column] = (max(highest, number), count + 1)
 

@@ -16,7 +16,7 @@ from judge_gym.recorded.files import RecordedFiles, labels_file, name_of
 from judge_gym.recorded.items import NO_LABEL, left_label
 from judge_gym.recorded.judged import LeftLabel, RecordedWindow, Unread
 from judge_gym.recorded.mapped_columns import LabelsFile
-from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.noting import STATUS
 from judge_gym.recorded.record import Record, Refusals, RowError
 from judge_gym.recorded.systems import key_of
@@ -126,7 +126,8 @@ class _Labels:
             return
         written = record.verdict(column)
         whose = f"{column} of {person}" if self.columns.person else column
-        self.unread.note_known(whose, written)
+        number = self.recorded.label_number(written)
+        self.unread.note_known(whose, number)
         for window, item in self._chosen(record, key):
             earlier = self.given[window, item, person]
             if stage in earlier or (earlier and not self.columns.person):
@@ -135,7 +136,7 @@ class _Labels:
                 of = filter(None, (self.windows[window].items[item].system, person))
                 self.unread.differing[f"{key} ({', '.join(of)})"] = None
             earlier[stage] = record
-            self.windows[window].add_label(item, person, stage, as_score(written))
+            self.windows[window].add_label(item, person, stage, number)
 
     def _stage(self, record: Record, key: str, column: str) -> int | None:
         """Return the stage of a label; None where there is none, or it does not count."""

@@ -90,6 +90,12 @@ class ScoreScale(Frozen):
             return None
         return (number - self.lowest) / (self.highest - self.lowest)
 
+    def score(self, stage: int) -> float:
+        """Return the score that a stage is, or the middle of its band."""
+        if self.is_whole:
+            return float(self.lowest + stage - 1)
+        return self.lowest + (stage - 0.5) * (self.highest - self.lowest) / MOST_STAGES
+
     def stage(self, written: str) -> int | None:
         """Return the stage of a score such as 4, 4.5, 4/5 or Score: 4; None for what is not on the
         scale.
@@ -350,6 +356,14 @@ class Recorded(MappedColumns):
             or self._folded_truths.get(as_word(written))
             or self._folded_stages.get(as_word(written))
         )
+
+    def label_number(self, written: str) -> float | None:
+        """Return a label as a number on the scale: that of its stage where `truths` gives it
+        another than its own; None for one that is no number."""
+        number, stage, scale = as_score(written), self.label(written), self.scale
+        if scale is None or stage is None or scale.stage(written) == stage:
+            return number
+        return scale.score(stage)
 
     @cached_property
     def _folded_decisions(self) -> dict[str, Choice]:

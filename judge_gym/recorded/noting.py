@@ -111,7 +111,7 @@ class Noting:
         if recorded.item.known and known and recorded.label(record.verdict(recorded.item.known)):
             self._note_range(KNOWN, record.verdict(recorded.item.known))
         for name in filter(None, known if recorded.scale else ()):
-            unread.note_known(name, record.verdict(name))
+            unread.note_known(name, recorded.label_number(record.verdict(name)))
         if self._may_be_percent:
             for column, one in zip(recorded.verdicts, given_by_column, strict=False):
                 self._note_written(column.column, one.verdict)

@@ -18,7 +18,9 @@ from judge_gym.recorded.column_roles import (
     NOT_VERDICTS,
     Columns,
     columns_of,
+    labels_of_another_scale,
     names_a_judge,
+    names_a_person,
     other_scale,
     scale_text,
     unproposed,
@@ -279,10 +281,15 @@ def _hint(table: ProposedTable, column: str, order: str, read: Sequence[str]) ->
     if column in table.percent:
         return other_scale("percent, 0 to 100", f"{', '.join(read)} are {order}")
     numbers = table.numbers(column) if column in table.values else ()
-    if numbers and len(numbers) == len(table.distinct(column)) and names_a_judge(column):
+    are_scores = bool(numbers) and len(numbers) == len(table.distinct(column))
+    if are_scores and names_a_judge(column):
         if words_of(column) & NOT_VERDICTS:
             return "by its name no verdict: --judges (verdicts) if it is one"
         return other_scale(scale_text(table, column), f"{', '.join(read)} {order}")
+    beside = [one for one in read if table.numbers(one)]
+    is_labels = names_a_person(column) and not words_of(column) & NOT_VERDICTS
+    if are_scores and beside and is_labels and table.repeats(column):
+        return labels_of_another_scale(table, column, beside)
     if column in table.values and table.repeats(column) and len(table.distinct(column)) > 1:
         count = counted(len(table.distinct(column)), "value")
         return f"{count}: write item.system if they are what is compared"

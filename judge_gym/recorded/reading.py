@@ -25,7 +25,7 @@ from judge_gym.recorded.judged import (
     wording_name,
 )
 from judge_gym.recorded.labelled import add_labels
-from judge_gym.recorded.mapping import Recorded, as_score
+from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.noting import CRITERIA, MOST_CONDITIONS, Noting
 from judge_gym.recorded.record import Record, Refusals
 from judge_gym.recorded.reported import means_apart
@@ -218,7 +218,8 @@ class _RecordedReading:
         stage = self._recorded.label(written) or self._recorded.decision(written)
         if written and stage is None:
             raise record.unknown(column, self._recorded.legal("decisions"))
-        return (stage, as_score(written)) if isinstance(stage, int) else (None, None)
+        number = self._recorded.label_number(written)
+        return (stage, number) if isinstance(stage, int) else (None, None)
 
     def _item(self, record: Record) -> RecordedItem:
         if self._described is None:

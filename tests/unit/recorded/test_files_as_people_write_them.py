@@ -378,6 +378,32 @@ def test_labels_that_end_below_all_scores_may_be_of_another_scale(
     assert all(f"label has no value above {max(labels)}, and verdict has" in one for one in said)
 
 
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_truths_bring_labels_of_another_scale_to_that_of_judges(
+    tmp_path: Path, in_a_file: bool
+) -> None:
+    """Labels from 0 to 4 are those from 1 to 5, with their distances and means."""
+
+    def figures(lowest: int, **more: object) -> list[object]:
+        labels = [str(lowest + (n * n) % 5) for n in range(40)]
+        item: dict[str, object] = {"key": "item", "system": "system"}
+        rows = [f"i{n},j,{1 + n % 5},{n % 2},{label}" for n, label in enumerate(labels)]
+        if in_a_file:
+            written = "\n".join(f"i{n},{label}" for n, label in enumerate(labels))
+            (tmp_path / "labels.csv").write_text(f"item,label\n{written}\n")
+            more["labels"] = {"file": "labels.csv", "label": "label"}
+        else:
+            item["people"] = ["human"]
+        content = "\n".join(["item,judge,verdict,system,human", *rows])
+        found, _ = audit(tmp_path, content, scale=SCALE, item=item, **more)
+        return [(row.metric, row.scope, row.estimate) for row in found.rows]
+
+    truths = {str(label): label + 1 for label in range(5)}
+    shifted = figures(0, truths=truths)
+    assert "system_bias" in {metric for metric, _, _ in shifted}
+    assert shifted == figures(1)
+
+
 def test_empty_answers_are_said_once(tmp_path: Path) -> None:
     rows = "".join(f"i{at},j,{'' if at % 2 else 3}\n" for at in range(40))
     _, cautions = audit(tmp_path, f"item,judge,verdict\n{rows}", scale=SCALE)

@@ -560,6 +560,56 @@ def test_labels_of_another_scale_are_not_compared_with_judges(tmp_path: Path) ->
     assert not mapped(found).item.people
 
 
+ZEROS = ("0", "1", "2", "3", "4")
+RARE_ZERO = ("0", *("1", "2", "3", "4") * 4)
+"""0 in one of 17 labels: nine tenths of them are scores from 1 to 5, too."""
+
+
+@pytest.mark.parametrize(
+    ("people", "left"),
+    [
+        ([ZEROS], ["human 1"]),
+        ([ZEROS, ZEROS[2:]], ["human 1", "human 2"]),
+        ([RARE_ZERO], ["human 1"]),
+        ([RARE_ZERO, ZEROS], ["human 1", "human 2"]),
+        # 1 to 4 tells no scale: it is that of the other person, if that is told.
+        ([RARE_ZERO, ZEROS[1:]], ["human 1", "human 2"]),
+        ([RARE_ZERO, MARKS], ["human 1"]),
+        ([("0", *MARKS), ZEROS], []),
+        ([MARKS[:4], MARKS[1:4]], []),
+    ],
+)
+def test_people_whose_scale_starts_elsewhere_are_left_out_with_what_reads_them(
+    tmp_path: Path, people: list[tuple[str, ...]], left: list[str]
+) -> None:
+    names = [f"human {n}" for n, _ in enumerate(people, 1)]
+    lines = graded(MARKS, MARKS[1:], MARKS[::-1], *people)
+    found = proposal(tmp_path, f"id,gpt,claude,llama,{','.join(names)}", *lines)
+    assert [one for one in names if taken(found)[one] == "left out"] == left
+    assert set(mapped(found).item.people) == set(names) - set(left)
+    scale = mapped(found).scale
+    assert scale is not None
+    assert (scale.lowest, scale.highest) == (1 if left or len(people[0]) < 6 else 0, 5)
+    for one in left:
+        assert '"0": 1, "1": 2, "2": 3, "3": 4, "4": 5' in why(found, one) or "of human 1" in why(
+            found, one
+        )
+
+
+def test_a_scale_that_no_judge_has_is_not_that_of_most(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "id,gpt,human 1,human 2", *graded(MARKS, RARE_ZERO, RARE_ZERO))
+    assert "gpt has scores 1 to 5" in str(error.value)
+
+
+def test_judges_beyond_a_scale_that_others_use_are_left_out(tmp_path: Path) -> None:
+    """1 to 9 has each score of 1 to 5, and is of another scale."""
+    lines = graded(MARKS, MARKS[1:], [str(n) for n in range(1, 10)], MARKS)
+    found = proposal(tmp_path, "id,gpt,claude,llama,human", *lines)
+    assert taken(found)["llama"] == "left out"
+    assert [one.column for one in mapped(found).verdicts] == ["gpt", "claude"]
+
+
 def test_scores_of_two_scales_are_no_proposal(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         proposal(tmp_path, "id,gpt 1,gpt 2", *graded(("1/5", "4/5"), ("1/10", "4/10")))
