@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
@@ -72,7 +72,8 @@ def self_conflict(cells: CellMasses) -> Estimate:
     """Return k_ii = n/(n-1) · Σ m_i(A)·m_i(B) over disjoint A, B, a probability in [0, 1].
 
     The chance that two different samples of one cell are incompatible, unbiased; the mean over
-    judges. Needs n >= 2 in every cell of an item.
+    judges. A cell has one rubric: over draws or wordings it is the mean of theirs, where each has
+    two samples. Needs n >= 2 in every cell of an item.
     """
     metric, unit = "self_conflict", "probability"
     because = obstacle(cells, 2, 1)
@@ -80,7 +81,15 @@ def self_conflict(cells: CellMasses) -> Estimate:
         return not_estimable(metric, because, n=cells.n, unit=unit)
     kept = cells.shared(2)
     own = _diagonal(_products(kept.masses, _incompatible)) * kept.sizes / (kept.sizes - 1)
-    return _over_items(metric, kept, own, unit, UNIT_INTERVAL)
+    items: BoolArray = np.asarray((cells.sizes >= 2).all(axis=1))
+    return mean_over_items(
+        metric,
+        own.mean(axis=1),
+        n=kept.sizes.sum(axis=1),
+        unit=unit,
+        bounds=UNIT_INTERVAL,
+        items=items,
+    )
 
 
 def belief_distance(cells: CellMasses) -> PairFigures:

@@ -102,6 +102,18 @@ def test_polarization_is_of_the_samples_of_all_wordings_together(
     assert apart == pytest.approx([1, 1] if replicates == 5 else [None, None])
 
 
+def test_self_conflict_compares_no_verdicts_of_two_wordings(database: str) -> None:
+    """A judge that moves with the wording contradicts itself only within one of them."""
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    lab.own(ALPHA, [[1, 1], [1, 2], [1, 1], [1, 1]], wording="plain")
+    lab.own(ALPHA, [[4, 4], [4, 3], [4, 3], [4, 4]], wording="strict")
+    found = over_all(lab.analyse(), "self_conflict", judge=ALPHA)
+    # Of the two verdicts of each cell: 1 of 4 pairs under one wording, 2 of 4 under the other.
+    assert found.estimate == pytest.approx((1 / 4 + 2 / 4) / 2)
+    assert (found.n_items, found.n) == (4, 16)
+
+
 @pytest.mark.parametrize(("abstained", "strict"), [(True, 2 / 4), (False, 4 / 6)])
 def test_a_share_over_wordings_says_that_it_counts_items_alike(
     database: str, *, abstained: bool, strict: float

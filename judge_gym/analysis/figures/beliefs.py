@@ -218,7 +218,8 @@ TABLES = (
         ),
         in_terminal=False,
         formulas=(
-            "kᵢᵢ = n/(n − 1) · Σ mᵢ(A)·mᵢ(B) over disjoint A, B, a probability",
+            "kᵢᵢ = n/(n − 1) · Σ mᵢ(A)·mᵢ(B) over disjoint A, B, a probability; over wordings and "
+            "draws of a rubric the mean of theirs",
             "gap = (1/S)·Σ (Pl(s) − Bel(s)); 0 to 1",
         ),
         needs=(
