@@ -348,10 +348,19 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
     found = [row for row in rows if row.metric == AMONG and row.estimate is not None]
     if not found or any(data.truth.label):
         return ""
+    less = all(row.upper is not None and row.upper < 0 for row in found)
+    more = all(((row.estimate or 0.0) if row.lower is None else row.lower) > 0 for row in found)
+    words = (
+        "agree less than by chance, with"
+        if less
+        else "agree beyond chance by"
+        if more
+        else "are not shown to agree beyond chance, with"
+    )
+    why = " The scale of one may be reversed, or they use different parts of the scale."
     return (
-        "Among themselves: judges agree beyond chance by Krippendorff's α of "
-        f"{figures_text(found)}, over {items_text(found)} items; 1 is the same verdict on every "
-        "item, 0 is chance."
+        f"Among themselves: judges {words} Krippendorff's α of {figures_text(found)}, over "
+        f"{items_text(found)} items; 1 is the same verdict on every item, 0 is chance.{why * less}"
     )
 
 

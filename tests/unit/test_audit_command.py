@@ -101,6 +101,29 @@ def test_pairs_of_one_order_are_not_counted_as_of_both(command: CommandLine) -> 
     assert "80 judgements of 20 pairs, each in one order, up to 2 wordings" in opening
 
 
+@pytest.mark.parametrize(
+    ("same", "alpha", "said"),
+    [
+        # 80 scores, half of them 1: expected disagreement 2·40·40/(80·79), observed 1 - same/40.
+        (36, 1 - 4 / 40 * 79 / 40, "agree beyond chance"),
+        (20, 1 - 20 / 40 * 79 / 40, "are not shown to agree beyond chance"),
+        (4, 1 - 36 / 40 * 79 / 40, "agree less than by chance"),
+    ],
+)
+def test_judges_that_agree_less_than_by_chance_are_not_said_to_agree_beyond_it(
+    command: CommandLine, same: int, alpha: float, said: str
+) -> None:
+    lines = ["item,judge,score"]
+    for n in range(40):
+        other = n % 2 if n < same else 1 - n % 2
+        lines += [f"i{n},a,{n % 2}", f"i{n},b,{other}"]
+    (command.folder / "scores.csv").write_text("\n".join(lines))
+    shown = " ".join(command("audit", "scores.csv").fine().output.split())
+    assert f"judges {said}" in shown
+    assert f"Krippendorff's α of {alpha:.2f} [" in shown
+    assert ("may be reversed" in shown) is (alpha < -0.1)
+
+
 def test_pairs_are_audited_without_a_database(command: CommandLine) -> None:
     typed = pairs(command, readable=20)
     shown = command(*typed, "--picture", "docs/right.svg").fine().output

@@ -515,7 +515,7 @@ def test_files_are_audited_as_typed(tmp_path: Path) -> None:
     # By AlpacaEval's name; the preferences of its strict annotator are 1, 1.5, 1.5, 2, 1 and 2.
     assert "strict 0.500 [" in preferred
     assert "discrete win rate" in preferred
-    assert "judges agree beyond chance by Krippendorff's α of" in preferred
+    assert "beyond chance, with Krippendorff's α of" in preferred
     forced = command("audit", MADE / "short.json", "--format", "promptfoo")
     assert forced.code == 2
     assert "no results of promptfoo" in forced.errors
