@@ -193,16 +193,22 @@ def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
 
 
 def sentences(
-    data: SweepData, rows: Sequence[ResultRow], shared: Collection[str], unread: Sequence[str]
+    data: SweepData,
+    rows: Sequence[ResultRow],
+    shared: Collection[str],
+    unread: Sequence[str],
+    *,
+    far_in_table: bool = True,
 ) -> Iterable[str]:
     """Yield what an audit says of judgements of any kind, below its table.
 
-    `unread` are columns that may name wordings and whose values are read as repeats.
+    `unread` are columns that may name wordings and whose values are read as repeats; `far_in_table`
+    says that the table has each judge's distance from people.
     """
     judges = len({judge.model for judge in data.judges})
     found = (
         *(_rankings(rows), _longer(rows), _itself(rows, unread), _among(data, rows)),
-        _people(data, rows),
+        _people(data, rows, named=not far_in_table),
         _votes(rows, shared, judges),
     )
     yield from filter(None, found)
@@ -373,18 +379,20 @@ def from_people(rows: Sequence[ResultRow]) -> Means:
     return by_metric.get(FAR_ORDINAL) or by_metric.get(FAR) or {}
 
 
-def _people(data: SweepData, rows: Sequence[ResultRow]) -> str:
-    """Return what the distance to people's labels is, that of one person to the others, and how
-    many items are left out."""
-    found = [row for of in from_people(rows).values() for row in of]
+def _people(data: SweepData, rows: Sequence[ResultRow], *, named: bool) -> str:
+    """Return what the distance to people's labels is, each judge's (`named`), that of one person
+    to the others, and how many items are left out."""
+    far = from_people(rows)
+    found = [row for of in far.values() for row in of]
     if not found:
         return ""
     is_ordinal = found[0].metric == FAR_ORDINAL
     unit = "distance on the scale, 0 to 1," if is_ordinal else "share of labels that differ,"
     floors = [row.floor for row in found if row.floor is not None]
+    judges = ", ".join(f"{judge} {figures_text(of)}" for judge, of in sorted(far.items()))
     return (
-        f"From people: {unit} of a judgement from people's labels. One person from the others: "
-        f"{span(floors)}.{_labelled_once(data)}"
+        f"From people: {unit} of a judgement from people's labels{f': {judges}' * named}. One "
+        f"person from the others: {span(floors)}.{_labelled_once(data)}"
     )
 
 

@@ -87,7 +87,9 @@ def audit_of_systems(
     found = replace(ranking, notes=tuple(notes))
     table = replace(
         _system_table(ordered, of_pairs=bool(data.truth.pair)),
-        notes=tuple(sentences(data, rows, {*wordings_of(data), ONE_WORDING}, unread)),
+        notes=tuple(
+            sentences(data, rows, {*wordings_of(data), ONE_WORDING}, unread, far_in_table=False)
+        ),
     )
     return Audit(
         table, (found,), _plot(ordered, ranked), orders=tuple(_orders(rows, best, ordered))

@@ -124,6 +124,32 @@ def test_judges_that_agree_less_than_by_chance_are_not_said_to_agree_beyond_it(
     assert ("may be reversed" in shown) is (alpha < -0.1)
 
 
+def test_distances_from_people_are_of_judges_too_where_systems_are_ranked(
+    command: CommandLine,
+) -> None:
+    # Of 1 to 5: near is a step off on a half of the answers, far two steps on all; ann and ben are
+    # a step apart on every fourth.
+    lines = ["item,system,question,near,far,ann,ben"]
+    for n in range(48):
+        label = 2 + n // 2 % 2
+        ben = label - (n % 4 == 0)
+        lines.append(f"i{n},{'xy'[n % 2]},q{n // 2},{label + n % 2},{label + 2},{label},{ben}")
+    (command.folder / "scores.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(
+        "name: made-up\nconcept: c\nsource: s\nscale: {lowest: 1, highest: 5}\n"
+        "judge: '{column}'\nverdicts: [near, far]\n"
+        "item: {key: item, people: [ann, ben], question: question, system: system}\n"
+    )
+    typed = ("audit", "scores.csv", "--mapping", "mapping.yaml")
+    shown = " ".join(command(*typed).fine().output.split())
+    assert "near ranks 2 systems" in shown
+    # From ann 0 or 1 step, from ben 1 more on every fourth: 1/2 + 1/8 steps of 4.
+    far, near = (2 + 1 / 8) / 4, (1 / 2 + 1 / 8) / 4
+    assert f"from people's labels: far {far:.2f} [" in shown
+    assert f", near {near:.2f} [" in shown
+    assert "One person from the others: 0.06." in shown
+
+
 def test_pairs_are_audited_without_a_database(command: CommandLine) -> None:
     typed = pairs(command, readable=20)
     shown = command(*typed, "--picture", "docs/right.svg").fine().output
