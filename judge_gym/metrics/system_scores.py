@@ -126,9 +126,7 @@ def figures_of_system(judged: SystemScores, system: int) -> Iterator[Estimate]:
         ("system_bias", judged.judge - judged.people, own & judged.both),
     ):
         bounds = SIGNED_UNIT if metric == "system_bias" else UNIT_INTERVAL
-        by_question = _by_question(values[chosen], judged.cluster[chosen])
-        n = int(chosen.sum())
-        yield mean_over_items(metric, by_question, n=n, unit="share", bounds=bounds)
+        yield _mean(metric, values[chosen], judged.cluster[chosen], bounds)
     if judged.binary:
         rates = class_rates(judged.judge[own], judged.people[own], judged.cluster[own])
         found, cleared = renamed(rates, "system")
@@ -143,9 +141,15 @@ def first_shown_bias(judge: FloatArray, people: FloatArray, cluster: IntArray) -
     no bias. t interval over clusters.
     """
     both = np.isfinite(judge) & np.isfinite(people)
-    apart = _by_question((judge - people)[both], cluster[both])
-    n = int(both.sum())
-    return mean_over_items("first_shown_bias", apart, n=n, unit="share", bounds=SIGNED_UNIT)
+    return _mean("first_shown_bias", (judge - people)[both], cluster[both], SIGNED_UNIT)
+
+
+def _mean(
+    metric: str, values: FloatArray, cluster: IntArray, bounds: tuple[float, float]
+) -> Estimate:
+    """Return the mean of the values with its t interval over clusters."""
+    by_question = _by_question(values, cluster)
+    return mean_over_items(metric, by_question, n=len(values), unit="share", bounds=bounds)
 
 
 def _by_question(values: FloatArray, cluster: IntArray) -> FloatArray:
@@ -182,11 +186,16 @@ def figures_of_all(judged: SystemScores) -> Iterator[Estimate]:
 
 
 def _share(metric: str, judged: SystemScores, chosen: BoolArray, values: FloatArray) -> Estimate:
-    """Return the mean of the chosen entries with Wilson's interval clustered by question."""
+    """Return the mean of the chosen entries with an interval clustered by question.
+
+    Wilson's for values of 0 and 1. Graded values vary less than its p(1-p): a t interval.
+    """
     n = int(chosen.sum())
     if not n:
         return not_estimable(metric, "no answer of that class has a label", unit="share")
     cluster = judged.cluster[chosen]
+    if not np.isin(values[chosen], (0.0, 1.0)).all():
+        return _mean(metric, values[chosen], cluster, UNIT_INTERVAL)
     sums = np.bincount(cluster, values[chosen])
     trials = np.bincount(cluster)
     method = "share, Wilson interval clustered by question"

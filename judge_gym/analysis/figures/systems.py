@@ -163,7 +163,11 @@ TABLES = (
             Column("people", "pooled_people"),
             Column("labels", "pooled_people", "n"),
         ),
-        formulas=("π = (observed − expected) / (1 − expected), expected of the mean rate",),
+        formulas=(
+            "π = (observed − expected) / (1 − expected), expected of the mean rate",
+            "judge, people = mean; Wilson interval of values of 0 and 1, t interval of graded "
+            "ones, both clustered by question",
+        ),
         needs=("Needs a label of each class.",),
         sources=("Source of π: Scott 1955, Public Opinion Quarterly 19.",),
         in_terminal=False,

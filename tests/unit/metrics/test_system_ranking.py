@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2, ttest_1samp
+from scipy.stats import chi2, t, ttest_1samp
 
 from judge_gym.judges.systems import ComparedSystems
 from judge_gym.metrics.system_ranking import (
@@ -55,6 +55,20 @@ def test_rates_of_a_system_are_those_of_its_own_labels():
     assert found["system_readable"].estimate == pytest.approx(7 / 8)
     other = {one.metric: one for one in figures_of_system(judged(rows, 2), 1)}
     assert other["system_youden"].because == "one class of answers has no label"
+
+
+def test_the_interval_of_pooled_graded_scores_is_of_their_own_spread():
+    # Three questions of two systems, whose means are 0.375, 0.625 and 0.5: their spread is 0.125.
+    rows = [(0, 0, 0.25, 0), (1, 0, 0.5, 0), (0, 1, 0.5, 1), (1, 1, 0.75, 1)]
+    rows += [(0, 2, 0.75, 1), (1, 2, 0.25, 1)]
+    found = {one.metric: one for one in figures_of_all(judged(rows, 2, binary=False))}
+    graded, passes = found["pooled_judged"], found["pooled_people"]
+    half = t.ppf(0.975, df=2) * 0.125 / 3**0.5
+    assert (graded.estimate, graded.n, graded.n_items) == (0.5, 6, 3)
+    assert (graded.lower, graded.upper) == pytest.approx((0.5 - half, 0.5 + half))
+    # People's are 0 or 1, alike within a question: Wilson's, of fewer answers than six.
+    assert passes.estimate == pytest.approx(4 / 6)
+    assert passes.method == "share, Wilson interval clustered by question"
 
 
 def test_a_shared_correction_is_rogan_and_gladens_and_is_cut_to_shares():
