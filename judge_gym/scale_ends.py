@@ -44,8 +44,10 @@ def doubted_end(
     return top if is_low and named is None else None
 
 
-def wider(lowest: float, highest: float, given: Iterable[float]) -> str:
+def wider(lowest: float, highest: float, given: Iterable[float], named: str = "the scale") -> str:
     """Return what to write if numbers off a scale are on it; "" where none is near it.
+
+    `named` is the scale.
 
     >>> wider(1, 4, [5, 5])
     'If the scale ends at 5, write `highest: 5`.'
@@ -66,7 +68,7 @@ def wider(lowest: float, highest: float, given: Iterable[float]) -> str:
         return ""
     of_scale = " and ".join(f"{verb} at {end:g}" for verb, _, end in said)
     keys = " and ".join(f"`{key}: {end:g}`" for _, key, end in said)
-    return f"If the scale {of_scale}, write {keys}."
+    return f"If {named} {of_scale}, write {keys}."
 
 
 def scales_apart(

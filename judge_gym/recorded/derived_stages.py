@@ -79,7 +79,9 @@ def no_scores(values: Iterable[str]) -> list[str]:
     return [value for value, number in numbers.items() if number not in scores]
 
 
-def wider_scale(scale: tuple[float, float], written: Iterable[str]) -> str:
+def wider_scale(
+    scale: tuple[float, float], written: Iterable[str], named: str = "the scale"
+) -> str:
     """Return what to write if scores off a scale are on it; "" where none may be.
 
     Numbers that may say that there is no score, such as -1 and 99, are none.
@@ -87,7 +89,7 @@ def wider_scale(scale: tuple[float, float], written: Iterable[str]) -> str:
     values = [*written]
     codes = no_scores([*values, *(f"{end:g}" for end in scale)])
     numbers = (as_score(value) for value in values if value not in codes)
-    return wider(*scale, [one for one in numbers if one is not None])
+    return wider(*scale, [one for one in numbers if one is not None], named)
 
 
 @dataclass(frozen=True)

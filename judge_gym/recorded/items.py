@@ -116,7 +116,7 @@ def _known(record: Record, recorded: Recorded, column: str) -> int | None:
         return None
     stage = recorded.label(value)
     if stage is None:
-        raise record.unknown(column, recorded.legal("truths"), NO_LABEL)
+        raise record.unknown(column, recorded.legal("truths"), NO_LABEL, of_label=True)
     return stage
 
 

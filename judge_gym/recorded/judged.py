@@ -13,9 +13,6 @@ from judge_gym.recorded.mapping import Choice, as_score
 from judge_gym.recorded.reported import Apart
 from judge_gym.seeds import digest
 
-KNOWN = "the known answers"
-"""Who gave the known answers, in `Unread.ranges`."""
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedItem:
@@ -186,14 +183,17 @@ class Unread:
     """Rows of an item, judge and wording that an earlier row is of: who judged, item and line."""
     cells: int = 0
     """How many items, judges and wordings the rows are of."""
-    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """Each judge, and `KNOWN`, → its lowest and highest verdict, of those that are numbers."""
+    scores: dict[str, Counter[float]] = field(default_factory=dict)
+    """Judge → its verdicts that are numbers, with how many of each."""
     outside: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """Judge → its numbers that are no verdict, each with item and line."""
     scale: tuple[float, float] | None = None
     """The ends of the mapping's scale."""
-    highest_known: dict[str, tuple[float, int]] = field(default_factory=dict)
-    """Column of known answers or labels → the highest that is a number, and how many are."""
+    known: dict[str, Counter[float]] = field(default_factory=dict)
+    """Column of known answers or labels → those that are numbers, with how many of each."""
+    mixed: list[tuple[str, ...]] = field(default_factory=list)
+    """Judges, and columns of known answers or labels, of each of several scales that are read as
+    one; the scale that ends lowest first."""
     doubted: list[DoubtedScale] = field(default_factory=list)
     """Columns of verdicts and labels that may have another scale than the mapping's."""
     unlabelled: list[str] = field(default_factory=list)
@@ -233,8 +233,7 @@ class Unread:
     def note_known(self, column: str, number: float | None) -> None:
         """Note a known answer, or the label of a person, that is a number."""
         if number is not None:
-            highest, count = self.highest_known.get(column, (number, 0))
-            self.highest_known[column] = (max(highest, number), count + 1)
+            self.known.setdefault(column, Counter())[number] += 1
 
 
 @dataclass(frozen=True)

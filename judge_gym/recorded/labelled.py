@@ -148,7 +148,7 @@ class _Labels:
             return None
         stage = self.recorded.label(written)
         if stage is None:
-            raise record.unknown(column, self.recorded.legal("truths"), NO_LABEL)
+            raise record.unknown(column, self.recorded.legal("truths"), NO_LABEL, of_label=True)
         return stage
 
     def _chosen(self, record: Record, key: str) -> list[tuple[str, str]]:

@@ -13,7 +13,6 @@ from judge_gym.recorded.derived import names_of
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.judged import (
-    KNOWN,
     DoubtedScale,
     Given,
     Judging,
@@ -22,7 +21,7 @@ from judge_gym.recorded.judged import (
 )
 from judge_gym.recorded.mapping import Recorded, as_score, read_score
 from judge_gym.recorded.record import Record
-from judge_gym.scale_ends import FEWEST, USUAL_ENDS, doubted_end, named_end
+from judge_gym.scale_ends import FEWEST, USUAL_ENDS, doubted_end, named_end, scales_apart
 
 CRITERIA = {"criterion", "criteria", "aspect", "dimension", "metric", "attribute", "rubric"}
 """Columns that name what was asked of a judge, where it judged an item by several."""
@@ -100,7 +99,7 @@ class Noting:
             self._note_prompts(record.row.values, window, judging, item)
             for one in given:
                 if one.choice is not None:
-                    self._note_range(judging.judge, one.verdict)
+                    self._note_score(judging.judge, one.verdict)
                 elif one.answer is None and as_score(one.verdict) is not None:
                     off = (one.verdict[:80], place)
                     unread.outside.setdefault(judging.judge, []).append(off)
@@ -108,10 +107,9 @@ class Noting:
             if one.choice is not None:
                 self._note_highest(column.column, one.verdict)
         known = () if recorded.item.file else (recorded.item.truth, *recorded.item.people)
-        if recorded.item.known and known and recorded.label(record.verdict(recorded.item.known)):
-            self._note_range(KNOWN, record.verdict(recorded.item.known))
         for name in filter(None, known if recorded.scale else ()):
-            unread.note_known(name, recorded.label_number(record.verdict(name)))
+            if recorded.label(written := record.verdict(name)):
+                unread.note_known(name, recorded.label_number(written))
         if self._may_be_percent:
             for column, one in zip(recorded.verdicts, given_by_column, strict=False):
                 self._note_written(column.column, one.verdict)
@@ -152,11 +150,9 @@ class Noting:
             if cells.setdefault((window, judging, item), text) != text:
                 self._unread.prompts[name] = True
 
-    def _note_range(self, name: str, written: str) -> None:
-        number = as_score(written)
-        if number is not None:
-            low, high = self._unread.ranges.get(name, (number, number))
-            self._unread.ranges[name] = (min(low, number), max(high, number))
+    def _note_score(self, judge: str, written: str) -> None:
+        if (number := as_score(written)) is not None:
+            self._unread.scores.setdefault(judge, Counter())[number] += 1
 
     def _note_highest(self, column: str, written: str) -> None:
         if self._recorded.scale and (number := as_score(written)) is not None:
@@ -226,8 +222,35 @@ class Noting:
                 self._unread.doubted.append(
                     DoubtedScale(column, highest, ends, scale.highest, named, above)
                 )
-
+        self._doubt_judges()
         self._doubt_labels()
+        self._note_mixed()
+
+    def _doubt_judges(self) -> None:
+        """Note the judges whose scale may end below that of others, where a column names them."""
+        unread, scale = self._unread, self._recorded.scale
+        if scale is None or unread.doubted or self._recorded.judges_in_columns:
+            return
+        tops = {judge: max(of) for judge, of in unread.scores.items()}
+        for judge, top in tops.items():
+            count = unread.scores[judge].total()
+            above = [one for one, other in tops.items() if other > top]
+            ends = doubted_end((scale.lowest, scale.highest), top, count)
+            if above and ends is not None:
+                unread.doubted.append(DoubtedScale(judge, top, ends, scale.highest, False, above))
+
+    def _note_mixed(self) -> None:
+        """Note the scales that are evidently several, but for judges and labels that are doubted
+        already."""
+        unread, names = self._unread, self._recorded.names
+        ends = scales_apart({**unread.scores, **unread.known})
+        for one in unread.doubted:
+            ends.pop(names.get(one.column, one.column), None)
+        by_end: dict[float, list[str]] = {}
+        for name, end in sorted(ends.items(), key=lambda one: one[1]):
+            by_end.setdefault(end, []).append(name)
+        if len(by_end) > 1:
+            unread.mixed = [tuple(of) for of in by_end.values()]
 
     def _doubt_labels(self) -> None:
         """Note the columns of labels that may be on a scale that ends below that of verdicts.
@@ -236,7 +259,8 @@ class Noting:
         """
         if (scale := self._recorded.scale) is None:
             return
-        for column, (highest, count) in self._unread.highest_known.items():
+        for column, of in self._unread.known.items():
+            highest, count = max(of), of.total()
             above = [one for one, (top, _) in self._highest.items() if top > highest]
             ends = doubted_end((scale.lowest, scale.highest), highest, count)
             if above and ends in USUAL_ENDS:

@@ -27,7 +27,7 @@ from judge_gym.recorded.judged import (
 from judge_gym.recorded.labelled import add_labels
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.noting import CRITERIA, MOST_CONDITIONS, Noting
-from judge_gym.recorded.record import Record, Refusals
+from judge_gym.recorded.record import Record, Refusals, RowError
 from judge_gym.recorded.reported import means_apart
 from judge_gym.recorded.systems import Systems
 from judge_gym.seeds import sha256
@@ -63,7 +63,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
             with unknown:
                 reading.take(record)
                 reading.check_copy(record)
-    unknown.fail()
+    unknown.fail(reading.judges, recorded.judge_column)
     reading.check_paths(files)
     add_labels(files, recorded, reading.windows, reading.unread)
     reading.finish(files)
@@ -88,6 +88,8 @@ class _RecordedReading:
     ) -> None:
         self.windows: dict[str, RecordedWindow] = {}
         self.unread = unread
+        self.judges = set[str]()
+        """All who judged, also where a judgement does not fit."""
         self._only = OnlyRows(recorded.only)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._decisions, self._noting = Decisions(recorded, n_stages), Noting(recorded, unread)
@@ -131,7 +133,7 @@ class _RecordedReading:
             window.add_label(item.key, self._judge(record), *self._label(record))
             return
         wording = self._wording(record)
-        given = list(self._decisions.given(record, item.key))
+        given = self._given(record, item.key)
         by_judge: dict[Judging, list[Given]] = {}
         if recorded.judges_in_columns:
             for column, one in zip((*recorded.verdicts, *recorded.answers), given, strict=True):
@@ -142,6 +144,19 @@ class _RecordedReading:
         for judging, own in by_judge.items():
             window.judgements.setdefault(judging, []).extend(own)
         self._noting.note(record, name, item.key, by_judge, given)
+
+    def _given(self, record: Record, item: str) -> list[Given]:
+        """Return the judgements of a row, and note whose they are; an error names the judge."""
+        if self._recorded.judges_in_columns:
+            self.judges |= {one.column for one in self._recorded.verdicts}
+            return list(self._decisions.given(record, item))
+        judge = self._judge(record)
+        self.judges.add(judge)
+        try:
+            return list(self._decisions.given(record, item))
+        except RowError as error:
+            error.who = judge
+            raise
 
     def _wording(self, record: Record) -> str:
         """Return the wording of a row; raises `EvidenceError` for whole prompts of which there are

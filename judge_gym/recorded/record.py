@@ -1,11 +1,12 @@
 """A row of a file of recorded judgements, and the values that its mapping does not have."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from judge_gym.counting import first_of
 from judge_gym.errors import DataFileError, EvidenceError
 from judge_gym.evidence.columns import ColumnError, ColumnSource, entered, text_at
 from judge_gym.evidence.normal_text import normal_line
@@ -68,10 +69,10 @@ class Record:
         """Return an error after which other rows are read, to name several at once."""
         return RowError(self.fault(what).message, remedies)
 
-    def unknown(self, column: str, *remedies: str) -> "RowError":
-        """Return the error of a verdict or label that the mapping does not have."""
+    def unknown(self, column: str, *remedies: str, of_label: bool = False) -> "RowError":
+        """Return the error of a verdict, or label, that the mapping does not have."""
         error = self.refused(f"{column} is {self.verdict(column)!r}", *remedies)
-        error.value = self.verdict(column)
+        error.value, error.who, error.of_label = self.verdict(column), column, of_label
         return error
 
 
@@ -80,6 +81,10 @@ class RowError(DataFileError):
 
     value = ""
     """The verdict or label that the mapping does not have."""
+    who = ""
+    """Whose it is: a judge, or a column of verdicts or labels."""
+    of_label = False
+    """Whether it is a label."""
 
 
 class Refusals:
@@ -99,14 +104,49 @@ class Refusals:
             return True
         return False
 
-    def fail(self) -> None:
-        """Raise `EvidenceError` if there are any."""
+    def fail(self, judges: Collection[str] = (), judge_column: str = "") -> None:
+        """Raise `EvidenceError` if there are any.
+
+        `judges` are all of the files, and `judge_column` names them, unless their columns do.
+        """
         if not self._errors:
             return
         messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
         if more := len(self._errors) - len(messages):
             messages.append(f"and {more} more.")
-        ends = (self._scale.lowest, self._scale.highest) if self._scale else None
-        wider = wider_scale(ends, (error.value for error in self._errors)) if ends else ""
         remedies = [one for error in self._errors for one in error.remedies]
-        raise DataFileError("\n".join(messages), [wider, *remedies])
+        raise DataFileError("\n".join(messages), [self._wider(judges, judge_column), *remedies])
+
+    def _wider(self, judges: Collection[str], judge_column: str) -> str:
+        """Return what to write where scores are off the scale; "" where none may be on a wider one.
+
+        Where only some of the judges, or labels alone, have such scores, they may be of another.
+        """
+        if self._scale is None:
+            return ""
+        ends = (self._scale.lowest, self._scale.highest)
+        of = {
+            of_label: dict.fromkeys(
+                error.who
+                for error in self._errors
+                if error.of_label is of_label and wider_scale(ends, [error.value])
+            )
+            for of_label in (False, True)
+        }
+        values = [error.value for error in self._errors]
+        if set(judges) <= set(of[False]) if of[False] else not of[True]:
+            return wider_scale(ends, values)
+        only = ""
+        if of[False] and judge_column:
+            only = f" with `only: {{{judge_column}: [{', '.join(of[False])}]}}`"
+        who = [*of[False], *of[True]]
+        how = (
+            f"read each by a mapping of its own{only}"
+            if of[False]
+            else "bring these labels to that of judges, or say in `truths` which stage each is"
+        )
+        return (
+            f"Only {first_of(who)} {'have' if who[1:] else 'has'} scores off the scale. If that is "
+            f"another scale, {how}: figures over two scales are of none. "
+            f"{wider_scale(ends, values, 'the scale of all')}"
+        )

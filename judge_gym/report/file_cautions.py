@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from judge_gym.alike import alike, column_name, said_alike
 from judge_gym.answers.conclusion import CONTRADICTED
@@ -15,7 +15,7 @@ from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
 from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.derived_stages import no_scores, wider_scale
-from judge_gym.recorded.judged import Unread
+from judge_gym.recorded.judged import DoubtedScale, Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
 
@@ -27,8 +27,6 @@ _MOST_PLACES, _FEW_PLACES = 10, 3
 """Judgements without an answer that a caution names; of more it names the first."""
 _OFTEN = 10
 """Parts of a judge's scores of which more than one off the scale is no slip."""
-_OTHER_SCALE = 4
-"""Times the highest verdict of the others from which a verdict is of another scale."""
 _LEFT = {
     Left.ERROR: ("sample", "ended with an error and without a judgement"),
     Left.NOT_RUN: ("sample", "of an unfinished run, without a judgement"),
@@ -60,7 +58,7 @@ def file_cautions(
     if said := unread.redaction.said():
         yield said
     yield from _names_alike(unread)
-    yield from _mixed_scales(unread.ranges)
+    yield from _mixed_scales(unread)
     yield from _off_the_scale(unread)
     yield from _other_scale(unread)
     for judging, (opposite, cells) in repeats.opposite.items():
@@ -225,7 +223,7 @@ def _wider(unread: Unread, written: Sequence[str]) -> str:
 def _no_scores(unread: Unread) -> set[str]:
     """Return the values off the scale that may say that there is no score."""
     labels = {why.value for why in unread.not_counted if why.value}
-    ends = {end for of in unread.ranges.values() for end in of} | {*(unread.scale or ())}
+    ends = {end for of in unread.scores.values() for end in of} | {*(unread.scale or ())}
     return {*no_scores([*unread.unlisted, *labels, *(f"{end:g}" for end in ends)])}
 
 
@@ -371,26 +369,26 @@ def _key(name: str) -> str:
 
 def _other_scale(unread: Unread) -> Iterator[str]:
     """Yield which columns have far lower numbers than the scale that the mapping gives."""
+    alike: dict[tuple[object, ...], list[DoubtedScale]] = {}
     for one in unread.doubted:
+        alike.setdefault((one.highest, one.is_named, one.of_labels, *one.above), []).append(one)
+    for [one, *others] in alike.values():
+        names = [one.column, *(other.column for other in others)]
+        have = "have" if others else "has"
         named = ", as its name says" if one.is_named else ""
         if one.above:
-            remedy = (
-                "judges are held against labels that mean something else: bring both to one scale"
-                if one.of_labels
-                else "their figures are not comparable here: read each by a mapping of its own, "
-                "with its `scale` and labels on it"
-            )
             yield (
-                f"{one.column} has no value above {one.highest:g}{named}, and "
+                f"{first_of(names)} {have} no value above {one.highest:g}{named}, and "
                 f"{', '.join(one.above)} {'has' if len(one.above) == 1 else 'have'}. If they are "
-                f"of two scales, {remedy}."
+                f"of two scales, {_how_to_read(unread, names)}."
             )
             continue
-        yield (
-            f"{one.column} has no value above {one.highest:g}{named}, and `scale` has "
-            f"`highest: {one.of_scale:g}`. If its scale ends at {one.ends:g}, write "
-            f"`highest: {one.ends:g}`: distances and means depend on it."
-        )
+        for column in names:
+            yield (
+                f"{column} has no value above {one.highest:g}{named}, and `scale` has "
+                f"`highest: {one.of_scale:g}`. If its scale ends at {one.ends:g}, write "
+                f"`highest: {one.ends:g}`: distances and means depend on it."
+            )
 
 
 def against_decisions(compared: Compared | None) -> Iterator[str]:
@@ -465,15 +463,40 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
             )
 
 
-def _mixed_scales(ranges: Mapping[str, tuple[float, float]]) -> Iterator[str]:
-    """Yield who has verdicts on another scale than the others: far higher, or apart from theirs."""
-    for name, (low, high) in ranges.items():
-        others = [ends for other, ends in ranges.items() if other != name]
-        if not others:
-            return
-        least, most = min(end for end, _ in others), max(end for _, end in others)
-        if low > most or (most > 0 and high >= _OTHER_SCALE * most):
+def _mixed_scales(unread: Unread) -> Iterator[str]:
+    """Yield who has verdicts on another scale than the others: evidently, or apart from theirs."""
+    given = {**unread.known, **unread.scores}
+    for one in unread.mixed[:1]:
+        said = [
+            f"{first_of(of)} from {min(map(min, map(given.__getitem__, of))):g} to "
+            f"{max(map(max, map(given.__getitem__, of))):g}"
+            for of in unread.mixed
+        ]
+        yield (
+            f"Scales may be mixed: {'; '.join(said)}. They are read as one scale. If they are of "
+            f"several, {_how_to_read(unread, one)}."
+        )
+    for name, of in unread.scores.items():
+        most = max((max(other) for who, other in unread.scores.items() if who != name), default=0)
+        others = [of for who, of in unread.scores.items() if who != name]
+        if others and min(of) > most and not unread.mixed:
+            least = min(map(min, others))
             yield (
-                f"Scales may be mixed: {name} from {low:g} to {high:g}, the others from {least:g} "
-                f"to {most:g}. They are read as one scale: bring them to one first."
+                f"Scales may be mixed: {name} from {min(of):g} to {max(of):g}, the others from "
+                f"{least:g} to {most:g}. They are read as one scale: bring them to one first."
             )
+
+
+def _how_to_read(unread: Unread, names: Sequence[str]) -> str:
+    """Return how judges, or labels, of another scale than others are read."""
+    judges = [name for name in names if name in unread.scores]
+    if not judges:
+        return (
+            "judges are held against labels that mean something else: bring both to one scale, or "
+            "say in `truths` of the mapping which stage each label is"
+        )
+    of = f" with `only: {{{_key(unread.judge_column)}: [{', '.join(map(_key, judges))}]}}`"
+    return (
+        "their figures are not comparable here: read each by a mapping of its own"
+        f"{of if unread.judge_column else ''}, with its `scale` and labels on it"
+    )

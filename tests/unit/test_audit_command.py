@@ -448,6 +448,67 @@ def test_a_judge_that_leaves_out_the_ends_of_a_scale_has_no_other(
     assert f"{len(judges)} judges, 60 items" in command("audit", "rows.csv").fine().output
 
 
+OF_ROWS = (
+    "name: own\nconcept: c\nsource: s\njudge_column: judge\nitem: {key: item}\n"
+    "verdicts: [score]\nscale: {lowest: %d, highest: %d}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("judges", "scale", "said"),
+    [
+        ({"a": FIVE, "b": FIVE, "c": TEN}, (1, 10), "a, b have no value above 5, and c has."),
+        ({"a": range(1, 5), "c": TEN}, (1, 10), "a has no value above 4, and c has."),
+        ({"a": FIVE, "c": range(5)}, (0, 5), "c from 0 to 4; a from 1 to 5."),
+        ({"a": FIVE, "b": (2, 3, 4)}, (1, 5), ""),
+        ({"a": FIVE, "b": range(5), "c": range(6)}, (0, 5), ""),
+        # All are low: the scale may end at 5, and is one.
+        ({"a": FIVE, "b": FIVE}, (1, 10), "score has no value above 5, and `scale` has"),
+    ],
+)
+def test_a_scale_that_some_judges_may_not_have_is_said_with_their_names(
+    command: CommandLine, judges: dict[str, Sequence[object]], scale: tuple[int, int], said: str
+) -> None:
+    (command.folder / "rows.csv").write_text(rows_of(**judges))
+    (command.folder / "own.yaml").write_text(OF_ROWS % scale)
+    shown = command("audit", "rows.csv", "--mapping", "own.yaml", "--all").fine().output
+    shown = " ".join(shown.split())
+    assert said in shown
+    assert ("read each by a mapping of its own" in shown) == bool(said and "`scale`" not in said)
+    assert "no value above" in said or "no value above" not in shown
+
+
+@pytest.mark.parametrize(
+    ("judges", "wide", "said"),
+    [
+        ({"a": FIVE, "c": TEN}, "", "Only c has scores off the scale."),
+        ({"a": FIVE, "c": TEN}, "judges: [a, c]", "Only c has scores off the scale."),
+        ({"a": TEN, "c": TEN}, "", ""),
+        ({"c": TEN}, "", ""),
+        ({"a": FIVE, "p": range(5)}, "judges: [a]", "Only p has scores off the scale."),
+    ],
+)
+def test_who_goes_beyond_a_scale_is_named_before_the_scale_is_made_wider(
+    command: CommandLine, judges: dict[str, Sequence[object]], wide: str, said: str
+) -> None:
+    mapping = OF_ROWS % (1, 5)
+    (command.folder / "rows.csv").write_text(rows_of(**judges))
+    if wide:
+        lines = [[str(of[n % len(of)]) for of in judges.values()] for n in range(60)]
+        rows = [f"q{n},{','.join(line)}" for n, line in enumerate(lines)]
+        (command.folder / "rows.csv").write_text("\n".join([f"item,{','.join(judges)}", *rows]))
+        mapping = mapping.replace("judge_column: judge", wide).replace("verdicts: [score]\n", "")
+        mapping = mapping.replace(
+            "key: item", "key: item, people: [p]" if "p" in judges else "key: item"
+        )
+    (command.folder / "own.yaml").write_text(mapping)
+    refused = " ".join(command("audit", "rows.csv", "--mapping", "own.yaml").errors.split())
+    assert said in refused
+    assert ("If the scale of all" in refused) == bool(said)
+    assert ("If the scale ends at 10, write `highest: 10`" in refused) == (not said)
+    assert ("`truths`" in refused) == ("p" in judges)
+
+
 def test_known_answers_of_another_scale_than_scores_are_not_read(command: CommandLine) -> None:
     lines = [f"q{n},{judge},{1 + n % 10},{1 + n % 5}" for judge in "ab" for n in range(60)]
     (command.folder / "rows.csv").write_text("\n".join(["item,judge,score,label", *lines]))
