@@ -147,8 +147,9 @@ def functions(kind: Kind) -> Iterator[Callable[..., Any]]:
 DESIGN_EFFECT = (
     "The share Σx/Σn keeps its value and the number of trials N becomes N / deff, where the "
     "design effect deff is the variance of the ratio estimator over items, G/(G-1) · Σ(x - "
-    "p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1; the effective size is scaled "
-    "by (z / t(G-1))² for the few items the variance rests on (Korn and Graubard 1998)."
+    "p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1, so that intervals are too wide "
+    "where a judge errs in opposite ways in both orders (decision 26); the effective size is "
+    "scaled by (z / t(G-1))² for the few items the variance rests on (Korn and Graubard 1998)."
 )
 LIN = "Source: Lin 1991, IEEE Transactions IT 37."
 NEEDS_REPLICATES = (

@@ -117,10 +117,10 @@ def effective_counts(
 
     The share Σx/Σn keeps its value and the number of trials N becomes N / deff, where the
     design effect deff is the variance of the ratio estimator over items,
-    G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1; the effective
-    size is scaled by (z / t(G-1))² at `level` for the few items the variance rests on (Korn and
-    Graubard 1998). A share of 0 or 1 shows no variance, so each item then counts once. With one
-    trial per item the counts are as they are. Items without a trial are left out.
+    G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1 (decision 26);
+    the effective size is scaled by (z / t(G-1))² at `level` for the few items the variance rests
+    on (Korn and Graubard 1998). A share of 0 or 1 shows no variance, so each item then counts
+    once. With one trial per item the counts are as they are. Items without a trial are left out.
     """
     x, n = successes[trials > 0], trials[trials > 0]
     total, items = int(n.sum()), len(n)
