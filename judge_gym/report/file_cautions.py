@@ -61,12 +61,7 @@ def file_cautions(
     yield from _mixed_scales(unread)
     yield from _off_the_scale(unread)
     yield from _other_scale(unread)
-    for judging, (opposite, cells) in repeats.opposite.items():
-        yield (
-            f"{opposite} of {cells} items have opposite verdicts by {judging}, more than repeats "
-            "can have. Was the order changed between them? Declare it: `reversed` of a column, or "
-            "`swapped_column`."
-        )
+    yield from _opposite(repeats, unread)
     yield from _entries_left_out(unread)
     yield from _labels_that_differ(unread)
     yield from _answers_read_otherwise(unread, stored=stored)
@@ -82,6 +77,25 @@ def file_cautions(
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     yield from _statuses_not_read(unread)
     yield from _columns_not_read(unread, mapped=mapped)
+
+
+def _opposite(repeats: Repeats, unread: Unread) -> Iterator[str]:
+    """Yield who gives items opposite verdicts: of scores, the same on a scale that is turned."""
+    for judging, (opposite, cells) in repeats.opposite.items():
+        more = f"by {judging}, more than repeats can have."
+        if unread.scale:
+            low, high = (f"{end:g}" for end in unread.scale)
+            yield (
+                f"{opposite} of {cells} items have mirrored scores, such as {low} and {high}, "
+                f"{more} In some rows {low} may be the best: turn the scores of these in the file. "
+                "If the rows are copies with an error, take one of each out."
+            )
+        else:
+            yield (
+                f"{opposite} of {cells} items have opposite verdicts {more} If they are pairs, was "
+                "the order changed between them? Declare it: `reversed` of a column, or "
+                "`swapped_column`. If not, correct the rows that are wrong."
+            )
 
 
 def dropped(unread: Unread) -> str:

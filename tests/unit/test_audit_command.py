@@ -280,6 +280,22 @@ def test_an_order_that_is_not_declared_is_suspected_and_its_column_named(
     assert "Columns that the mapping does not read: swapped." in said
 
 
+@pytest.mark.parametrize(("again", "said"), [(lambda n: 4 - n, True), (lambda n: n, False)])
+def test_scores_that_are_mirrored_in_a_second_row_are_of_no_pair(
+    command: CommandLine, again: Callable[[int], int], said: bool
+) -> None:
+    """1 and 5, 2 and 4: a scale that was turned, or errors; `reversed` is of pairs."""
+    scores = [n % 5 for n in range(20) if n % 5 != 2]
+    rows = [f"q{n},a,{1 + score}" for n, score in enumerate(scores)]
+    rows += [f"q{n},a,{1 + again(score)}" for n, score in enumerate(scores)]
+    (command.folder / "rows.csv").write_text("\n".join(["item,judge,score", *rows]))
+    (command.folder / "own.yaml").write_text(OF_ROWS % (1, 5) + "repeats: true\n")
+    shown = command("audit", "rows.csv", "--mapping", "own.yaml", "--all").fine().output
+    shown = " ".join(shown.split())
+    assert ("16 of 16 items have mirrored scores, such as 1 and 5, by a" in shown) == said
+    assert "`reversed`" not in shown
+
+
 def test_entries_of_a_list_that_are_not_read_are_told(command: CommandLine) -> None:
     rows = [
         {"pair": f"p{pair}", "better": "A", "given": [{"by": "one", "says": "A"}] * (1 + pair % 3)}
