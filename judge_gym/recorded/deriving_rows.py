@@ -33,7 +33,13 @@ from judge_gym.recorded.derived_stages import (
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
 from judge_gym.recorded.joining import SEVERAL
-from judge_gym.recorded.mapping import ScoreScale, as_number, as_score, read_score
+from judge_gym.recorded.mapping import (
+    DECIMAL_COMMAS,
+    ScoreScale,
+    as_score,
+    has_decimal_comma,
+    read_score,
+)
 from judge_gym.scale_ends import scales_apart
 
 COLUMNS = {
@@ -51,7 +57,6 @@ _HOW_TO_NAME = (
     "Name the stages in a mapping file (stages), or a scale of numbers (scale), which reads 4/5 "
     "and 'Score: 4', too, and 80% from 0 to 100. Of whole answers give answers and answer_patterns."
 )
-_COMMAS = "Write a point in place of a decimal comma, or separate values by semicolons."
 
 
 def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) -> None:
@@ -329,16 +334,16 @@ def _check_numbers(files: RecordedFiles, column: str) -> None:
         if (value := row.number(file, column, text_of(row.values, column)))
     ]
     stray = [one for one in given if as_score(one[2]) is None]
-    words = [one for one in stray if as_number(one[2].replace(",", ".", 1)) is None]
+    words = [one for one in stray if not has_decimal_comma(one[2])]
     if not stray or 2 * len(words) > len(given):
         return
     places: dict[str, str] = {}
     for file, row, value in stray:
         places.setdefault(value, f"{value[:40]!r} ({file.name} {row.where})")
     named, more = list(places.values())[:MOST], len(places) - MOST
-    commas = [value for value in places if as_number(value.replace(",", ".", 1)) is not None]
+    commas = [value for value in places if has_decimal_comma(value)]
     remedies = (
-        *([_COMMAS] if commas else []),
+        *([DECIMAL_COMMAS] if commas else []),
         *(
             [
                 "Leave a cell empty for an answer that could not be read, or say in a mapping file "

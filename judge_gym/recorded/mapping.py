@@ -574,6 +574,15 @@ def as_score(written: str) -> float | None:
     return None if found is None else found.number
 
 
+DECIMAL_COMMAS = "Write a point in place of a decimal comma, or separate values by semicolons."
+"""What to do where commas separate values, and numbers have one, too."""
+
+
+def has_decimal_comma(written: str) -> bool:
+    """Whether a text is a score but for a decimal comma, as 4,5 and 15,5% are."""
+    return "," in written and as_score(written.replace(",", ".", 1)) is not None
+
+
 @lru_cache(maxsize=1 << 14)
 def _as_number(written: str) -> float | None:
     plain = plain_number(written)

@@ -30,7 +30,7 @@ from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, no_scores, sc
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
-from judge_gym.recorded.mapping import ScoreScale, as_score, read_score
+from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, read_score
 from judge_gym.recorded.tables import ProposedTable, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
@@ -88,6 +88,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     read = [row for file in files.paths for row in files.rows(file)]
     table = ProposedTable([*map(_with_points, read)], [row.where for row in read])
     found = columns_of(table, options, of_judges=kind == "qrels")
+    _check_commas(table, found)
     key, repeat = _key_of(table, found)
     halves, whole = _half_points_of_one(table, found)
     scale = whole or _scale_of(table, found.read, found.values)
@@ -133,6 +134,17 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     taken += [ColumnRole(one, _LEFT, _CODES.format(order)) for one in answers]
     taken += _left_out(table, found, order, named.union(answers))
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
+
+
+def _check_commas(table: ProposedTable, found: Columns) -> None:
+    """Raise `NoMappingError` where scores have decimal commas, and commas separate values."""
+    columns = [one for one in found.read if table.decimal_comma(one)]
+    if columns:
+        raise unproposed(
+            f"the scores of {', '.join(columns)} have decimal commas, such as "
+            f"{table.decimal_comma(columns[0])!r}, and commas separate the values",
+            DECIMAL_COMMAS,
+        )
 
 
 def _join_of(files: RecordedFiles, kind: str) -> str:
@@ -280,6 +292,11 @@ def _hint(table: ProposedTable, column: str, order: str, read: Sequence[str]) ->
         return "empty in every row"
     if column in table.percent:
         return other_scale("percent, 0 to 100", f"{', '.join(read)} are {order}")
+    if column in table.values and (comma := table.decimal_comma(column)):
+        return (
+            f"decimal commas, such as {comma!r}: write a point in place of each, or separate "
+            "values by semicolons"
+        )
     numbers = table.numbers(column) if column in table.values else ()
     are_scores = bool(numbers) and len(numbers) == len(table.distinct(column))
     if are_scores and names_a_judge(column):

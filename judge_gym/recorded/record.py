@@ -12,7 +12,7 @@ from judge_gym.evidence.columns import ColumnError, ColumnSource, entered, text_
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.derived_stages import wider_scale
-from judge_gym.recorded.mapping import ScoreScale
+from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, has_decimal_comma
 
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
@@ -71,8 +71,10 @@ class Record:
 
     def unknown(self, column: str, *remedies: str, of_label: bool = False) -> "RowError":
         """Return the error of a verdict, or label, that the mapping does not have."""
-        error = self.refused(f"{column} is {self.verdict(column)!r}", *remedies)
-        error.value, error.who, error.of_label = self.verdict(column), column, of_label
+        value = self.verdict(column)
+        commas = (DECIMAL_COMMAS,) if has_decimal_comma(value) else ()
+        error = self.refused(f"{column} is {value!r}", *commas, *remedies)
+        error.value, error.who, error.of_label = value, column, of_label
         return error
 
 

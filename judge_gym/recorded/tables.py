@@ -12,7 +12,7 @@ from judge_gym.counting import counted, first_of
 from judge_gym.evidence.columns import fault_of
 from judge_gym.recorded.derived import Rows, text_of
 from judge_gym.recorded.derived_stages import LAST, MOST, sums_up
-from judge_gym.recorded.mapping import WrittenScore, as_score, read_score
+from judge_gym.recorded.mapping import WrittenScore, as_score, has_decimal_comma, read_score
 
 T = TypeVar("T")
 NO_VERDICT = frozenset(
@@ -119,6 +119,14 @@ class ProposedTable:
         """Return the scores of a column, each once."""
         scores = map(as_score, self.distinct(column))
         return [number for number in scores if number is not None]
+
+    def decimal_comma(self, column: str) -> str:
+        """Return a value with a decimal comma of a column whose values are numbers but for it; ""
+        without one."""
+        given = [value for value in self.distinct(column) if folded(value) not in NO_VERDICT]
+        commas = [value for value in given if has_decimal_comma(value)]
+        scores = sum(as_score(value) is not None for value in given) + len(commas)
+        return commas[0] if commas and scores == len(given) else ""
 
     def repeats(self, column: str) -> bool:
         """Whether a column holds few values, each several times: verdicts, or names of groups."""

@@ -389,6 +389,10 @@ def test_a_score_that_is_no_number_is_named_by_its_line(
     assert said in ended.errors
     assert ("decimal comma" in ended.errors) == ("," in said)
     assert "--cut" not in ended.errors
+    (command.folder / "own.yaml").write_text(OF_ROWS % (1, 5))
+    ended = command("audit", "rows.csv", "--mapping", "own.yaml")
+    assert ended.code == 2
+    assert ("decimal comma" in ended.errors) == ("," in said)
 
 
 def test_a_row_that_is_there_again_is_told(command: CommandLine) -> None:

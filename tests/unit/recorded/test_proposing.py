@@ -610,6 +610,23 @@ def test_judges_beyond_a_scale_that_others_use_are_left_out(tmp_path: Path) -> N
     assert [one.column for one in mapped(found).verdicts] == ["gpt", "claude"]
 
 
+COMMAS = tuple(f'"{n},{half}"' for n in range(1, 5) for half in (0, 5))
+
+
+def test_decimal_commas_between_commas_are_no_words_to_order(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "id,gpt,claude,human", *graded(COMMAS, COMMAS[1:], MARKS))
+    assert "the scores of gpt, claude have decimal commas, such as '1,0'" in str(error.value)
+    assert "Write a point in place of a decimal comma" in str(error.value)
+    # One judge among others is left out with the same.
+    found = proposal(tmp_path, "id,gpt,claude,llama", *graded(MARKS, COMMAS, MARKS[1:]))
+    assert taken(found)["claude"] == "left out"
+    assert "decimal commas, such as '1,0'" in why(found, "claude")
+    # Commas in words are none.
+    words = ('"good, mostly"', '"bad, mostly"')
+    assert proposal(tmp_path, "id,gpt,claude", *graded(words, words[::-1])).unordered
+
+
 def test_scores_of_two_scales_are_no_proposal(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
         proposal(tmp_path, "id,gpt 1,gpt 2", *graded(("1/5", "4/5"), ("1/10", "4/10")))
