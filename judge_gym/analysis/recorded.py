@@ -28,6 +28,7 @@ from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
 from judge_gym.analysis.figures.accuracy_differences import accuracy_differences
 from judge_gym.analysis.figures.agreement import agreements, votes
+from judge_gym.analysis.figures.classes import by_known_answer
 from judge_gym.analysis.figures.favouritism import favouritism
 from judge_gym.analysis.figures.multiverse import specification_curves
 from judge_gym.analysis.figures.outcomes import single_judges
@@ -103,7 +104,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for group in groups
         for figures in (
             *(single_judges, accuracies, accuracy_differences, agreements, people_figures),
-            *(votes, systems_ranked, favouritism, three_judges),
+            *(by_known_answer, votes, systems_ranked, favouritism, three_judges),
         )
         for row in figures(group)
     ]

@@ -40,6 +40,8 @@ WRITTEN_MEAN = "written_mean"
 _COLUMNS = {
     "accuracy": "accuracy",
     "kappa": "cohens_kappa",
+    "sensitivity": "known_sensitivity",
+    "specificity": "known_specificity",
     "majority": "majority_accuracy",
     "its kappa": "majority_kappa",
     "off by": "stage_error",
@@ -89,6 +91,8 @@ _SAID = {
         "answered and whose answer is known (column items)."
     ),
     "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
+    "sensitivity": "Sensitivity: share of right answers where {high} is right.",
+    "specificity": "Specificity: the same where {low} is right.",
     "majority": (
         "Majority: share of readable answers that are the label most people gave; of two people, "
         "the label both gave. Its kappa: agreement with it beyond chance. Both are over the items "
@@ -114,7 +118,8 @@ _SAID = {
     "unreadable": "Unreadable: share of answers without a verdict.",
     "first shown": "First shown: share for the answer shown first, less what is expected.",
 }
-"""What each column is; `answer` is the known one, or whose label it is."""
+"""What each column is; `answer` is the known one, or whose label it is, `low` and `high` the
+ends of the scale."""
 
 
 def _others(
@@ -132,7 +137,12 @@ def _others(
     wordings, things = len(wordings_of(data)), "pair" if is_of_pairs(data) else "item"
     under = f" under {counted(wordings, 'wording')} of the prompt" if wordings > 1 else ""
     answer = f"label of one person ({person})" if person else "known one"
-    words = " ".join(text.format(answer=answer) for name, text in _SAID.items() if name in known)
+    low, *_, high = data.judges[0].arms[0].labels or ("the lower verdict", "the higher verdict")
+    words = " ".join(
+        text.format(answer=answer, low=low, high=high)
+        for name, text in _SAID.items()
+        if name in known
+    )
     if banded := in_bands(data, [name for name in _EQUAL if name in known]):
         words = f"{words} {banded}{_EXACT * ('distance' in known)}"
     spans = " A range is over wordings." if wordings > 1 else ""

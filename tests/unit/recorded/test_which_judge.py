@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from scipy.stats import binomtest, ttest_rel
+from scipy.stats import beta, binomtest, ttest_rel
 
 from judge_gym.analysis.recorded import Audited, audited
 from judge_gym.errors import DataFileError
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import Recorded, stages_rubric
+from judge_gym.report.audit_findings import judge_of
 from judge_gym.report.recorded import audit_report
 from judge_gym.store.results import ResultRow
 
@@ -127,6 +128,27 @@ def test_of_half_the_items_a_better_judge_is_named_beside_the_best(tmp_path: Pat
 def test_who_guesses_is_named(tmp_path: Path) -> None:
     _, opening = audit_of(tmp_path, {"a": "r" * 40, "b": "rrww" * 10})
     assert "Not shown to be better than guessing: b." in opening
+
+
+def test_judges_of_equal_accuracy_are_told_apart_by_known_answer(tmp_path: Path) -> None:
+    # 20 items are a yes (even) and 20 a no. a misses 8 times yes, b 8 times no, and one is empty.
+    a, b = "wr" * 8 + "rr" * 12, "rw" * 8 + "rr" * 11 + "r "
+    found, _ = audit_of(tmp_path, {"a": a, "b": b})
+    rates = {
+        (judge_of(row), row.metric.removeprefix("known_")): row
+        for row in found.rows
+        if row.metric in ("known_sensitivity", "known_specificity")
+    }
+    assert {of: (row.estimate, row.n) for of, row in rates.items()} == {
+        ("a", "sensitivity"): (12 / 20, 20),
+        ("a", "specificity"): (1, 20),
+        ("b", "sensitivity"): (1, 20),
+        ("b", "specificity"): (11 / 19, 19),
+    }
+    # Clopper and Pearson's bounds of 12 of 20.
+    row = rates["a", "sensitivity"]
+    ends = beta.ppf(0.025, 12, 9), beta.ppf(0.975, 13, 8)
+    assert (row.lower, row.upper) == pytest.approx(ends)
 
 
 def test_one_judge_is_right_more_often_than_nobody(tmp_path: Path) -> None:
