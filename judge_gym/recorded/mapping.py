@@ -40,7 +40,10 @@ Choice = int | tuple[int, ...] | Literal["abstained"]
 
 MOST_STAGES = 10
 _TRUTH_VALUES = {"0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
-_CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained")
+_CHOICES = Legal(
+    "a mapping of values to the number of a stage (1 is the lowest, the first of `stages`), a list "
+    "of numbers, or abstained"
+)
 
 
 class ScoreScale(Frozen):
@@ -199,9 +202,9 @@ class Recorded(MappedColumns):
     labels: LabelsFile | None = added(None)
     """A file of people's labels of the items. An audit compares judges with them; labels of one
     person are the known answers, where `item.truth` is not given."""
-    truths: Annotated[dict[str, int], Legal("a mapping of values to stages")] = Field(
-        default_factory=dict
-    )
+    truths: Annotated[
+        dict[str, int], Legal("a mapping of values to the number of a stage (1 is the lowest)")
+    ] = Field(default_factory=dict)
     """Value of `item.truth`, `item.people` and `labels` → the stage it stands for. Case and
     surrounding space are ignored where no other value differs in nothing else."""
     verdicts: tuple[VerdictColumn, ...] = ()
@@ -499,6 +502,7 @@ def load_recorded(path: Path, change: Mapping[str, Any] | None = None) -> tuple[
     if change:
         given = {**tree.plain(), **change}
         tree = given_tree({name: value for name, value in given.items() if value is not None})
+    _check_numbered(tree)
     recorded = read_model(Recorded, tree)
     rubric = _rubric(path, tree, recorded)
     for name in ("truths", "decisions", "counts", "answer_forms"):
@@ -605,6 +609,23 @@ def stages_rubric(recorded: Recorded) -> Rubric:
             return score_rubric(int(scale.lowest), int(scale.highest))
         return verdict_rubric(scale.labels)
     return verdict_rubric(recorded.stages)
+
+
+def _check_numbered(tree: Node) -> None:
+    """Raise `ConfigError` for a value that names its stage, which is given by its number."""
+    named = tree.items.get("stages")
+    names = named.value if named and isinstance(named.value, tuple) else ()
+    numbers = {str(name.value): number for number, name in enumerate(names, start=1)}
+    said = ", ".join(f"{number} is {name}" for name, number in numbers.items())
+    for key in ("decisions", "truths", "counts", "answer_forms"):
+        node = tree.items.get(key)
+        for value, stage in node.items.items() if node else ():
+            name = stage.value
+            if isinstance(name, str) and name != "abstained" and name in numbers:
+                raise stage.place.problem(
+                    f"is {name!r}, and a stage is given by its number",
+                    f"Write `{value}: {numbers[name]}`: {said}.",
+                )
 
 
 def _check_stages(node: Node | None, choices: Mapping[str, Choice], scale_size: int) -> None:

@@ -631,6 +631,31 @@ def test_an_error_of_a_mapping_shows_an_example(
     assert example in " ".join(refused.errors.split())
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("decisions: {A: first, B: 3}", "Write `A: 1`: 1 is first, 2 is tie, 3 is second."),
+        ("decisions: {A: 1, B: second}", "Write `B: 3`"),
+        ("decisions: {A: 1, B: 3}\ntruths: {A: second}", "truths.A is 'second', and a stage"),
+        ("decisions: {A: best}", "the number of a stage"),
+        ("decisions: {A: 1, B: abstained}", ""),
+        ("decisions: {A: [1, 2], B: 3}", ""),
+    ],
+)
+def test_a_stage_that_is_named_is_given_its_number(
+    command: CommandLine, keys: str, said: str
+) -> None:
+    (command.folder / "own.yaml").write_text(
+        "name: own\nconcept: c\nsource: s\njudge_column: judge\nstages: [first, tie, second]\n"
+        f"item: {{key: item, truth: label}}\nverdicts: [score]\n{keys}\n"
+    )
+    rows = "".join(f"q{n},j,{'AB'[n % 2]},tie\n" for n in range(12))
+    (command.folder / "rows.csv").write_text(f"item,judge,score,label\n{rows}")
+    ended = command("audit", "rows.csv", "--mapping", "own.yaml", "--allow-unreadable")
+    assert ended.code == (2 if said else 0)
+    assert said in " ".join(ended.errors.split())
+
+
 def test_every_key_of_a_mapping_is_printed(command: CommandLine) -> None:
     shown = command("audit", "--keys").fine().output.splitlines()
     assert {*Recorded.model_fields, *(f"item.{name}" for name in ItemColumns.model_fields)} <= {
