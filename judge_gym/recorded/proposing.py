@@ -310,6 +310,8 @@ def _hint(table: ProposedTable, column: str, order: str, read: Sequence[str]) ->
     if column in table.values and table.repeats(column) and len(table.distinct(column)) > 1:
         count = counted(len(table.distinct(column)), "value")
         return f"{count}: write item.system if they are what is compared"
+    if column in table.values and (empty := table.nearly(column)):
+        return f"{empty}, and tells the other rows apart: fill these to read it as the item"
     return "nothing tells what it is"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge_gym.alike import column_name, folded
+from judge_gym.counting import counted, first_of
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.choosing import OnlyRows, values_of
 from judge_gym.evidence.columns import file_parts, root_of
@@ -61,9 +62,12 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
             if not reading.chooses(record):
                 continue
             with unknown:
+                earlier = len(unread.again)
                 reading.take(record)
                 reading.check_copy(record)
-    unknown.fail(reading.judges, recorded.judge_column)
+                if len(unread.again) > earlier:
+                    reading.again.append(f"{file.name} {row.where}")
+    unknown.fail(reading.judges, recorded.judge_column, beside=reading.beside_copies)
     reading.check_paths(files)
     add_labels(files, recorded, reading.windows, reading.unread)
     reading.finish(files)
@@ -90,6 +94,9 @@ class _RecordedReading:
         self.unread = unread
         self.judges = set[str]()
         """All who judged, also where a judgement does not fit."""
+        self.again: list[str] = []
+        """Rows of an item and a judge that an earlier row has, and that are no copies of one."""
+        self._has_copies = False
         self._only = OnlyRows(recorded.only)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._decisions, self._noting = Decisions(recorded, n_stages), Noting(recorded, unread)
@@ -145,6 +152,17 @@ class _RecordedReading:
             window.judgements.setdefault(judging, []).extend(own)
         self._noting.note(record, name, item.key, by_judge, given)
 
+    @property
+    def beside_copies(self) -> str:
+        """What repeats an item beside copies of rows, so that all repeats are named at once."""
+        if not (self._has_copies and self.again):
+            return ""
+        rows, have = counted(len(self.again), "row"), "has" if len(self.again) == 1 else "have"
+        return (
+            f"{rows} more {have} an item and a judge of an earlier row, with other values: "
+            f"{first_of(self.again)}. They are read as repeats, unless you remove them."
+        )
+
     def _given(self, record: Record, item: str) -> list[Given]:
         """Return the judgements of a row, and note whose they are; an error names the judge."""
         if self._recorded.judges_in_columns:
@@ -192,6 +210,7 @@ class _RecordedReading:
         known = (sha256(row.values), *(record.parts.values() if self._recorded.reads_names else ()))
         first, place = self._copies.setdefault(known, (record.file, row.where))
         if (first, place) != (record.file, row.where):
+            self._has_copies = True
             where = place if first == record.file else f"{first} {place}"
             apart = self._by_file() if first != record.file else ""
             raise record.refused(

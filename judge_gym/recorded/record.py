@@ -106,16 +106,20 @@ class Refusals:
             return True
         return False
 
-    def fail(self, judges: Collection[str] = (), judge_column: str = "") -> None:
+    def fail(
+        self, judges: Collection[str] = (), judge_column: str = "", *, beside: str = ""
+    ) -> None:
         """Raise `EvidenceError` if there are any.
 
         `judges` are all of the files, and `judge_column` names them, unless their columns do.
+        `beside` is a sentence on other rows.
         """
         if not self._errors:
             return
         messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
         if more := len(self._errors) - len(messages):
             messages.append(f"and {more} more.")
+        messages += [beside] if beside else []
         remedies = [one for error in self._errors for one in error.remedies]
         raise DataFileError("\n".join(messages), [self._wider(judges, judge_column), *remedies])
 

@@ -198,30 +198,55 @@ class ProposedTable:
         for column in self.values:
             if column_name(column) in usual and (said := self._doubled_in(column)):
                 return said
-        if copies := self._several(zip(*self.values.values(), strict=True)):
-            first, places = next(iter(copies.items()))
-            beginning = next((value for value in first if value), "")
-            count = sum(len(of) - 1 for of in copies.values())
-            verb = "repeats" if count == 1 else "repeat"
-            return (
-                f"{counted(count, 'row')} {verb} another, such as that of {beginning!r} "
-                f"({_said(places)})"
-            )
-        if self.without(usual):
+        copies = self._copies()
+        if self.without(usual) and not copies:
             return ""
+        # Of equal rows the first alone, so that others of its item are named, too.
+        rows = zip(*self.values.values(), strict=True)
+        single = sorted({row: at for at, row in reversed([*enumerate(rows)])}.values())
         different = {
             column: len(set(of))
             for column, of in self.values.items()
             if column not in without and all(of)
         }
-        nearly = [one for one, n in different.items() if n >= _NEARLY * self.n]
-        return self._doubled_in(max(nearly, key=different.__getitem__)) if nearly else ""
+        nearly = [one for one, n in different.items() if n >= _NEARLY * len(single)]
+        of_items = max(nearly, key=different.__getitem__, default="")
+        again = self._doubled_in(of_items, single) if of_items else ""
+        return ", and ".join(filter(None, (copies, again)))
 
-    def _doubled_in(self, column: str) -> str:
-        """Return which values of a column stand in several rows; "" without one."""
+    def _copies(self) -> str:
+        """Return how many rows repeat another, with the first; "" without one."""
+        copies = self._several(zip(*self.values.values(), strict=True))
+        if not copies:
+            return ""
+        first, places = next(iter(copies.items()))
+        beginning = next((value for value in first if value), "")
+        count = sum(len(of) - 1 for of in copies.values())
+        verb = "repeats" if count == 1 else "repeat"
+        said = f"such as that of {beginning!r} ({_said(places)})"
+        return f"{counted(count, 'row')} {verb} another, {said}"
+
+    def nearly(self, column: str) -> str:
+        """Return where a column that else tells rows apart is empty; "" of another column."""
+        given = [value for value in self.values[column] if value]
+        empty = [at for value, at in zip(self.values[column], self._places, strict=True)
+                 if not value]  # fmt: skip
+        tells = len(set(given)) == len(given) and max(map(len, given), default=0) <= _LONGEST
+        if not (tells and empty and len(given) > len(empty)):
+            return ""
+        return f"empty in {counted(len(empty), 'row')} ({_said(empty)})"
+
+    def _doubled_in(self, column: str, rows: Sequence[int] | None = None) -> str:
+        """Return which values of a column stand in several rows, or several of these; "" without
+        one."""
+        at = range(self.n) if rows is None else rows
+        found: dict[str, list[str]] = {}
+        for row in at:
+            found.setdefault(self.values[column][row], []).append(self._places[row])
         said = [
             f"{value!r} in {len(places)} rows ({_said(places)})"
-            for value, places in self._several(self.values[column]).items()
+            for value, places in found.items()
+            if value and len(places) > 1
         ]
         return f"{column} has {first_of(said)}" if said else ""
 

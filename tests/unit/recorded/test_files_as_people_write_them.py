@@ -119,6 +119,22 @@ def test_all_rows_that_describe_an_item_otherwise_or_are_copies_are_named_at_onc
     assert "Give an item one description" in caught.value.remedy
 
 
+def test_rows_with_other_scores_are_named_beside_copies(tmp_path: Path) -> None:
+    """All repeats at once: whoever removes the copies would find the others next."""
+    rows = "".join(f"i{n},j,{1 + n % 5}\n" for n in range(10))
+    copies, others = "i1,j,2\ni2,j,3\n", "i3,j,1\n"
+    with pytest.raises(JudgeGymError) as error:
+        read(tmp_path, f"item,judge,verdict\n{rows}{copies}{others}", scale=SCALE)
+    assert "judged.csv line 13: the row is a copy of line 4" in str(error.value)
+    assert "1 row more has an item and a judge of an earlier row" in str(error.value)
+    assert "judged.csv line 14" in str(error.value)
+    with pytest.raises(JudgeGymError) as error:
+        read(tmp_path, f"item,judge,verdict\n{rows}{copies}", scale=SCALE)
+    assert "of an earlier row" not in str(error.value)
+    found = read(tmp_path, f"item,judge,verdict\n{rows}{others}", scale=SCALE)
+    assert len(found.unread.again) == 1
+
+
 def test_an_item_that_two_systems_answered_is_two(tmp_path: Path) -> None:
     rows = "q1,j,5,v1,4\nq1,j,3,v2,3\nq2,j,2,v1,2\n"
     found = read(

@@ -719,6 +719,33 @@ def test_an_item_that_is_there_twice_is_named_whatever_its_column_is_called(
     assert "ticket has 't3' in 2 rows (line 5 and line 14)" in str(error.value)
 
 
+def test_copies_and_other_repeats_of_items_are_named_at_once(tmp_path: Path) -> None:
+    lines = [f"t{n},{ANSWERS[n % 10]},{ANSWERS[n % 10]},{ANSWERS[-n % 10]}" for n in range(30)]
+    lines += [*lines[3:8], "t9,no,yes,no"]
+    with pytest.raises(ConfigError) as error:
+        proposal(tmp_path, "ticket,gpt,claude,ann_human", *lines)
+    said = str(error.value)
+    assert "5 rows repeat another, such as that of 't3' (line 5 and line 32)" in said
+    assert "ticket has 't9' in 2 rows (line 11 and line 37)" in said
+    assert "'t3' in 2 rows" not in said
+
+
+@pytest.mark.parametrize(("empty", "said"), [((2, 7, 9), True), ((), False), (range(40), False)])
+def test_an_id_that_is_empty_in_some_rows_is_left_out_with_where(
+    tmp_path: Path, empty: tuple[int, ...], said: bool
+) -> None:
+    lines = [
+        f"{'' if n in empty else f'a{n}'},q{n // 2},{'xy'[n % 2]},{ANSWERS[n % 10]},"
+        f"{ANSWERS[-n % 10]}"
+        for n in range(60)
+    ]
+    found = proposal(tmp_path, "answer_id,question,system,gpt,claude", *lines)
+    is_left = taken(found)["answer_id"] == "left out"
+    assert is_left == bool(empty)
+    where = "empty in 3 rows (line 4 and line 9 and line 11), and tells the other rows apart"
+    assert (where in why(found, "answer_id")) == said
+
+
 def columns_with(shared: str, **seldom: dict[int, str]) -> tuple[str, list[str]]:
     """A table of 60 rows in which judges and a person give marks in turn, but for some rows."""
     marks = shared.split()
