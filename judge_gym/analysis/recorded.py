@@ -27,7 +27,7 @@ from judge_gym.analysis.data import (
 from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
 from judge_gym.analysis.figures.accuracy_differences import accuracy_differences
-from judge_gym.analysis.figures.agreement import agreements, votes
+from judge_gym.analysis.figures.agreement import agreements, votes, with_the_others
 from judge_gym.analysis.figures.classes import by_known_answer
 from judge_gym.analysis.figures.favouritism import favouritism
 from judge_gym.analysis.figures.multiverse import specification_curves
@@ -104,7 +104,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for group in groups
         for figures in (
             *(single_judges, accuracies, accuracy_differences, agreements, people_figures),
-            *(by_known_answer, votes, systems_ranked, favouritism, three_judges),
+            *(with_the_others, by_known_answer, votes, systems_ranked, favouritism, three_judges),
         )
         for row in figures(group)
     ]

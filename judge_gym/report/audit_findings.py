@@ -30,6 +30,7 @@ LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
 DIFFERENCE = "accuracy_difference"
 ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
+WITH_OTHERS = "others_correlation"
 _PEOPLE = FAR
 ONE_WORDING = "all"
 """The wording of data that name none."""
@@ -354,7 +355,7 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
     found = [row for row in rows if row.metric == AMONG and row.estimate is not None]
     if not found or any(data.truth.label):
         return ""
-    less = all(row.upper is not None and row.upper < 0 for row in found)
+    less = all(_is_below(row) for row in found)
     more = all(((row.estimate or 0.0) if row.lower is None else row.lower) > 0 for row in found)
     words = (
         "agree less than by chance, with"
@@ -363,11 +364,31 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
         if more
         else "are not shown to agree beyond chance, with"
     )
-    why = " The scale of one may be reversed, or they use different parts of the scale."
+    why = f" {_apart(rows)}"
     return (
         f"Among themselves: judges {words} Krippendorff's α of {figures_text(found)}, over "
         f"{items_text(found)} items; 1 is the same verdict on every item, 0 is chance.{why * less}"
     )
+
+
+def _is_below(row: ResultRow) -> bool:
+    """Whether the interval, or a figure that is the same for all draws of items, is below 0."""
+    end = row.estimate if row.upper is None else row.upper
+    return end is not None and end < 0
+
+
+def _apart(rows: Sequence[ResultRow]) -> str:
+    """Return why judges may agree less than by chance, and which judge is against the others."""
+    by_judge = figures_by_judge(rows, WITH_OTHERS)
+    against = {
+        judge: list(of.values())
+        for judge, of in by_judge.items()
+        if all(map(_is_below, of.values()))
+    }
+    if not 0 < 2 * len(against) < len(by_judge):
+        return "The scale of one may be reversed, or they use different parts of the scale."
+    named = first_of([f"{judge} {figures_text(of)}" for judge, of in against.items()], MOST_NAMED)
+    return f"A scale may be reversed: rank correlation with the mean of the others: {named}."
 
 
 def from_people(rows: Sequence[ResultRow]) -> Means:

@@ -124,6 +124,31 @@ def test_judges_that_agree_less_than_by_chance_are_not_said_to_agree_beyond_it(
     assert ("may be reversed" in shown) is (alpha < -0.1)
 
 
+@pytest.mark.parametrize(
+    ("reversed_by", "said"),
+    [
+        # The mean of a and b is that of a, whose ranks c turns round. That of b and c is constant.
+        ("c", "rank correlation with the mean of the others: c -1.00."),
+        # Of two judges nothing says which.
+        ("b", "The scale of one may be reversed, or"),
+    ],
+)
+def test_a_judge_whose_scale_is_reversed_is_named_where_others_tell(
+    command: CommandLine, reversed_by: str, said: str
+) -> None:
+    judges = "abc" if reversed_by == "c" else "ab"
+    lines = ["item,judge,score"]
+    for n in range(50):
+        score = n % 5 + 1
+        lines += [
+            f"i{n},{judge},{6 - score if judge == reversed_by else score}" for judge in judges
+        ]
+    (command.folder / "scores.csv").write_text("\n".join(lines))
+    shown = " ".join(command("audit", "scores.csv").fine().output.split())
+    assert "judges agree less than by chance" in shown
+    assert said in shown
+
+
 def test_distances_from_people_are_of_judges_too_where_systems_are_ranked(
     command: CommandLine,
 ) -> None:
