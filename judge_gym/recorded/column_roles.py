@@ -273,6 +273,15 @@ def _take_raters(table: ProposedTable, found: Columns) -> None:
 
 def _nobody(table: ProposedTable, found: Columns) -> NoMappingError:
     """Return the error of a table in which nothing tells which verdicts are of judges."""
+    whose = [
+        one
+        for one in table.values
+        if (names_a_judge(one) or names_a_person(one))
+        and table.repeats(one)
+        and not words_of(one) & NOT_VERDICTS
+    ]
+    if ends := _ends(table, whose):
+        return _two_scales(table, ends)
     by_row = [one for one in table.columns if column_name(one) in _NAMES_JUDGES]
     by_row += [one for one in table.columns if names_a_judge(one) and _repeats(table, one)]
     if by_row and by_row[0] not in found.every:
@@ -371,11 +380,7 @@ def _keep_one_scale(
     judges = {ends[one] for one in found.judges if one in ends}
     several = len({ends[one] for one in named if one in ends}) > 1
     if tied or several or (judges and kept not in judges):
-        raise unproposed(
-            f"{_scales(table, ends)}: they are of two scales",
-            "Name the judges of one scale with --judges, and bring labels of people and known "
-            "answers to it.",
-        )
+        raise _two_scales(table, ends)
     others = [one for one in found.read if ends.get(one) == kept]
     said = f"{', '.join(others)} {scale_text(table, others[0])}"
     for one in [one for one in ends if ends[one] != kept]:
@@ -434,6 +439,15 @@ def _seldom_given(table: ProposedTable, found: Columns) -> set[str]:
             taken.add(value)
             low, high = min(low, number), max(high, number)
     return taken
+
+
+def _two_scales(table: ProposedTable, ends: Mapping[str, float]) -> NoMappingError:
+    """Return the error of columns of two scales, of which none is that of most."""
+    return unproposed(
+        f"{_scales(table, ends)}: they are of two scales",
+        "Name the judges of one scale with --judges, and bring labels of people and known "
+        "answers to it.",
+    )
 
 
 def _scales(table: ProposedTable, ends: Mapping[str, float]) -> str:

@@ -596,10 +596,17 @@ def test_people_whose_scale_starts_elsewhere_are_left_out_with_what_reads_them(
         )
 
 
-def test_a_scale_that_no_judge_has_is_not_that_of_most(tmp_path: Path) -> None:
+@pytest.mark.parametrize("labels", [RARE_ZERO, ZEROS])
+@pytest.mark.parametrize("n_people", [1, 2, 4])
+def test_a_scale_that_no_judge_has_is_not_that_of_most(
+    tmp_path: Path, labels: tuple[str, ...], n_people: int
+) -> None:
+    people = [f"human {n}" for n in range(n_people)]
     with pytest.raises(ConfigError) as error:
-        proposal(tmp_path, "id,gpt,human 1,human 2", *graded(MARKS, RARE_ZERO, RARE_ZERO))
+        proposal(tmp_path, f"id,gpt,{','.join(people)}", *graded(MARKS, *[labels] * n_people))
     assert "gpt has scores 1 to 5" in str(error.value)
+    assert "scores 0 to 4" in str(error.value)
+    assert "they are of two scales" in str(error.value)
 
 
 def test_judges_beyond_a_scale_that_others_use_are_left_out(tmp_path: Path) -> None:
