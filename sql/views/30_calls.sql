@@ -54,7 +54,7 @@ COMMENT ON COLUMN analysis.calls.workflow IS 'Workflow of the call, such as w3-s
 COMMENT ON COLUMN analysis.calls.agent IS 'Agent of the call, such as scorer or prober.';
 COMMENT ON COLUMN analysis.calls.provider IS 'Provider of the call.';
 COMMENT ON COLUMN analysis.calls.model IS 'Model of the call.';
-COMMENT ON COLUMN analysis.calls.experiment_id IS 'Experiment of the call; NULL for evidence and rubrics, which experiments share.';
+COMMENT ON COLUMN analysis.calls.experiment_id IS 'Experiment of the call; NULL for evidence, rubrics and their critics, which experiments share: the calls of a sweep leave these out, analysis.spending counts them.';
 COMMENT ON COLUMN analysis.calls.experiment IS 'Tag of that experiment.';
 COMMENT ON COLUMN analysis.calls.template IS 'Template of the prompt.';
 COMMENT ON COLUMN analysis.calls.template_hash IS 'Digest of the template at that time.';

@@ -19,7 +19,7 @@ COMMENT ON COLUMN analysis.results.concept IS 'What is judged.';
 COMMENT ON COLUMN analysis.results.country IS 'Country or setting named in the prompts.';
 COMMENT ON COLUMN analysis.results.window_name IS 'Name of the window; its key where it has none.';
 COMMENT ON COLUMN analysis.results.task_type IS 'Task type, where the sweep has several; else NULL.';
-COMMENT ON COLUMN analysis.results.rubric IS 'Whose rubric the own arms apply.';
+COMMENT ON COLUMN analysis.results.rubric IS 'Whose rubric the own arms apply: own, shared by MODEL, or provided, which analysis.samples follows by its file; where a sweep provides several, provided is followed by the name of one.';
 COMMENT ON COLUMN analysis.results.judge IS 'The judge, where the figure is of one.';
 COMMENT ON COLUMN analysis.results.rival IS 'Model that wrote the rival''s rubric, for swaps.';
 COMMENT ON COLUMN analysis.results.pair IS 'The two families compared, for figures of a pair.';

@@ -10,7 +10,7 @@ revision = "r0011"
 down_revision = "r0010"
 branch_labels = None
 depends_on = None
-VIEWS = "2e73ee82b69b6327"
+VIEWS = "30664333ffd3c939"
 _TABLE = """
 CREATE TABLE rechecks (
     id BIGINT GENERATED ALWAYS AS IDENTITY,
