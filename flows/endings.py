@@ -167,6 +167,8 @@ class RunSummary:
     """The stored answers of every judge, those of this run included."""
     waiting: Counter[str] = field(default_factory=Counter)
     """What waits in batches, in the plural with its provider → how many."""
+    found: str = ""
+    """What a study that decides found, in sentences: a success says it first."""
 
     def add(self, other: "RunSummary") -> None:
         """Count another summary in."""
@@ -202,7 +204,7 @@ class RunSummary:
         if self.outcomes["failed"]:
             await tag_as_partial()
             message += f". {RETRY}"
-        return Completed(message=message, data=data)
+        return Completed(message=f"{self.found} {message}".strip(), data=data)
 
     def _failure(self) -> PartialFailure | None:
         """Return what failed; None when the run is a success."""

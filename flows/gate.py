@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow, get_run_logger
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver
@@ -28,6 +29,7 @@ from judge_gym.judges.gate import (
     deciding_stop,
     run_gates,
 )
+from judge_gym.judges.gate_rule import check_thresholds
 from judge_gym.judges.gate_texts import load_gates
 from judge_gym.judges.judging import JudgementsWaitError, NotJudgedError
 from judge_gym.lab.approving import SpendingPlan
@@ -75,11 +77,12 @@ class _Gates:
         ended = [*self.ended, *(Stopped(judge.name, why, judge) for judge in left)]
         return await _save(self.files, ended)
 
-    async def verdict(self, _: Run) -> State[Path] | None:
+    async def verdict(self, run: Run) -> State[Path] | None:
         stop = deciding_stop(self.ended)
         if stop and not isinstance(stop, NotJudgedError):  # of which the run says the cause
             raise stop
         sentences = " ".join(one.sentence for one in self.ended)
+        run.summary.found = sentences
         return decided([one.result for one in self.ended], sentences)
 
 
@@ -99,7 +102,7 @@ def _run_name() -> str:
 @flow(name="gate", flow_run_name=_run_name, on_failure=[emit_failure])
 @resumable
 async def gate(
-    files: list[File],
+    files: Annotated[list[File], Field(min_length=1)],
     fail_under: Thresholds = None,
     labels: OrLeftOut[File] = None,
     label_fields: Columns = None,
@@ -130,6 +133,7 @@ async def gate(
         changes |= {"labels": labels, **({"label_fields": label_fields} if label_fields else {})}
 
     try:
+        check_thresholds(fail_under or ())
         loaded = load_gates(files, changes, certificate or ())
     except JudgeGymError as error:
         await _save(files, not_begun(str(error), files))

@@ -98,7 +98,8 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
         made.append(study.report(runtime))
         return made[-1].save(runtime.settings.reports_dir)
 
-    async def verdict(_: Run) -> State[Path] | None:
+    async def verdict(run: Run) -> State[Path] | None:
+        run.summary.found = made[-1].page.found
         return decided(made[-1].results, made[-1].page.found)
 
     return JudgeStudy(
@@ -161,7 +162,7 @@ class VerdictError(JudgeGymError):
 
 def decided(results: Collection[Result], sentence: str) -> State[Path] | None:
     """Return the state of a run whose verdict is no, or cannot tell; None where all pass."""
-    if set(results) <= {Result.PASSES}:
+    if results and set(results) <= {Result.PASSES}:
         return None
     name = "Failed" if Result.FAILS in results else "Cannot tell"
     return Failed(name=name, message=sentence, data=VerdictError(sentence))

@@ -4,12 +4,13 @@ import shlex
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import Flow, flow, tags
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
+from pydantic import Field
 from sqlalchemy.orm import Session
 
 from flows.analysis import analysis
@@ -57,7 +58,7 @@ async def sweep(
     definition: Definition = None,
     retry_failed: bool = False,
     settings: RunSettings = None,
-    only: OrLeftOut[list[Part]] = None,
+    only: OrLeftOut[Annotated[list[Part], Field(min_length=1)]] = None,
     at_once: OrLeftOut[AtLeastOne] = None,
     approve_over_usd: ApproveOver = None,
 ) -> State[int]:

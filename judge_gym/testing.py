@@ -18,14 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from judge_gym.calibration.checks import Result
-from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges import Judge
-from judge_gym.judges.base import run_now, unfit
+from judge_gym.judges.base import run_now
 from judge_gym.judges.gate import GateReport, run_gate
-from judge_gym.judges.gate_rule import GateRule
+from judge_gym.judges.gate_rule import rule_of
 from judge_gym.judges.gate_texts import load_gate
 from judge_gym.report.gate import gate_markdown
 from judge_gym.runtime import runtime
@@ -46,10 +44,11 @@ def judge_gate() -> RunGate:
 def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
     """Return what the gate of a judge finds, as `judge_gate` does."""
     chosen = judge if isinstance(judge, Judge) else Judge.from_file(judge)
-    given = chosen.gate.model_dump() if chosen.gate else {}
-    loaded = load_gate(
-        chosen.model_copy(update={"gate": _rule(given | changes)}) if given or changes else chosen
-    )
+    if chosen.gate:
+        chosen = chosen.model_copy(update={"gate": chosen.gate.changed_by(changes)})
+    elif changes:
+        chosen = chosen.model_copy(update={"gate": rule_of(changes)})
+    loaded = load_gate(chosen)
     if certificate := loaded.certified():  # a refusal needs no database
         certificate.warn()
 
@@ -58,20 +57,6 @@ def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
             return await run_gate(current, loaded)
 
     return run_now(work())
-
-
-def _rule(given: dict[str, Any]) -> GateRule:
-    fields = GateRule.model_fields
-    for name in given:
-        if name not in fields:
-            raise ConfigError(
-                f"A gate has no {name!r}.",
-                f"{did_you_mean(name, sorted(fields))}Use {', '.join(fields)}.",
-            )
-    try:
-        return GateRule.model_validate(given)
-    except ValidationError as error:
-        raise unfit("gate", error) from None
 
 
 def assert_gate(report: GateReport, *, allow_cannot_tell: bool = False) -> None:

@@ -73,10 +73,10 @@ async def write_report(kind: str, write: Callable[[Runtime], WrittenReport]) -> 
     """Write the report of what is judged, and show what it says; returns its path."""
     async with runtime() as current:
         written = await asyncio.to_thread(write, current)
-        where = where_the_report_is(written.page or written.path, current.settings.reports_url)
-    await acreate_markdown_artifact(
-        f"{written.markdown}\n\n{where}", artifact_key(kind, written.title), written.title
-    )
+        page = written.page or written.path
+        key = artifact_key(kind, page.stem.removeprefix(f"{kind}-"))
+        where = where_the_report_is(page, current.settings.reports_url)
+    await acreate_markdown_artifact(f"{written.markdown}\n\n{where}", key, written.title)
     return written.path
 
 

@@ -13,11 +13,9 @@ import typer
 from deployments.cli.groups import USAGE_ERROR, group
 from deployments.cli.json_output import json_output
 from deployments.cli.output import (
-    BAD_INPUT,
-    BUDGET_USED_UP,
     EXIT_CODES,
-    TRY_AGAIN_LATER,
     begin_output,
+    exit_code_of,
     fail,
     log_is_json,
     say_progress,
@@ -225,7 +223,7 @@ def run_command() -> NoReturn:
     try:
         _run()
     except JudgeGymError as error:
-        fail(error.message, error.remedy, _exit_code(error))
+        fail(error.message, error.remedy, exit_code_of(error))
     except SystemExit as exit_error:
         if exit_error.code in (_INTERRUPTED, _TERMINATED):
             say_stopped(exit_error.code)
@@ -269,23 +267,6 @@ def _run() -> None:
 def _terminated(*_: object) -> NoReturn:
     """End as after Ctrl-C, with what the command has opened closed."""
     sys.exit(_TERMINATED)
-
-
-def _exit_code(error: Exception) -> int:
-    """Return the exit code of a known error; docs/reference/exit-codes.md lists them."""
-    from judge_gym.errors import ConfigError, DataFileError
-
-    if isinstance(error, ConfigError | DataFileError):
-        return BAD_INPUT  # before what takes long to import
-    from judge_gym.asking.budgeting import BudgetExceededError
-    from judge_gym.judges.judging import JudgementsWaitError
-    from judge_gym.llm.hourly import HourlyBoundError
-
-    if isinstance(error, BudgetExceededError):
-        return BUDGET_USED_UP
-    if isinstance(error, HourlyBoundError | JudgementsWaitError):
-        return TRY_AGAIN_LATER
-    return 1
 
 
 def _log(error: BaseException) -> str:

@@ -18,7 +18,14 @@ from deployments.cli.options import (
     RetryFailed,
     label_fields_of,
 )
-from deployments.cli.output import console, errors, show_labels
+from deployments.cli.output import (
+    CANNOT_TELL,
+    console,
+    errors,
+    exit_code_of,
+    fail,
+    show_labels,
+)
 from deployments.cli.study import show_report
 from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
@@ -32,7 +39,6 @@ if TYPE_CHECKING:
 
 _NO_FILE = Path("gate")
 """Stands for the judge file where the command line names none."""
-_THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
 
 
 def gate(
@@ -76,11 +82,12 @@ def gate(
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
     from deployments.cli.answerers import check_functions
+    from judge_gym.judges.gate_rule import THRESHOLDS
 
     written = _Written(files, junit, markdown, as_json)
     with written.where_none_begins(plan=plan):
         written.check(plan=plan)
-        given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
+        given: dict[str, object] = {**least_of(fail_under, THRESHOLDS)}
         columns = label_fields_of(labels, label_fields)
         if labels:
             # Without columns of its own, the file has those of the gate.
@@ -123,6 +130,7 @@ def _run(gates: "Sequence[GateRun]", written: "_Written", *, retry_failed: bool)
 
     Raises the error of the one that was stopped where it decides, and exits by the checks else.
     """
+    from judge_gym.calibration.checks import Result
     from judge_gym.judges.gate import Stopped, deciding_stop
 
     ended: list[GateEnd] = []
@@ -135,7 +143,9 @@ def _run(gates: "Sequence[GateRun]", written: "_Written", *, retry_failed: bool)
         raise
     written.report(ended)
     if error := deciding_stop(ended):
-        raise error
+        code = exit_code_of(error)
+        cannot_tell = code == 1 and Result.FAILS not in [one.result for one in ended]
+        fail(error.message, error.remedy, CANNOT_TELL if cannot_tell else code)
     exit_by(one.result for one in ended)
 
 

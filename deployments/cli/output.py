@@ -243,6 +243,23 @@ def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
     sys.exit(code)
 
 
+def exit_code_of(error: Exception) -> int:
+    """Return the exit code of a known error; docs/reference/exit-codes.md lists them."""
+    from judge_gym.errors import ConfigError, DataFileError
+
+    if isinstance(error, ConfigError | DataFileError):
+        return BAD_INPUT  # before what takes long to import
+    from judge_gym.asking.budgeting import BudgetExceededError
+    from judge_gym.judges.judging import JudgementsWaitError
+    from judge_gym.llm.hourly import HourlyBoundError
+
+    if isinstance(error, BudgetExceededError):
+        return BUDGET_USED_UP
+    if isinstance(error, HourlyBoundError | JudgementsWaitError):
+        return TRY_AGAIN_LATER
+    return 1
+
+
 def say_stopped(code: int) -> None:
     """Print what is true of a command that a signal stopped."""
     if log_is_json():

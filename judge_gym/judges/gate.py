@@ -14,10 +14,9 @@ from datetime import UTC, date, datetime
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError, OutageError
 from judge_gym.judges.base import NOT_IDENTITY, Judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.judges.certifying.checking import CertificateError, ValidCertificate
@@ -35,13 +34,12 @@ from judge_gym.judges.gate_checks import (
 )
 from judge_gym.judges.gate_texts import LoadedGate
 from judge_gym.judges.judging import (
-    JudgementsWaitError,
-    NotJudgedError,
     UnreadableError,
     complete,
     judge_items,
     judgements_made,
 )
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
@@ -146,8 +144,8 @@ GateEnd = GateReport | Stopped
 """How a gate ended."""
 
 _FAILING = (CertificateError, UnreadableError)
-_OF_ONE = (*_FAILING, BudgetExceededError, JudgementsWaitError, NotJudgedError)
-"""What stops the gate of one judge, and lets the others go on."""
+_OF_ALL = (OutageError, HourlyBoundError)
+"""What stops the gates of all judges; anything else that is known stops that of one."""
 
 _SENTENCES = {
     Result.PASSES: "the gate passes.",
@@ -254,14 +252,16 @@ async def run_gates(
 ) -> None:
     """Run gates in order, and add how each one ends to `ended`.
 
-    A judge that is refused, cannot be read, waits or has used up its budget ends its own gate
-    alone. Raises what else stops the run; the gates that did not end are then those beyond `ended`.
+    A judge that is refused, cannot be read or reached, waits or has used up its budget ends its own
+    gate alone. Raises what stops all; the gates that did not end are then those beyond `ended`.
     """
     for gate in gates:
         judge = gate.loaded.judge
         try:
             ended.append(await gate.run(opened, judged, warn))
-        except _OF_ONE as error:
+        except _OF_ALL:
+            raise
+        except JudgeGymError as error:
             ended.append(Stopped(judge.name, str(error), judge, error))
 
 

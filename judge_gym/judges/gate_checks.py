@@ -33,6 +33,7 @@ from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.own_judges import CallableJudge
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
+from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, largest_share_unseen, not_estimable, wilson
@@ -73,7 +74,7 @@ def threshold_checks(
         scored[result.item_key][1] += 1
     counts = np.array(list(scored.values()), dtype=np.int64).reshape(-1, 2)
     answers = readable_of(judge, results)
-    checks = [readable_check(counts[:, 0], counts[:, 1], answers, rule.readable)]
+    checks = [_readable(counts, answers, rule)]
     people = agreement(judge, texts if labelled is None else labelled, results)
     figures = _figures(people)
     for name, least in rule.by_labels.items():
@@ -86,6 +87,15 @@ def threshold_checks(
             check = replace(check, action=f"{doubted} {check.action}".rstrip())
         checks.append(check)
     return checks
+
+
+def _readable(counts: IntArray, answers: Answers, rule: GateRule) -> Check:
+    """Return the check of answers that can be read; so few texts show nothing of a judge."""
+    check = readable_check(counts[:, 0], counts[:, 1], answers, rule.readable)
+    if check.result is not Result.PASSES or len(counts) >= LEAST_LABELS:
+        return check
+    action = f"Judge more texts: {LEAST_LABELS} are the fewest."
+    return replace(check, result=Result.INCONCLUSIVE, action=action)
 
 
 def _figures(people: Agreement) -> dict[str, Estimate]:

@@ -1,15 +1,29 @@
 """What a judge has to reach to pass its gate: a part of its file, and none of its identity."""
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from judge_gym.design.fields import Frozen
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.records.items import Fields
 
+THRESHOLDS = ("readable", "agreement", "accuracy", "sensitivity", "specificity")
+"""What `fail_under` may name."""
 LEAST_AGAIN = 20
 """How many texts are judged again at least, where the gate does not say how many."""
+
+
+def check_thresholds(names: Iterable[str]) -> None:
+    """Raise `ConfigError` for a name that is no threshold."""
+    for name in names:
+        if name not in THRESHOLDS:
+            raise ConfigError(
+                f"fail_under names {name!r}.",
+                f"{did_you_mean(name, THRESHOLDS)}Use {', '.join(THRESHOLDS)}.",
+            )
 
 
 class GateRule(Frozen):
@@ -73,6 +87,10 @@ class GateRule(Frozen):
         within = MarginClaim(Direction.WITHIN, self.drift)
         return {"drift": items_if_unchanged(within), **changed}
 
+    def changed_by(self, changes: Mapping[str, object]) -> "GateRule":
+        """Return the rule with other values for some of its keys; raises as `rule_of`."""
+        return rule_of({**self.model_dump(exclude_unset=True), **changes})
+
     @property
     def by_labels(self) -> dict[str, float]:
         """Name → threshold of the figures that labels decide."""
@@ -83,3 +101,20 @@ class GateRule(Frozen):
     def rates(self) -> dict[str, float | None]:
         """Name → threshold of what only a judge of two verdicts has."""
         return {"sensitivity": self.sensitivity, "specificity": self.specificity}
+
+
+def rule_of(given: Mapping[str, object]) -> GateRule:
+    """Return a rule made in Python; raises `ConfigError` for a key or a value that it cannot be."""
+    from judge_gym.judges.base import unfit
+
+    fields = GateRule.model_fields
+    for name in given:
+        if name not in fields:
+            raise ConfigError(
+                f"A gate has no {name!r}.",
+                f"{did_you_mean(name, sorted(fields))}Use {', '.join(fields)}.",
+            )
+    try:
+        return GateRule.model_validate(dict(given))
+    except ValidationError as error:
+        raise unfit("gate", error) from None

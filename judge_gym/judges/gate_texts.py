@@ -142,9 +142,12 @@ def load_gates(
     Each judge has to have the one of the `certificates` that is of it. Raises as `load_gate` does.
     """
     loaded = []
+    for place, file in enumerate(files):
+        if file.resolve() in [earlier.resolve() for earlier in files[:place]]:
+            raise ConfigError(f"{file} is given twice.", "Name each judge file once.")
     for judge in [load_judge(file) for file in files]:
         of_judge = {**changes, **_certificate_of(judge, certificates)}
-        gate = judge.gate.model_copy(update=of_judge) if judge.gate else None
+        gate = judge.gate.changed_by(of_judge) if judge.gate else None
         loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
     return loaded
 

@@ -11,7 +11,7 @@ from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted
 from judge_gym.design.plans import PlanState
-from judge_gym.formats import figures_text, number, percent
+from judge_gym.formats import dollars, figures_text, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.estimate import RemarkKind
@@ -542,7 +542,12 @@ def summary_of(
         + (f"{spent.unsent:,} more never sent, " if spent.unsent else "")
         + (f"{empty:,} empty, " if empty else "")
         + "cost "
-        + (f"at least {cost}" if spent.unpriced and not status.simulated else cost),
+        + (
+            # Rounded to cents, a lower bound may be more than was spent.
+            f"at least {dollars(spent.cost_usd)} USD"
+            if spent.unpriced and not status.simulated
+            else cost
+        ),
         headlines=found,
         cautions=(
             *_cautions(facts, status, findings, found, planted),

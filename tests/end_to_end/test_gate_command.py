@@ -306,6 +306,21 @@ def test_a_gate_that_is_stopped_lets_the_others_end(command: CommandLine, own: P
     assert ends(few, own) == (4, ["cannot tell Judge", "passes"])
     stopped = ["cannot tell Judge", "fails Judge", "passes"]
     assert ends(few, unread, own) == (1, stopped)
+    keyless = own.with_name("keyless.yaml")
+    text = (
+        GATE.read_text()
+        .replace("sim/good-1", "openai/gpt-4o")
+        .replace("name: good", "name: keyless", 1)
+    )
+    keyless.write_text(text.replace("items: ", f"items: {CALIBRATIONS}/", 1))
+    assert ends(keyless, own) == (2, [f"cannot tell {str(keyless)[:5]}", "passes"])
+    # A judge that fails decides before one that was stopped, wherever it stands.
+    (command.folder / "shift").write_text("3")
+    other = own.with_name("other.yaml")
+    other.write_text(own.read_text().replace("name: own", "name: other\nversion: '2'"))
+    for files in ((few, other), (other, few)):
+        assert command("judge", "gate", *files).code == 1
+    assert "is given twice" in command("judge", "gate", own, own).errors
     shown = command("judge", "gate", few, own)
     assert "own: the gate passes." in shown.output
     assert "few: cannot tell, stopped." in shown.output
@@ -570,6 +585,18 @@ def test_a_gate_is_kept_by_its_own_judge_once_it_was_judged_again(
     command(*decide).fine()
 
 
+def test_a_few_texts_that_can_be_read_cannot_tell(command: CommandLine, own: Path) -> None:
+    items = command.folder / "items.jsonl"
+    items.write_text("\n".join(items.read_text().splitlines()[:9]))
+    own.write_text(own.read_text().replace("agreement: 0.6, accuracy: 0.7,", "agreement: null,"))
+    ended = command("judge", "gate", own, "--json")
+    assert ended.code == 3
+    [readable] = json.loads(ended.output)[0]["checks"]
+    assert (readable["name"], readable["estimate"], readable["result"]) == (
+        *("readable", 1.0, "cannot tell"),
+    )
+
+
 def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
     items = command.folder / "items.jsonl"
     items.write_text("\n".join(items.read_text().splitlines()[:8]))
@@ -577,7 +604,7 @@ def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
     assert ended.code == 3
     [gate] = json.loads(ended.output)
     assert {check["name"]: check["result"] for check in gate["checks"]} == {
-        "readable": "passes",
+        "readable": "cannot tell",
         "agreement": "cannot tell",
         "accuracy": "cannot tell",
     }

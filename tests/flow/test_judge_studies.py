@@ -313,6 +313,17 @@ def test_a_judge_below_its_thresholds_fails_its_run_and_the_data_may_not_tell(
     assert "agreement" in str(failing.message)
 
 
+def test_a_gate_of_nothing_or_by_no_threshold_is_no_success(folder: Path) -> None:
+    file = folder / "one.yaml"
+    misspelt = error_of(run_flow(gate, [file], fail_under={"agrement": 0.99}))
+    assert "Did you mean agreement?" in str(misspelt)
+    assert run_flow(gate, []).is_failed()
+    passed, failed = run_flow(gate, [file]), run_flow(gate, [file], fail_under={"agreement": 0.999})
+    assert "the gate passes" in str(passed.message)
+    keys = [{one.key for one in artifacts(state)} for state in (passed, failed)]
+    assert "gate-one" in keys[0] & keys[1], "the newest result takes the place of the last"
+
+
 def test_a_gate_that_is_refused_lets_the_others_end(folder: Path, simulator: Simulator) -> None:
     one, other = folder / "one.yaml", folder / "other.yaml"
     assert run_flow(gate, [other]).is_completed()
