@@ -23,8 +23,7 @@ from judge_gym.calibration.checks import Result
 from judge_gym.judges import Judge
 from judge_gym.judges.base import run_now
 from judge_gym.judges.gate import GateReport, run_gate
-from judge_gym.judges.gate_rule import rule_of
-from judge_gym.judges.gate_texts import load_gate
+from judge_gym.judges.gate_texts import load_gate, rule_of
 from judge_gym.report.gate import gate_markdown
 from judge_gym.runtime import runtime
 
@@ -44,10 +43,8 @@ def judge_gate() -> RunGate:
 def gate_of(judge: Judge | str | Path, **changes: Any) -> GateReport:
     """Return what the gate of a judge finds, as `judge_gate` does."""
     chosen = judge if isinstance(judge, Judge) else Judge.from_file(judge)
-    if chosen.gate:
-        chosen = chosen.model_copy(update={"gate": chosen.gate.changed_by(changes)})
-    elif changes:
-        chosen = chosen.model_copy(update={"gate": rule_of(changes)})
+    if chosen.gate or changes:
+        chosen = chosen.model_copy(update={"gate": rule_of(chosen.gate, changes)})
     loaded = load_gate(chosen)
     if certificate := loaded.certified():  # a refusal needs no database
         certificate.warn()

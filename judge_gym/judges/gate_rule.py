@@ -1,9 +1,9 @@
 """What a judge has to reach to pass its gate: a part of its file, and none of its identity."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, did_you_mean
@@ -87,10 +87,6 @@ class GateRule(Frozen):
         within = MarginClaim(Direction.WITHIN, self.drift)
         return {"drift": items_if_unchanged(within), **changed}
 
-    def changed_by(self, changes: Mapping[str, object]) -> "GateRule":
-        """Return the rule with other values for some of its keys; raises as `rule_of`."""
-        return rule_of({**self.model_dump(exclude_unset=True), **changes})
-
     @property
     def by_labels(self) -> dict[str, float]:
         """Name → threshold of the figures that labels decide."""
@@ -101,20 +97,3 @@ class GateRule(Frozen):
     def rates(self) -> dict[str, float | None]:
         """Name → threshold of what only a judge of two verdicts has."""
         return {"sensitivity": self.sensitivity, "specificity": self.specificity}
-
-
-def rule_of(given: Mapping[str, object]) -> GateRule:
-    """Return a rule made in Python; raises `ConfigError` for a key or a value that it cannot be."""
-    from judge_gym.judges.base import unfit
-
-    fields = GateRule.model_fields
-    for name in given:
-        if name not in fields:
-            raise ConfigError(
-                f"A gate has no {name!r}.",
-                f"{did_you_mean(name, sorted(fields))}Use {', '.join(fields)}.",
-            )
-    try:
-        return GateRule.model_validate(dict(given))
-    except ValidationError as error:
-        raise unfit("gate", error) from None

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.aligning.splitting import aligned_on, example_texts, same_text
-from judge_gym.judges.base import Judge
+from judge_gym.judges.base import Judge, unfit
 from judge_gym.judges.certifying.certificate import read_certificate
 from judge_gym.judges.certifying.checking import ValidCertificate, valid_certificate
 from judge_gym.judges.files import AnyJudge, load_judge
@@ -147,9 +149,28 @@ def load_gates(
             raise ConfigError(f"{file} is given twice.", "Name each judge file once.")
     for judge in [load_judge(file) for file in files]:
         of_judge = {**changes, **_certificate_of(judge, certificates)}
-        gate = judge.gate.changed_by(of_judge) if judge.gate else None
+        gate = rule_of(judge.gate, of_judge) if judge.gate else None
         loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
     return loaded
+
+
+def rule_of(rule: GateRule | None, changes: Mapping[str, object]) -> GateRule:
+    """Return a rule with other values for some of its keys, or one of these alone.
+
+    Raises `ConfigError` for a key that there is not, and for a value that it cannot have.
+    """
+    fields = GateRule.model_fields
+    for name in changes:
+        if name not in fields:
+            raise ConfigError(
+                f"A gate has no {name!r}.",
+                f"{did_you_mean(name, sorted(fields))}Use {', '.join(fields)}.",
+            )
+    given = rule.model_dump(exclude_unset=True) if rule else {}
+    try:
+        return GateRule.model_validate({**given, **changes})
+    except ValidationError as error:
+        raise unfit("gate", error) from None
 
 
 def _certificate_of(judge: AnyJudge, files: Sequence[Path]) -> dict[str, object]:

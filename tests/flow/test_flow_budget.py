@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from prefect.client.schemas.objects import State
 from prefect.variables import Variable
 
-from deployments.cli.app import _exit_code
+from deployments.cli.output import exit_code_of
 from flows.sweep import sweep
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.counting import counted
@@ -200,7 +200,7 @@ def test_a_bound_per_hour_fails_the_run_so_that_a_command_can_rerun_it_later(
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, HourlyBoundError)
-    assert _exit_code(error) == 75
+    assert exit_code_of(error) == 75
     assert state.message is not None
     assert error.remedy in state.message
     assert requests == judged(database) == 6
