@@ -159,17 +159,16 @@ def _judge(
     """Run the gates in order, and add how each one ends to `ended`."""
     from deployments.cli.answerers import naming_file
     from deployments.cli.environment import in_runtime
-    from judge_gym.judges.gate import judging_with, run_gates
+    from judge_gym.judges.calibrating.judging import judge_asked
+    from judge_gym.judges.gate import run_gates
 
     judges = [gate.loaded.judge for gate in gates]
     file_of = {judge.key: file for judge, file in zip(judges, files, strict=True)}
 
     async def work(current: "Runtime") -> None:
-        judging = judging_with(current, retry_failed=retry_failed)
-
         async def judged(asked: "Asked") -> None:
             with naming_file(file_of[asked.judge.key]):
-                await judging(asked)
+                await judge_asked(current, asked, retry_failed=retry_failed)
 
         await run_gates(gates, current.session, judged, ended, _warn)
 

@@ -55,16 +55,11 @@ class StudyCommand:
         What stopped the judging is raised here where the study reports nothing then, and by
         `EndedStudy.exit` otherwise.
         """
-        from deployments.cli.answerers import check_functions
         from deployments.cli.environment import in_runtime
         from judge_gym.settings import settings
 
-        console.plain(study.read)
-        check_functions(zip(study.judges, self.files, strict=True))
-        if not self._agreed(study):
+        if not self._begins(study):
             return None
-        check_reports(settings().reports_dir)
-        report_judging(study.asked)
 
         async def work(current: "Runtime") -> "tuple[StudyReport[T], JudgeGymError | None]":
             stopped = await self._judged(current, study)
@@ -86,18 +81,14 @@ class StudyCommand:
         """
         import asyncio
 
-        from deployments.cli.answerers import check_functions
         from deployments.cli.environment import prepare_environment, run_flow, simulator_knowing
         from judge_gym.errors import JudgeGymError
         from judge_gym.report.judge_study import stem_of
         from judge_gym.runtime import runtime
 
-        console.plain(study.read)
-        check_functions(zip(study.judges, self.files, strict=True))
-        prepare_environment()
-        report_judging(study.asked)
-        if not self._agreed(study):
+        if not self._begins(study):
             return None
+        prepare_environment()
         ended: list[EndedStudy[T]] = []
 
         async def read() -> "EndedStudy[T]":
@@ -118,6 +109,19 @@ class StudyCommand:
                 raise
             return replace(ended[0], stopped=stopped)
         return ended[0]
+
+    def _begins(self, study: "Study[Any]") -> bool:
+        """Say what was read, check what can be, and return whether to judge."""
+        from deployments.cli.answerers import check_functions
+        from judge_gym.settings import settings
+
+        console.plain(study.read)
+        check_functions(zip(study.judges, self.files, strict=True))
+        if not self._agreed(study):
+            return False
+        check_reports(settings().reports_dir)
+        report_judging(study.asked)
+        return True
 
     def _agreed(self, study: "Study[Any]") -> bool:
         """Return whether to judge: print what it costs for a plan, and at a terminal ask first.
@@ -175,17 +179,12 @@ class StudyCommand:
         from contextlib import nullcontext
 
         from deployments.cli.answerers import naming_file
-        from judge_gym.judges.judging import judge_items
+        from judge_gym.judges.calibrating.judging import judge_asked
 
         if asked.items:
             with naming_file(file) if file else nullcontext():
-                await judge_items(
-                    current,
-                    asked.judge,
-                    asked.items,
-                    repeats=asked.repeats,
-                    concurrency=self.concurrency,
-                    retry_failed=self.retry_failed,
+                await judge_asked(
+                    current, asked, concurrency=self.concurrency, retry_failed=self.retry_failed
                 )
 
 

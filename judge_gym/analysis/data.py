@@ -6,6 +6,7 @@ Items are numbered by their natural key, so that seeded figures do not depend on
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
@@ -13,14 +14,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.cells import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Probes,
-    Verdicts,
-    numbered,
-)
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts, numbered
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.shape import Readable
 from judge_gym.model_names import Answered
@@ -277,9 +271,15 @@ class SweepData:
 
     def questions(self, items: IntArray) -> IntArray | None:
         """Return the question of each of these items; None where no two of them share one."""
-        known = self.truth.question
-        found = numbered([known[item] for item in items]) if known else None
-        return None if found is None or len(np.unique(found)) == len(items) else found
+        if not len(self._question):
+            return None
+        found = numbered(self._question[items])
+        return found if found.max(initial=-1) + 1 < len(items) else None
+
+    @cached_property
+    def _question(self) -> IntArray:
+        """The number of each item's question; empty where none is known."""
+        return numbered(self.truth.question)
 
     def answered(self, arms: Arms, items: IntArray) -> Probes:
         """Return the answered probes of these arms; items are numbered as in `verdicts`."""
@@ -291,7 +291,6 @@ class SweepData:
             probability=rows.probability,
             n_judges=len(arms),
             n_items=len(items),
-            question=self.questions(items),
         )
 
 

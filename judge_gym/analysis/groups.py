@@ -15,13 +15,7 @@ from judge_gym.analysis.data import Arms, Origin, SweepData, SweepJudge
 from judge_gym.design.axes import axes, level_of
 from judge_gym.design.axis_pairs import names_of_provided, rubric_level
 from judge_gym.design.experiment import Experiment
-from judge_gym.metrics.cells import (
-    BoolArray,
-    IntArray,
-    Probes,
-    Verdicts,
-    numbered,
-)
+from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts, numbered
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
 from judge_gym.metrics.inference import benjamini_hochberg, holm_over
 from judge_gym.metrics.shape import Readable

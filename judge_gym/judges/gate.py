@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -18,7 +19,7 @@ from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, OutageError
 from judge_gym.judges.base import NOT_IDENTITY, Judge
-from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.calibrating.judging import Asked, judge_asked, results_of
 from judge_gym.judges.certifying.checking import CertificateError, ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
@@ -36,7 +37,6 @@ from judge_gym.judges.gate_texts import LoadedGate
 from judge_gym.judges.judging import (
     UnreadableError,
     complete,
-    judge_items,
     judgements_made,
 )
 from judge_gym.llm.hourly import HourlyBoundError
@@ -270,12 +270,9 @@ def deciding_stop(ended: Sequence[GateEnd]) -> JudgeGymError | None:
 
     None where checks decide: those of a gate that fails count more than a stop that cannot tell.
     """
-    stops = [one for one in ended if isinstance(one, Stopped)]
-    failing = Result.FAILS in [one.result for one in ended]
-    stops.sort(key=lambda one: one.result is not Result.FAILS)
-    if stops and stops[0].result is (Result.FAILS if failing else Result.INCONCLUSIVE):
-        return stops[0].error
-    return None
+    failing = [one for one in ended if one.result is Result.FAILS]
+    stops = [one for one in failing or ended if isinstance(one, Stopped)]
+    return stops[0].error if stops else None
 
 
 async def run_gate(
@@ -290,26 +287,8 @@ async def run_gate(
     With `recheck` the sentinel set is judged again, whether a change is known or not, at each call.
     What is judged again decides alone.
     """
-    judged = judging_with(runtime, retry_failed=retry_failed)
+    judged = partial(judge_asked, runtime, retry_failed=retry_failed)
     return await GateRun(loaded, recheck).run(runtime.session, judged)
-
-
-def judging_with(
-    runtime: Runtime, *, retry_failed: bool = False
-) -> Callable[[Asked], Awaitable[object]]:
-    """Return what has judges judge with an open runtime."""
-
-    async def judged(asked: Asked) -> None:
-        await judge_items(
-            runtime,
-            asked.judge,
-            asked.items,
-            repeats=asked.repeats,
-            retry_failed=retry_failed,
-            review_day=asked.review_day,
-        )
-
-    return judged
 
 
 def asked_first(loaded: LoadedGate) -> Asked:

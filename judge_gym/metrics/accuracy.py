@@ -35,6 +35,7 @@ from judge_gym.metrics.estimate import (
     ItemValues,
     by,
     caution_below,
+    linearised_ratio,
     mean_over_items,
     normal_quantile,
     not_estimable,
@@ -236,11 +237,9 @@ def stage_error(verdicts: Verdicts, truth: IntArray) -> Estimate:
     judged = np.flatnonzero(given)
     n, cluster = given[judged], verdicts.cluster(judged)
     sums = np.bincount(verdicts.item, weights=distance, minlength=verdicts.n_items)[judged]
-    ratio, bounds = sums.sum() / n.sum(), (0.0, float(verdicts.n_stages - 1))
-    # Their mean is the ratio, and their standard error is that of the ratio, linearised.
-    linearised = ratio + (sums - ratio * n) / n.mean()
+    bounds, ratios = (0.0, float(verdicts.n_stages - 1)), linearised_ratio(sums, n)
     estimate = mean_over_items(
-        metric, linearised, n=int(n.sum()), unit=unit, bounds=bounds, cluster=cluster
+        metric, ratios, n=int(n.sum()), unit=unit, bounds=bounds, cluster=cluster
     )
     values = ItemValues(judged, sums / n, n, bounds)
     method = f"mean over verdicts, t interval of a ratio over items{by(cluster)}"

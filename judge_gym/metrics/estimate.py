@@ -33,17 +33,34 @@ def t_interval(
 ) -> Interval | None:
     """Return mean ± t(n-1) · s/√n over item values (ddof 1); None for n < 2 or no spread.
 
-    With a `cluster` of each value, n counts clusters, and s is that of the mean as a ratio of
-    their totals, linearised (Cochran 1977, Sampling Techniques, section 6.4).
+    With a `cluster` of each value the values are those `of_clusters`.
     """
     if cluster is not None:
-        sums, n = np.bincount(cluster, weights=values), np.bincount(cluster)
-        values = values.mean() + (sums - values.mean() * n) / n.mean()
+        values = of_clusters(values, cluster)
     if len(values) < 2 or np.ptp(values) <= EPSILON:
         return None
     mean = float(np.mean(values))
     half = t_quantile(len(values) - 1, level) * float(np.std(values, ddof=1)) / len(values) ** 0.5
     return mean - half, mean + half
+
+
+def of_clusters(values: FloatArray, cluster: IntArray) -> FloatArray:
+    """Return a value for each cluster, whose mean is that of the values and whose spread is that of
+    clusters: the `linearised_ratio` of their sums to their sizes."""
+    sizes = np.bincount(cluster)
+    if len(sizes) == len(values):
+        return values
+    return linearised_ratio(np.bincount(cluster, weights=values), sizes)
+
+
+def linearised_ratio(sums: FloatArray | IntArray, sizes: IntArray) -> FloatArray:
+    """Return Σ sums / Σ sizes plus the residual of each entry over the mean size.
+
+    Their mean is the ratio, and their standard error is that of the ratio, linearised. Source:
+    Cochran 1977, Sampling Techniques, section 6.4.
+    """
+    ratio = sums.sum() / sizes.sum()
+    return np.asarray(ratio + (sums - ratio * sizes) / sizes.mean())
 
 
 _COCHRAN = 25

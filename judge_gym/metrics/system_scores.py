@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, distinct_rows
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, distinct_rows, numbered
 from judge_gym.metrics.class_rates import class_rates, renamed
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -22,6 +22,7 @@ from judge_gym.metrics.estimate import (
     clustered_wilson,
     mean_over_items,
     not_estimable,
+    of_clusters,
     with_interval,
 )
 from judge_gym.metrics.inference import permutation_p
@@ -148,19 +149,8 @@ def _mean(
     metric: str, values: FloatArray, cluster: IntArray, bounds: tuple[float, float]
 ) -> Estimate:
     """Return the mean of the values with its t interval over clusters."""
-    by_question = _by_question(values, cluster)
+    by_question = of_clusters(values, numbered(cluster))
     return mean_over_items(metric, by_question, n=len(values), unit="share", bounds=bounds)
-
-
-def _by_question(values: FloatArray, cluster: IntArray) -> FloatArray:
-    """Return a value for each question whose mean is that of the values, and whose spread is that
-    of questions: the linearised ratio of their sums (Cochran 1977, Sampling Techniques, 6.3)."""
-    questions, place, size = np.unique(cluster, return_inverse=True, return_counts=True)
-    if len(questions) == len(values):
-        return values
-    mean = values.mean()
-    sums = np.bincount(place, weights=values)
-    return np.asarray(mean + (sums - size * mean) * (len(questions) / len(values)))
 
 
 def figures_of_all(judged: SystemScores) -> Iterator[Estimate]:

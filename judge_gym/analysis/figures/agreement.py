@@ -10,10 +10,8 @@ from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.metrics.accuracy import ADVISED_ITEMS, rank_correlation
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, scores
-from judge_gym.metrics.estimate import (
-    caution_below,
-)
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, numbered, scores
+from judge_gym.metrics.estimate import caution_below
 from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.store.results import ResultRow
 
@@ -151,8 +149,7 @@ def votes(group: Group) -> Iterator[ResultRow]:
         verdicts = group.own.of_judges(group.present)
         table = verdicts.means(scores(verdicts)).value[:, group.common].T
         names = [group.judges[place].experiment.family for place in group.present]
-        family = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        figures = votes_between_families(table, family, group.own.cluster(group.common))
+        figures = votes_between_families(table, numbered(names), group.own.cluster(group.common))
     for estimate in figures:
         yield group.across(estimate)
 

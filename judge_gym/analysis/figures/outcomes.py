@@ -145,11 +145,11 @@ def single_judges(group: Group) -> Iterator[ResultRow]:
     scored, where these are fewer. The other figures use the common items too; those of recorded
     judges, whose answers cannot be collected again, use all of their own.
     """
+    question = group.data.questions(group.items)
     for number, judge in enumerate(group.judges):
         own = [group.own_arms[number]]
         for estimate in _own_arm_figures(group, number):
             yield group.row(estimate, own, judge=judge.model)
-        question = group.data.questions(group.items)
         if judge.experiment.window.source.kind == RECORDED:
             yield from _mean_scores_of_parts(group, number)
         yield group.row(_probe_difference(group, judge.arms), [judge.arms], judge=judge.model)

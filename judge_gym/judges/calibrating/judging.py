@@ -15,7 +15,7 @@ from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import JudgeSource, named
 from judge_gym.judges.item_files import ItemFile, read_item_file
-from judge_gym.judges.judging import lacking
+from judge_gym.judges.judging import judge_items, lacking
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.people import WHOLE
@@ -28,6 +28,7 @@ from judge_gym.judges.reason_critic import (
 )
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.records.items import Item, distinct
+from judge_gym.runtime import Runtime
 from judge_gym.store import judges as store
 
 
@@ -40,6 +41,21 @@ class Asked:
     repeats: int = 1
     review_day: str = ""
     """Judgements of another one do not count: the items are judged again."""
+
+
+async def judge_asked(
+    runtime: Runtime, asked: Asked, *, concurrency: int | None = None, retry_failed: bool = False
+) -> None:
+    """Judge what is asked and not judged yet, without batches; raises as `judge_items`."""
+    await judge_items(
+        runtime,
+        asked.judge,
+        asked.items,
+        repeats=asked.repeats,
+        concurrency=concurrency,
+        retry_failed=retry_failed,
+        review_day=asked.review_day,
+    )
 
 
 def load_judges(
