@@ -38,6 +38,7 @@ from judge_gym.metrics.cells import IntArray, Probes, Verdicts, mean_scores, sco
 from judge_gym.metrics.combining import by_rule, conflict_of_all
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.error_correlation import effective_votes
 from judge_gym.metrics.facets import (
     ITEM,
     JUDGE,
@@ -62,7 +63,6 @@ from judge_gym.metrics.presentation import (
     swap_sensitivity,
     verdict_change,
 )
-from judge_gym.metrics.score_agreement import effective_votes
 from judge_gym.metrics.subsets import subset_information, subset_width
 
 JUDGES, REPLICATES, STAGES = 10, 10, 4

@@ -24,6 +24,7 @@ from judge_gym.formats import p_value, percent, plain, short
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
+from judge_gym.metrics.error_correlation import error_correlation
 from judge_gym.metrics.estimate import (
     EPSILON,
     BoundedMethod,
@@ -41,13 +42,7 @@ from judge_gym.metrics.margins import (
     p_at_margin,
 )
 from judge_gym.metrics.points import BINS, HIGHEST, bin_of
-from judge_gym.metrics.score_agreement import (
-    bland_altman,
-    concordance,
-    error_correlation,
-    rank_agreement,
-    score_alpha,
-)
+from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement, score_alpha
 from judge_gym.model_names import pair_of
 
 DRIFT = "drift"

@@ -17,6 +17,7 @@ figures each:
 - `hypotheses`, `margins`: claims, decided by an interval against a margin
 - `ranking`: levels of a design axis, ranked by controlled pairs
 - `points`, `score_agreement`: scores from 0 to 100: spread, repeatability, agreement
+- `error_correlation`: how alike judges err, and how many independent ones they are worth
 - `pooling`, `expert_labels`: several raters' scores pooled, and corrected by experts' scores
 - `recompute`: rows of the view `samples` as input for these functions, for notebooks
 

@@ -11,8 +11,8 @@ from judge_gym.analysis.truths import truth_of_single
 from judge_gym.metrics.accuracy import ADVISED_ITEMS, rank_correlation
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, numbered, scores
+from judge_gym.metrics.error_correlation import effective_votes, votes_between_families
 from judge_gym.metrics.estimate import caution_below
-from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.store.results import ResultRow
 
 _TELLS_APART = 3

@@ -6,6 +6,7 @@ import numpy as np
 
 from judge_gym.lab.power.pooled import pooled
 from judge_gym.lab.power.trials import Trial
+from judge_gym.metrics.error_correlation import effective_votes, votes_between_families
 from judge_gym.metrics.estimate import not_estimable
 from judge_gym.metrics.facets import (
     ITEM,
@@ -16,7 +17,6 @@ from judge_gym.metrics.facets import (
     complete_table,
     facet_components,
 )
-from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.planted.facets import DrawnFacets, FacetTruth, draw_errors, draw_facets
 
 _NAMES = (ITEM, JUDGE, WORDING)

@@ -12,13 +12,13 @@ import numpy as np
 
 from judge_gym.lab.power.trials import Trial
 from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, Verdicts
+from judge_gym.metrics.error_correlation import effective_votes
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.interactions import PARTS, sign_changes, variance_shares
 from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
 from judge_gym.metrics.multiverse import Curve, DealtCell, difference_curve, excess_curve
 from judge_gym.metrics.polarization import corrected_polarization, mean_jensen_shannon
-from judge_gym.metrics.score_agreement import effective_votes
 from judge_gym.planted.comparisons import (
     ActorSwap,
     BinaryErrors,

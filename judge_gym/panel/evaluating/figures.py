@@ -15,8 +15,8 @@ from judge_gym.metrics import pooling
 from judge_gym.metrics.accuracy import kappa_of_tables
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
+from judge_gym.metrics.error_correlation import effective_votes, error_correlation
 from judge_gym.metrics.estimate import UNBOUNDED, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.score_agreement import effective_votes, error_correlation
 
 FEWEST_DOCUMENTS = 4
 """Documents from which on something is fitted to the others of each."""

@@ -9,9 +9,9 @@ from judge_gym.metrics.accuracy import cohens_kappa, share_correct, stage_error
 from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import CellMeans, Verdicts
 from judge_gym.metrics.consistency import clustered_share, mean_score
+from judge_gym.metrics.error_correlation import effective_votes, votes_between_families
 from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import paired_contrast
-from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 
 QUESTIONS, COPIES, STAGES = 25, 4, 5
 

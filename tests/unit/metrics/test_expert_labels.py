@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from judge_gym.metrics.error_correlation import error_correlation
 from judge_gym.metrics.expert_labels import (
     Labelled,
     Screened,
@@ -18,7 +19,7 @@ from judge_gym.metrics.expert_labels import (
     rogan_gladen,
     rogan_gladen_difference,
 )
-from judge_gym.metrics.score_agreement import error_correlation, label_agreement
+from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.metrics.stratified_labels import (
     in_many_rows,
     next_labels,

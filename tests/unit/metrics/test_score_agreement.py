@@ -12,17 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, norm, pearsonr, t
 
+from judge_gym.metrics.error_correlation import (
+    effective_votes,
+    error_correlation,
+    votes_between_families,
+)
 from judge_gym.metrics.score_agreement import (
     agreement_gain,
     bland_altman,
     concordance,
-    effective_votes,
-    error_correlation,
     label_agreement,
     rank_agreement,
     score_alpha,
     texts_for_gain,
-    votes_between_families,
 )
 
 SCORES = st.lists(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from judge_gym.metrics.score_agreement import error_correlation
+from judge_gym.metrics.error_correlation import error_correlation
 from judge_gym.panel.evaluating.escalating import ALL, AS_FILED, GAIN, ONE, TWO, policies
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
