@@ -71,6 +71,8 @@ class Spender:
     """The name of the sweep it is, if it is one."""
     file: Path | None = None
     """Where its budget is set, as far as that is known."""
+    budget_key: str = "budget"
+    """The key of its budget in that file."""
     workers: int = 1
     """How many spend at once: none begins more than its part of what is left."""
 
@@ -101,11 +103,24 @@ class Bounded(Protocol):
 
 def spender_of(bounded: Bounded, workers: int = 1) -> Spender:
     """Return a judge, perturber or writer as a spender."""
+    return own_spender(
+        bounded.called, frozenset({bounded.model}), bounded.budget, bounded.key, workers
+    )
+
+
+def own_spender(
+    called: str, models: frozenset[str], budget: Budget | None, key: str, workers: int = 1
+) -> Spender:
+    """Return whoever has a budget of its own, set where that was read, as a spender."""
+    limits = budget or Budget()
+    place = limits.place
     return Spender(
-        bounded.called,
-        frozenset({bounded.model}),
-        bounded.budget or Budget(),
-        keys=(bounded.key,),
+        called,
+        models,
+        limits,
+        keys=(key,),
+        file=place.file if place else None,
+        budget_key=place.key if place else "budget",
         workers=workers,
     )
 
@@ -117,7 +132,7 @@ def check_priced(providers: Providers, spender: Spender) -> None:
         if limit is not None and price_of(providers, model) is None:
             name = spender.file or spender.called
             raise ConfigError(
-                f"{name}: budget.max_cost_usd is {limit:g}, but the price of {model} "
+                f"{name}: {spender.budget_key}.max_cost_usd is {limit:g}, but the price of {model} "
                 "is in no list, so its cost cannot be bounded.",
                 f"{how_to_price(providers, model)} Or bound max_calls instead.",
             )
@@ -196,8 +211,9 @@ def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: flo
         limit = getattr(spender.limits, key)
         if limit is not None and before + more > limit:
             return (
-                f"{spender.called} will stop before the end: budget.{key} is {limit:g}, {before:g} "
-                f"used, and this needs {more:g} more. Raise budget.{key} {spender.where}."
+                f"{spender.called} will stop before the end: {spender.budget_key}.{key} is "
+                f"{limit:g}, {before:g} used, and this needs {more:g} more. "
+                f"Raise {spender.budget_key}.{key} {spender.where}."
             )
     return ""
 
@@ -209,7 +225,9 @@ def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:
         return None
     key, limit = bound
     reason = summary(used)
-    remedy = f"Raise budget.{key} {spender.where} and rerun the command to resume."
+    # The other bounds stop work at their value.
+    verb = "exceeded" if key == "max_failures_share" else "reached"
+    remedy = f"Raise {spender.budget_key}.{key} {spender.where} and rerun the command to resume."
     if key == "max_failures_share":
         reason += f"; {used.failed} of {used.ended} that ended have failed"
         remedy = (
@@ -217,7 +235,7 @@ def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:
             f"{RETRY_FAILED}. Or: {remedy[0].lower()}{remedy[1:]}"
         )
     error = BudgetExceededError(
-        f"{spender.called} has exceeded its budget: {key} is {limit:g}, and {reason}.",
+        f"{spender.called} has {verb} its budget: {key} is {limit:g}, and {reason}.",
         f"Completed work is stored. {remedy}",
     )
     error.spender = spender

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, PrivateAttr, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from judge_gym.design.fields import either, legal_text, models_of
+from judge_gym.design.fields import Frozen, either, legal_text, models_of
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.shipped import shipped_example
 
@@ -317,6 +317,20 @@ def _too_deep(place: Place) -> ConfigError:
 M = TypeVar("M", bound=BaseModel)
 
 
+class Placed(Frozen):
+    """What remembers where in a file it stands; its place is no part of its value."""
+
+    _place: Place | None = PrivateAttr(None)
+
+    @property
+    def place(self) -> Place | None:
+        """Where it was read; None if it was made in Python."""
+        return self._place
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+
 def read_model(model: type[M], node: Node) -> M:
     """Read a mapping as `model`; raises `ConfigError` at the first invalid key."""
     items = node.known_items(list(model.model_fields))
@@ -329,7 +343,10 @@ def read_model(model: type[M], node: Node) -> M:
         if field.is_required() and name not in values:
             raise missing(node.place, name, legal_text(field))
     try:
-        return model(**values)
+        made = model(**values)
+        if isinstance(made, Placed):
+            made._place = node.place
+        return made
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0]) if fault["loc"] else ""

@@ -18,14 +18,14 @@ from pydantic import (
 )
 
 from judge_gym.design.axes import written
-from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.config import Placed, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.design.frozen import MOMENT, Registration
 from judge_gym.seeds import canonical_json
 
 
-class Budget(Frozen):
-    """Limits that end a sweep early. After one is exceeded, no new chunk starts.
+class Budget(Placed):
+    """Limits that end a sweep early. After one is reached, no new chunk starts.
 
     Chunks in flight finish, so a run may exceed a limit by at most `workers` chunks.
     """

@@ -11,10 +11,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
-from judge_gym.asking.budgeting import Spender, check_priced, check_spent
+from judge_gym.asking.budgeting import Spender, check_priced, check_spent, own_spender
 from judge_gym.asking.engine import all_of, ask_all
 from judge_gym.asking.questions import Question
-from judge_gym.design.plans import Budget
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements
@@ -112,8 +111,8 @@ async def check_models(runtime: Runtime, panel: Panel) -> None:
 
 def spender_of_panel(panel: Panel) -> Spender:
     """Return the panel as a spender."""
-    models, limits = frozenset(panel.models), panel.budget or Budget()
-    return Spender(f"Panel {panel.name!r}", models, limits, keys=(panel.key,))
+    models = frozenset(panel.models)
+    return own_spender(f"Panel {panel.name!r}", models, panel.budget, panel.key)
 
 
 class PanelProgress:

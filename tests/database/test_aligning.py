@@ -271,7 +271,7 @@ def test_too_few_labels_are_no_success(database: str, tmp_path: Path) -> None:
 
 def test_a_budget_stops_the_candidates(database: str, tmp_path: Path) -> None:
     file = place(tmp_path, EXAMPLES + "budget: {max_calls: 5}\n")
-    with pytest.raises(BudgetExceededError, match="Alignment 'tickets' has exceeded its budget"):
+    with pytest.raises(BudgetExceededError, match="Alignment 'tickets' has reached its budget"):
         aligned(database, answering(learns), file)
     file.write_text(file.read_text().replace("max_calls: 5", "max_calls: 500"))
     (report,), _ = aligned(database, answering(learns), file)

@@ -209,7 +209,7 @@ def test_a_budget_of_a_member_stops_the_whole(
         "kind: callable\nname: other\nfunction: 'composed_grades:raises'\n"
     )
     judge = composed(folder, "{kind: routed, name: two, first: other.yaml, then: model.yaml}")
-    with pytest.raises(BudgetExceededError, match="'model' has exceeded its budget"):
+    with pytest.raises(BudgetExceededError, match="'model' has reached its budget"):
         simulated(database, simulator, judge, items=TEXTS)
     assert made(database) == 2
 

@@ -218,7 +218,7 @@ def test_a_writer_stops_at_its_budget(database: str, tmp_path: Path) -> None:
         more = [*gym.cases, WritingCase(id="3", text="It hailed.")]
         await asked(runtime, LoadedGym(gym.gym, gym.judge, more))
 
-    with pytest.raises(BudgetExceededError, match="Candidate 'w' has exceeded its budget"):
+    with pytest.raises(BudgetExceededError, match="Candidate 'w' has reached its budget"):
         written(database, [answers("Yes.")], twice, folder=tmp_path, budget={"max_calls": 2})
 
 

@@ -369,7 +369,7 @@ def test_no_more_calls_are_made_than_a_budget_has(
             database, provider, batch=batch, batch_minimum=2, batch_fallback=0
         ) as runtime:
             for _ in range(2):
-                with pytest.raises(BudgetExceededError, match="'notes' has exceeded its budget"):
+                with pytest.raises(BudgetExceededError, match="'notes' has reached its budget"):
                     await judge_missing(runtime, bounded, items())
                 await collect_batches(runtime)
 

@@ -80,8 +80,8 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     error = ended.exception
     assert isinstance(error, PartlyJudgedError)
-    assert "has exceeded its budget" in error.message
-    assert "Raise budget.max_calls" in error.remedy
+    assert "has reached its budget" in error.message
+    assert f"Raise budget.max_calls in {judge}" in error.remedy
     table = settings().reports_dir / "benchmark-chosen-rejected-figures.csv"
     page = table.with_name("benchmark-chosen-rejected.html")
     assert str(page.resolve()) in error.message

@@ -182,7 +182,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert gap in (page.parent / "LOGBOOK.md").read_text()
     assert "good: only 4 of 24 judgements exist" in page.read_text()
     # where it is written, so that a rerun does not stop again
-    assert "has exceeded its budget: max_calls is 4" in page.read_text()
+    assert "has reached its budget: max_calls is 4" in page.read_text()
     assert f"Raise budget.max_calls in {two.parent / 'good.yaml'}" in page.read_text()
     assert {(row[0], row[6]) for row in checks(database)} == {("good", True), ("mumbling", False)}
     assert "good, sim/good-1 4 20 20" in planned(two)
@@ -205,7 +205,7 @@ def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it
     # Of other texts nothing is judged when the budget is used up already.
     items = two.parent / "items.jsonl"
     items.write_text(items.read_text().replace("ships", "boats"))
-    assert "Judge 'good' has exceeded its budget: max_calls is 4, and 4 calls" in planned(two)
+    assert "Judge 'good' has reached its budget: max_calls is 4, and 4 calls" in planned(two)
 
     error = commanded(two).exception
 

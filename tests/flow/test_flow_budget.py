@@ -146,7 +146,7 @@ def test_an_error_that_stops_a_run_names_the_models_that_were_stopped_before(
     state, requests = run_beside([refuses(400, "no")], sweep, sweep_file)
     error = error_of(state)
     assert isinstance(error, BudgetExceededError)
-    first, _, rest = error.message.partition("exceeded its budget")
+    first, _, rest = error.message.partition("reached its budget")
     assert "No more calls to local/judge-1 were made" in first
     assert "max_calls is 12" in rest
     assert requests < ALL

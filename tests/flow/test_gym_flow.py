@@ -115,6 +115,6 @@ def test_a_budget_that_is_passed_leaves_a_page_of_what_there_is(
         (tmp_path / name).write_text(text.replace("{max_calls: 5000}", "{max_calls: 1}"))
     error = error_of(run_flow(gym, tmp_path / "abstract.yaml"))
     assert isinstance(error, PartlyJudgedError)
-    assert "Judge 'generalisations' has exceeded its budget" in error.message
+    assert "Judge 'generalisations' has reached its budget" in error.message
     page = Path(error.message.rsplit("how much is missing: ")[1].removesuffix("."))
     assert "not judged yet" in page.read_text()

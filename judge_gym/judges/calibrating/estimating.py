@@ -1,10 +1,9 @@
 """From what is stored to everything that is estimated of a calibration."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from sqlalchemy.orm import Session
@@ -33,7 +32,7 @@ from judge_gym.judges.calibrating.judging import (
     results_of,
 )
 from judge_gym.judges.calibrating.texts import Texts
-from judge_gym.judges.files import JudgeSource, named
+from judge_gym.judges.files import JudgeSource
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
 from judge_gym.runtime import Runtime
@@ -121,8 +120,8 @@ def read_findings(
             for judge, of_judge in zip(judges, results, strict=True)
         ]
         stopped = [
-            _budget_stop(session, source, assessment, len(texts.items) * design.repeats)
-            for source, assessment in zip(sources or design.judges, assessments, strict=True)
+            _budget_stop(session, assessment, len(texts.items) * design.repeats)
+            for assessment in assessments
         ]
     if not any(assessment.statuses for assessment in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
@@ -142,15 +141,11 @@ def read_findings(
     )
 
 
-def _budget_stop(
-    session: Session, source: JudgeSource, assessment: Assessment, expected: int
-) -> str:
+def _budget_stop(session: Session, assessment: Assessment, expected: int) -> str:
     """Return why the budget of a judge does not suffice for what is missing; empty if it does."""
-    missing, file = expected - assessment.statuses.total(), Path(named(source))
+    missing = expected - assessment.statuses.total()
     warnings = (
-        budget_warning(
-            session, replace(spender_of(leaf), file=file), missing * leaf.calls_per_item, None
-        )
+        budget_warning(session, spender_of(leaf), missing * leaf.calls_per_item, None)
         for leaf in assessment.judge.leaves
         if isinstance(leaf, ModelJudge)
     )

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.asking.budgeting import exceeded_error, spender_of
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean_id
 from judge_gym.judges import (
     CallableJudge,
@@ -17,7 +19,10 @@ from judge_gym.judges import (
 )
 from judge_gym.judges.item_files import read_item_file
 from judge_gym.judges.label_files import collect_labels
+from judge_gym.judges.model_judge import ModelJudge
+from judge_gym.judges.reason_critic import critic_of
 from judge_gym.records.judgements import MalformedAnswer
+from judge_gym.store.spending import Spent
 
 JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
 RUBRIC = """\
@@ -357,3 +362,26 @@ def test_spaces_around_systems_do_not_count_and_their_case_does(tmp_path: Path) 
     assert [item.system for item in read.items] == ["B", "b", "B"]
     said = read.said(CallableJudge(name="own", function="grades:own"))
     assert "'B' (2) and 'b' (1)" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ("budget: {max_calls: 1}", "budget.max_calls"),
+        ("reason_critic: {model: sim/good-1, budget: {max_calls: 1}}",
+         "reason_critic.budget.max_calls"),
+    ],
+)  # fmt: skip
+def test_a_budget_that_is_used_up_names_its_key_and_file(
+    tmp_path: Path, more: str, key: str
+) -> None:
+    file = written(tmp_path, f"{RUBRIC}{more}\n", "mine.yaml")
+    judge = load_judge(file)
+    bounded = critic_of(judge) or judge
+    assert isinstance(bounded, ModelJudge)
+    assert bounded.budget == Budget(max_calls=1), "its place is no part of a budget"
+    used = Spent(calls=1, cost_usd=0, unpriced=0, ended=1, failed=0)
+    error = exceeded_error(spender_of(bounded), used)
+    assert error is not None
+    assert f"Raise {key} in {file}" in error.remedy
+    assert "reached" in error.message
