@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -26,6 +26,16 @@ from judge_gym.shipped import DEPLOYMENTS
 FILE = Path("judge-gym.toml")
 _QUOTABLE = re.compile(r"-?\d{1,9}(\.\d{1,9})?|[A-Za-z_-]{1,16}")
 """Numbers and short words. Any other text of a setting may be a misplaced secret."""
+
+
+def _given(path: object) -> object:
+    """Refuse an empty path, which would be the working folder."""
+    if isinstance(path, str) and not path.strip():
+        raise ValueError("is empty")
+    return path
+
+
+_PATH = BeforeValidator(_given)
 _URL = Legal("text such as postgresql://user:password@host:5432/name")
 
 
@@ -58,9 +68,9 @@ class Settings(BaseSettings):
 
     database_url: Annotated[SecretStr | None, _URL] = None
     """PostgreSQL to use; without it an embedded server under `data_dir` is."""
-    data_dir: Path = Path(".judge-gym")
+    data_dir: Annotated[Path, _PATH] = Path(".judge-gym")
     """Where the embedded PostgreSQL, reports and logs live."""
-    providers_file: Path = DEPLOYMENTS / "providers.toml"
+    providers_file: Annotated[Path, _PATH] = DEPLOYMENTS / "providers.toml"
     """The providers: prefixes, addresses, key variables and limits."""
     chunk_size: int | None = Field(default=None, ge=1, le=1000)
     """LLM calls in one Prefect task; by default 100, and up to 500 while tasks end in seconds."""
@@ -206,6 +216,8 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
         )
     text = "" if isinstance(value, list | Mapping) else str(value)
     quoted = _QUOTABLE.fullmatch(text) and not _is_secret(name)
+    if isinstance(value, str) and not value.strip():
+        text, quoted = "empty", True
     problem = f"is {text}" if quoted else "has a value that cannot be used"
     return f"{where}: {name} {problem}", f"Set {name} to {legal_text(Settings.model_fields[name])}."
 

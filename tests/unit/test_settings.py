@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from judge_gym.errors import ConfigError
-from judge_gym.settings import OF_A_RUN, Layers, origins, settings_of_run
+from judge_gym.settings import OF_A_RUN, Layers, Settings, origins, settings_of_run
 
 RUN, VARIABLE = ("run parameters", {"workers": 12}), ("Prefect variable", {"workers": 13})
 
@@ -85,6 +85,26 @@ def test_a_wrong_value_is_shown_unless_it_may_be_a_secret(line: str, said: str) 
     with pytest.raises(ConfigError) as error:
         settings_of_run(())
     assert said in error.value.message
+
+
+PATHS = [name for name, field in Settings.model_fields.items() if field.annotation is Path]
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_path_is_not_the_working_folder(
+    monkeypatch: pytest.MonkeyPatch, name: str, empty: str
+) -> None:
+    Path("judge-gym.toml").write_text(f'{name} = "{empty}"\n')
+    with pytest.raises(ConfigError, match=f"line 1: {name} is empty") as error:
+        settings_of_run(())
+    assert error.value.remedy == f"Set {name} to the path of a file or folder."
+    Path("judge-gym.toml").write_text("")
+    monkeypatch.setenv(f"JUDGE_GYM_{name.upper()}", empty)
+    with pytest.raises(ConfigError, match=f"JUDGE_GYM_{name.upper()}: {name} is empty"):
+        settings_of_run(())
+    monkeypatch.setenv(f"JUDGE_GYM_{name.upper()}", ".")
+    assert getattr(settings_of_run(()), name) == Path()
 
 
 def test_several_wrong_settings_are_told_at_once() -> None:
