@@ -40,10 +40,13 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "estimate/default": ("more", "10"),
     "gate/default": ("recheck", None),
     "panel/default": ("file", "./deployments/panels/library.yaml"),
+    "panel/demo": ("file", "./deployments/panels/library.yaml"),
     "panel-evaluation/default": ("error_price", "0.2"),
+    "panel-evaluation/demo": ("error_price", "0.2"),
     "prune/default": ("older_than_days", "30"),
     "resume/default": ("at_most", "1"),
     "score/default": ("repeats", "2"),
+    "study/demo": ("catch_up", "1"),
     "study/weekly": ("catch_up", "1"),
     "windows/daily": ("catch_up", "1"),
     "windows/weekly": ("catch_up", "1"),
@@ -51,7 +54,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
 """Deployment → a parameter, and what is typed there; a box is ticked where that is None."""
 UNTOUCHED = ("sweep/default", "w1-evidence/default", "w4-swap/default", "benchmark/default",
              "judge-review/nightly", "panel/default", "windows/daily", "gate/default",
-             "score/default")  # fmt: skip
+             "score/default", "score/demo")  # fmt: skip
 """Deployments whose form is submitted in the classic page too: every kind of field is there."""
 ITEMS = [{"id": number, "text": f"Note {number}.", "score": number} for number in (1, 3, 5)]
 # The control of a parameter is the first below its name, and above the next one's: an editor that
@@ -145,6 +148,7 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "mapping": "deployments/benchmarks/scored.yaml",
     }
     w1 = {"windows": [1], "views": ["cleaned"], "utility_model": "sim/low-1"}
+    notes = "deployments/calibrations"
     return {
         "w1-evidence/default": w1,
         "w2-rubric/default": {**experiments, "critic_model": "sim/low-1"},
@@ -153,8 +157,19 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w5-probe/default": experiments,
         "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
-        "certificate/default": {"file": "deployments/calibrations/good.yaml"},
-        "gate/default": {"files": ["deployments/calibrations/good.yaml"]},
+        "calibration/default": {"file": f"{notes}/notes.yaml"},
+        "certificate/default": {"file": f"{notes}/good.yaml"},
+        "compare/default": {"old": f"{notes}/good.yaml", "new": f"{notes}/clustering.yaml"},
+        "gate/default": {"files": [f"{notes}/good.yaml"]},
+        "panel/default": {
+            "file": "deployments/panels/library.yaml",
+            "config": "deployments/panels/proposal.yaml",
+        },
+        "panel-evaluation/default": {
+            "panel": "deployments/panels/two-families.yaml",
+            "items": "deployments/panels/labelled.jsonl",
+        },
+        "study/weekly": {"file": "deployments/studies/weekly/study.yaml"},
         "estimate/default": {
             "judge": "deployments/judges/notes.yaml",
             "items": "deployments/judges/notes.jsonl",

@@ -127,7 +127,7 @@ def test_up_runs_an_own_sweep_and_shipped_examples(wheel: CommandLine) -> None:
         up.start()
         before = up.judgements()
         own = up.run("sweep/default", file="mine.yaml")
-        panel = up.run("panel/default")
+        panel = up.run("panel/demo")
         up.reaches(own, "COMPLETED", 240)
         up.reaches(panel, "COMPLETED", 240)
         # 2 articles, 2 replicates.

@@ -125,3 +125,26 @@ def test_a_form_that_is_submitted_untouched_or_emptied_is_valid(file: dict[str, 
         optional = schema["properties"].keys() - set(schema.get("required", []))
         emptied = {name: None for name in optional if name not in shown}
         validate(untouched | emptied, schema, raise_on_error=True, ignore_required=True)
+
+
+ASKED = {"judge", "judges", "definition", "definitions", "old", "new", "items", "rows", "config"}
+"""Parameters that say who judges, or what is judged."""
+DATED = {"day"}
+"""Parameters that fit one example only."""
+
+
+def test_no_default_judges_an_example_beside_what_a_user_gives(file: dict[str, Any]) -> None:
+    demos = {one["entrypoint"] for one in file["deployments"] if one["name"] == "demo"}
+    for one in file["deployments"]:
+        given, schema = one.get("parameters", {}), schema_of(one)
+        examples = {name for name, value in given.items() if str(value).startswith("deployments/")}
+        if one["name"] == "demo":
+            assert all((REPOSITORY / given[name]).is_file() for name in examples)
+            validate(given, schema, raise_on_error=True)
+        elif examples and not one["entrypoint"].endswith(".sweep"):  # its definition has all
+            assert not ASKED & schema["properties"].keys(), one["entrypoint"]
+        if one["name"] != "demo":
+            assert not DATED & given.keys(), one["entrypoint"]
+    assert {name.rpartition(".")[2] for name in demos} == {
+        "sweep", "calibration", "score", "compare", "panel", "panel_evaluation", "study",
+    }  # fmt: skip
