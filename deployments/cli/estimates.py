@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from deployments.cli.environment import database
 from deployments.cli.output import console, show_table
 from deployments.cli.power import show_contrast_power
-from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
+from judge_gym.asking.budgeting import how_to_price, plan_warnings, spender_of
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.calibration.design import Perturber
 from judge_gym.counting import SIMULATED_COST, counted
@@ -17,7 +17,7 @@ from judge_gym.judges.aligning.loading import LoadedAlignment
 from judge_gym.judges.aligning.planning import AlignmentPlan
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
-from judge_gym.judges.planning import plan_judging, plan_perturbing
+from judge_gym.judges.planning import judging_warnings, plan_judging, plan_perturbing
 from judge_gym.lab.planning import Plan, PlanLine
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import is_simulated_model, is_simulated_provider
@@ -132,21 +132,15 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
         )
 
 
-def show_judging(title: str, requests: Sequence[Asked]) -> None:
-    """Print the calls, tokens, cost and time of judging; stored judgements cost nothing."""
+def show_judging(title: str, requests: Sequence[Asked]) -> list[str]:
+    """Print the calls, tokens, cost and time of judging; stored judgements cost nothing.
+
+    Returns the warnings that it printed.
+    """
     with database() as session:
         providers = load_providers(settings().providers_file)
         plans = plan_judging(session, providers, settings(), requests)
-        warnings = [
-            budget_warning(
-                session,
-                spender_of(plan.judge),
-                plan.calls,
-                plan.used.cost_usd if plan.used else None,
-            )
-            for plan in plans
-            if isinstance(plan.judge, ModelJudge)
-        ]
+        warnings = judging_warnings(session, providers, plans)
     rows: list[tuple[object, ...]] = [
         (f"{plan.judge.name}, {plan.judge.answered_by}{plan.condition}",
          plan.done, plan.to_do, plan.calls,
@@ -162,13 +156,14 @@ def show_judging(title: str, requests: Sequence[Asked]) -> None:
         )
         rows.append(("all", *sums, *used))
     show_table(title, ("judge", "judged", "to judge", "calls", *_USED), rows)
-    if warnings:
+    if any(isinstance(plan.judge, ModelJudge) for plan in plans):
         console.print(RETRIED_ONCE)
     for sentence in dict.fromkeys(sentence for plan in plans for sentence in plan.unapplied):
         console.print(sentence, markup=False)
     if any(plan.used is None or plan.used.cost_usd is None for plan in plans):
         console.print(f"{_UNKNOWN}: unknown (no price for this model, or a custom judge).")
     _show_warnings(warnings)
+    return warnings
 
 
 def show_perturbing(perturber: Perturber, rewritings: Sequence[Rewriting]) -> None:
@@ -177,13 +172,14 @@ def show_perturbing(perturber: Perturber, rewritings: Sequence[Rewriting]) -> No
     with database() as session:
         providers = load_providers(settings().providers_file)
         to_do, used = plan_perturbing(session, providers, settings(), rewritings)
-        warning = budget_warning(session, spender_of(perturber), to_do, used.cost_usd)
+        spender = spender_of(perturber)
+        warnings = list(plan_warnings(session, providers, spender, to_do, used.cost_usd))
     simulated = is_simulated_model(model)
     row = (model, len(rewritings) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table(
         "Texts to perturb with a model first", ("model", "changed", "to change", *_USED), [row]
     )
-    _show_warnings([warning])
+    _show_warnings(warnings)
 
 
 def show_alignment(loaded: LoadedAlignment, plan: AlignmentPlan) -> None:
@@ -194,17 +190,21 @@ def show_alignment(loaded: LoadedAlignment, plan: AlignmentPlan) -> None:
         cost = used.cost_usd or 0.0
         row = (proposer.model, calls, *_whole([used], simulated=is_simulated_model(proposer.model)))
         show_table("Rubrics to propose", ("proposer", "calls", *_USED), [row])
-    show_judging(f"Estimate for the alignment {loaded.design.name}", plan.judgings)
+    shown = show_judging(f"Estimate for the alignment {loaded.design.name}", plan.judgings)
     with database() as session:
         providers = load_providers(settings().providers_file)
         judged = plan_judging(session, providers, settings(), plan.judgings[1:])
         calls += sum(one.calls for one in judged)
         cost += sum(one.used.cost_usd or 0.0 for one in judged if one.used)
-        _show_warnings([budget_warning(session, plan.budget, calls, cost)])
+        warnings = plan_warnings(session, providers, plan.budget, calls, cost)
+        _show_warnings(one for one in warnings if one not in shown)
 
 
-def show_uses(title: str, uses: Sequence[Use]) -> None:
-    """Print the calls, tokens, cost and time of each; stored results cost nothing."""
+def show_uses(title: str, uses: Sequence[Use], warnings: Sequence[str] | None = None) -> None:
+    """Print the calls, tokens, cost and time of each; stored results cost nothing.
+
+    `warnings` are in place of those of the uses.
+    """
     rows = [
         (use.name, "no model", *[""] * (1 + len(_USED))) if use.model is None
         else (use.name, use.model or "a custom judge", use.calls,
@@ -212,7 +212,8 @@ def show_uses(title: str, uses: Sequence[Use]) -> None:
         for use in uses
     ]  # fmt: skip
     show_table(title, ("who", "model", "calls", *_USED), rows)
-    _show_warnings([use.warning for use in uses])
+    given = [one for use in uses for one in use.warnings] if warnings is None else warnings
+    _show_warnings(dict.fromkeys(given))
 
 
 def _show_warnings(warnings: Iterable[str]) -> None:

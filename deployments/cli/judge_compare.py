@@ -125,10 +125,10 @@ def review(
     # Errors in files are raised before a server is started.
     loaded = load_review(file)
     of = day.date() if day else day_of(datetime.now(UTC), loaded.file.time_zone)
+    check_functions((judge, file) for judge in loaded.judges.values())
     if plan:
         _plan_review(loaded, of)
         return
-    check_functions((judge, file) for judge in loaded.judges.values())
     report_judging(loaded.asked(of))
     page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
     console.plain(f"Page: {page.resolve()}")

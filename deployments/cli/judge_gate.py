@@ -93,9 +93,8 @@ def gate(
             # Without columns of its own, the file has those of the gate.
             given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
         gates = _gates(files, given, certificate, plan=plan, recheck=recheck)
-        if not plan:
-            judges = [gate.loaded.judge for gate in gates]
-            check_functions(zip(judges, files, strict=True))
+        judges = [gate.loaded.judge for gate in gates]
+        check_functions(zip(judges, files, strict=True))
     if plan:
         _show_plan(gates)
         return

@@ -57,10 +57,10 @@ def calibrate(
     judges = load_judges(design)
     originals = load_originals(design, judges)
     console.plain(originals.said(judges[0], file))
+    check_functions((judge, file) for judge in judges)
     if plan:
         _plan_calibration(design, judges, originals.texts)
         return
-    check_functions((judge, file) for judge in judges)
     report_calibration(design, judges, originals)
     findings, error = _run_calibration(
         file, design, judges, retry_failed=retry_failed, everything=everything

@@ -90,12 +90,14 @@ def evaluate(
 
 async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> None:
     from deployments.cli.estimates import RETRIED_ONCE, show_uses
-    from judge_gym.panel.evaluating.planning import plan_reviews
+    from judge_gym.panel.evaluating.planning import plan_reviews, review_warnings
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
         uses = plan_reviews(current, panel, labelled)
-    show_uses(f"Estimate for panel {panel.name}, {counted(len(labelled), 'document')}", uses)
+        warnings = review_warnings(current, panel, uses)
+    title = f"Estimate for panel {panel.name}, {counted(len(labelled), 'document')}"
+    show_uses(title, uses, warnings)
     console.print(RETRIED_ONCE)
 
 

@@ -75,11 +75,13 @@ def plan_judge(judge: str, items: str | list[dict[str, Any]], repeats: int = 1) 
     calls, and keeps no file.
 
     `define` returns a judge file for a judge as JSON. Of a judge made of others, `lines` has each
-    that answers. A cost of null is unknown; stored judgements cost nothing.
+    that answers. A cost of null is unknown; stored judgements cost nothing. `warnings` say what
+    keeps a run from making the calls, or some of them.
     """
     from deployments.cli.environment import database
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.planning import judging_warnings
     from judge_gym.judges.planning import plan_judging as planned
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
@@ -92,6 +94,7 @@ def plan_judge(judge: str, items: str | list[dict[str, Any]], repeats: int = 1) 
     with database() as session:
         asked = [Asked(loaded, read.items, repeats)]
         plans = planned(session, providers, settings(), asked)
+        warnings = judging_warnings(session, providers, plans)
     return {
         "judge": loaded.name,
         "items": len(read.items),
@@ -110,6 +113,7 @@ def plan_judge(judge: str, items: str | list[dict[str, Any]], repeats: int = 1) 
             }
             for plan in plans
         ],
+        "warnings": warnings,
     }
 
 

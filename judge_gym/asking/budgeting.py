@@ -1,7 +1,7 @@
 """Budgets: check prices before work begins, and check what was spent while it goes on."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +14,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm import pricing
 from judge_gym.llm.capabilities import request_of, taken_by
+from judge_gym.llm.keys import refusals
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
 from judge_gym.records.calls import Call
@@ -216,6 +217,24 @@ def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: flo
                 f"Raise {spender.budget_key}.{key} {spender.where}."
             )
     return ""
+
+
+def plan_warnings(
+    session: Session, providers: Providers, spender: Spender, calls: int, cost_usd: float | None
+) -> Iterator[str]:
+    """Yield what keeps a run from making these calls, or some of them; nothing without calls.
+
+    `cost_usd` is as for `budget_warning`.
+    """
+    if not calls:
+        return
+    yield from refusals(providers, spender.models)
+    try:
+        check_priced(providers, spender)
+    except ConfigError as error:
+        yield str(error)
+    if warning := budget_warning(session, spender, calls, cost_usd):
+        yield warning
 
 
 def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:

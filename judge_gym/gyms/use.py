@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from judge_gym.asking.budgeting import budget_warning, spender_of
 from judge_gym.asking.estimating import UsageEstimate, in_all
-from judge_gym.judges import Judge, ModelJudge
+from judge_gym.judges import Judge
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.planning import plan_judging
+from judge_gym.judges.planning import judging_warnings, plan_judging
 from judge_gym.runtime import Runtime
 
 
@@ -23,8 +22,8 @@ class Use:
     model: str | None
     calls: int = 0
     used: UsageEstimate | None = None
-    warning: str = ""
-    """What to say of a budget that will not last."""
+    warnings: tuple[str, ...] = ()
+    """What keeps a run from making the calls, or some of them."""
 
 
 def use_of_judge(runtime: Runtime, name: str, judging: Asked) -> Use:
@@ -34,17 +33,11 @@ def use_of_judge(runtime: Runtime, name: str, judging: Asked) -> Use:
         return Use(name, model)
     with runtime.session() as session:
         plans = plan_judging(session, runtime.providers, runtime.settings, [judging])
-        warnings = [
-            budget_warning(session, spender_of(plan.judge), plan.calls, plan.used.cost_usd)
-            for plan in plans
-            if isinstance(plan.judge, ModelJudge) and plan.used
-        ]
+        warnings = judging_warnings(session, runtime.providers, plans)
     used = None
     if all(plan.used for plan in plans):
         used = in_all([plan.used for plan in plans if plan.used])
-    return Use(
-        name, model, sum(plan.calls for plan in plans), used, " ".join(filter(None, warnings))
-    )
+    return Use(name, model, sum(plan.calls for plan in plans), used, tuple(warnings))
 
 
 def models_of(judge: Judge) -> tuple[str, ...]:

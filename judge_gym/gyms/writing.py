@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from judge_gym.asking.budgeting import spender_of
+from judge_gym.asking.budgeting import plan_warnings, spender_of
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.estimating import estimate, per_call
 from judge_gym.asking.questions import End, Question, Turns, seed_source
@@ -147,7 +147,9 @@ class WritingGym(Gym[S, Writer], Generic[S]):
         prompts = [call.prompt for call in calls.values()]
         each = per_call(providers, model, AGENT, prompts, candidate.max_tokens, past)
         used = estimate(runtime.settings, providers.of(model), [(left, each)])
-        return Use(candidate.name, model, left, used)
+        with runtime.session() as session:
+            warnings = plan_warnings(session, providers, spender_of(candidate), left, used.cost_usd)
+            return Use(candidate.name, model, left, used, tuple(warnings))
 
     def made(self, runtime: Runtime, candidate: Writer, cases: Sequence[S]) -> list[Output]:
         if candidate.function:

@@ -259,6 +259,14 @@ class HttpJudge(OwnJudge):
 
             yield ask
 
+    def refusals(self) -> list[str]:
+        """Return what keeps a run from asking it."""
+        try:
+            self._headers()
+        except ConfigError as error:
+            return [str(error)]
+        return []
+
     def _headers(self) -> dict[str, str]:
         if not self.key_env:
             return {}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import plan_warnings, spender_of
 from judge_gym.asking.estimating import UsageEstimate, estimate, per_call
 from judge_gym.judges import Judge, ModelJudge, RoutedJudge
 from judge_gym.judges.calibrating import perturbing
@@ -12,7 +13,9 @@ from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.delegated import DelegatedJudge
 from judge_gym.judges.judging import AGENT
+from judge_gym.judges.own_judges import HttpJudge
 from judge_gym.llm.capabilities import taken_by, unsupported
+from judge_gym.llm.keys import refusals
 from judge_gym.llm.providers import Providers
 from judge_gym.questions.perturber import longest_answer, perturb_prompt
 from judge_gym.records.calls import Parameters
@@ -81,6 +84,23 @@ def plan_judging(
             unapplied = tuple(map(str, unsupported(judge.model, [asked], taken)))
         plans.append(JudgePlan(judge, done, to_do, calls, used, unapplied, condition))
     return plans
+
+
+def judging_warnings(
+    session: Session, providers: Providers, plans: Sequence[JudgePlan]
+) -> list[str]:
+    """Return what keeps a run from making the calls of plans, or some of them; each once."""
+    warnings: list[str] = []
+    for plan in plans:
+        judge, cost_usd = plan.judge, plan.used.cost_usd if plan.used else None
+        if isinstance(judge, ModelJudge):
+            spender = spender_of(judge)
+            warnings += plan_warnings(session, providers, spender, plan.calls, cost_usd)
+        elif plan.calls and isinstance(judge, HttpJudge):
+            warnings += judge.refusals()
+        elif plan.calls:
+            warnings += refusals(providers, judge.models)
+    return list(dict.fromkeys(warnings))
 
 
 def _answering(judgings: Sequence[Asked]) -> Iterator[tuple[Judge, str, Asked]]:

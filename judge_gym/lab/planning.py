@@ -1,6 +1,5 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
-import os
 import shlex
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,7 +58,7 @@ from judge_gym.lab.sweeps import (
 from judge_gym.lab.texts import WindowTexts
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.hourly import bound_warnings
-from judge_gym.llm.keys import kept_name
+from judge_gym.llm.keys import refusals
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import Settings, settings
@@ -213,7 +212,7 @@ def _warnings(
     yield from rubric_warnings(sweep)
     yield from _late_plan(session, sweep, stored)
     yield from model_warnings(providers, models)
-    yield from _missing_keys(providers, models)
+    yield from refusals(providers, models)
     yield from unwritten_rivals(sweep)
     yield from renamed_windows(session, sweep)
     yield from _hourly_warnings(session, providers, lines)
@@ -287,17 +286,6 @@ def _hourly_warnings(
     real = [line for line in lines if not is_simulated_provider(line.provider)]
     calls = sum(line.to_do for line in real)
     return bound_warnings(session, providers, calls, sum(line.left.cost_usd or 0 for line in real))
-
-
-def _missing_keys(providers: Providers, models: Collection[str]) -> Iterator[str]:
-    """Yield the keys that a run needs and that the environment lacks."""
-    variables = {providers.of(model).key_env: providers.of(model).name for model in models}
-    for variable, provider in sorted(variables.items()):
-        if variable and not os.environ.get(variable):
-            yield (
-                f"The key for provider {provider} is not in the environment: a run needs "
-                f"{variable}, or the Prefect Secret block {kept_name(variable)}."
-            )
 
 
 def _assumptions(

@@ -9,7 +9,7 @@ import base64
 import os
 import re
 import string
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,8 @@ from urllib.parse import quote
 from pydantic import SecretStr
 
 from judge_gym.errors import ConfigError
-from judge_gym.llm.providers import Provider
+from judge_gym.llm.providers import Provider, Providers
+from judge_gym.model_names import is_simulated_model
 from judge_gym.records.calls import Answer
 
 KeySource = Callable[[str], Awaitable[SecretStr | None]]
@@ -63,6 +64,33 @@ class Keys:
             )
         _check_key(provider.key_env, key.get_secret_value())
         return key
+
+
+def refusals(providers: Providers, models: Collection[str]) -> Iterator[str]:
+    """Yield what keeps a run from asking these models: an address, a variable or a key.
+
+    A run starts the simulator itself. Keys are looked for in the environment only.
+    """
+    real = sorted(model for model in models if not is_simulated_model(model))
+    for model in real:
+        try:
+            providers.check({model})
+        except ConfigError as error:
+            yield str(error)
+    variables = {providers.of(model).key_env: providers.of(model).name for model in real}
+    variables.pop("", None)
+    for variable, provider in sorted(variables.items()):
+        key = os.environ.get(variable)
+        if not key:
+            yield (
+                f"The key for provider {provider} is not in the environment: a run needs "
+                f"{variable}, or the Prefect Secret block {kept_name(variable)}."
+            )
+        else:
+            try:
+                _check_key(variable, key)
+            except ConfigError as error:
+                yield str(error)
 
 
 def _check_key(variable: str, key: str) -> None:

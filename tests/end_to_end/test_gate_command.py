@@ -61,6 +61,21 @@ def wrong(simulator: Simulator) -> Iterator[Simulator]:
     simulator.use_faults()
 
 
+def test_a_plan_warns_of_a_key_and_a_price_that_a_run_needs(
+    command: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = command.folder / "real.yaml"
+    text = GATE.read_text().replace("sim/good-1", "openai/own-9")
+    text = re.sub(r"^budget:.*\n", "", text, flags=re.MULTILINE)
+    text = text.replace("items: ", f"items: {CALIBRATIONS}/")
+    file.write_text(f"{text}\nbudget: {{max_cost_usd: 1}}\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    planned = command("judge", "gate", file, "--plan").fine()
+    said = " ".join(f"{planned.output} {planned.errors}".split())
+    assert "a run needs OPENAI_API_KEY" in said
+    assert f"{file}: budget.max_cost_usd is 1" in said
+
+
 def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Simulator) -> None:
     junit, markdown = command.folder / "new" / "gate.xml", command.folder / "new" / "gate.md"
     before = wrong.answered()

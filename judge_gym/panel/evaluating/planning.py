@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.budgeting import spender_of
+from judge_gym.asking.budgeting import plan_warnings, spender_of
 from judge_gym.asking.estimating import UsageEstimate, estimate, in_all, per_call
 from judge_gym.gyms.approving import plan_of_uses
 from judge_gym.gyms.use import Use, use_of_judge
@@ -80,6 +80,25 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
         prompting.verdict_prompt(panel, _usual(panel, document), "plan") for document in _some(left)
     ]
     return [*uses, _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)]
+
+
+def review_warnings(runtime: Runtime, panel: Panel, uses: Sequence[Use]) -> list[str]:
+    """Return what keeps a run from making the calls of `plan_reviews`, or some of them; each once.
+
+    A judge that is a rater has a budget of its own.
+    """
+    judges = {
+        name
+        for name, rater in zip(panel.names, panel.raters, strict=True)
+        if isinstance(rater, JudgeRater)
+    }
+    own = [use for use in uses if use.name not in judges]
+    costs = [use.used.cost_usd for use in own if use.used]
+    cost_usd = None if None in costs else sum(cost or 0 for cost in costs)
+    calls, spender = sum(use.calls for use in own), spender_of_panel(panel)
+    with runtime.session() as session:
+        found = plan_warnings(session, runtime.providers, spender, calls, cost_usd)
+        return list(dict.fromkeys([*(one for use in uses for one in use.warnings), *found]))
 
 
 def use_of_documents(
