@@ -150,7 +150,19 @@ class Status:
                 if self.unknown.calls
                 else SIMULATED_COST
             )
-        return cost_in_words(self.spent.cost_usd, self.spent.unpriced, self.spent.at_most_usd)
+        # Budgets count a sending that its run has left once it is known that none will answer.
+        at_most_usd = 0.0 if self.left_open else self.spent.at_most_usd
+        return cost_in_words(self.spent.cost_usd, self.unknown_costs, at_most_usd)
+
+    @property
+    def left_open(self) -> int:
+        """Calls whose run ended before their answer and that were not sent again."""
+        return self.unknown.calls - self.unknown.sent_again
+
+    @property
+    def unknown_costs(self) -> int:
+        """Requests of unknown cost: the cost so far is a lower bound where there are some."""
+        return self.spent.unpriced + self.left_open
 
     @property
     def finished(self) -> bool:

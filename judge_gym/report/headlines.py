@@ -545,7 +545,7 @@ def summary_of(
         + (
             # Rounded to cents, a lower bound may be more than was spent.
             f"at least {dollars(spent.cost_usd)} USD"
-            if spent.unpriced and not status.simulated
+            if status.unknown_costs and not status.simulated
             else cost
         ),
         headlines=found,
