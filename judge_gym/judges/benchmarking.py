@@ -29,7 +29,7 @@ from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import results_of
-from judge_gym.judges.files import JudgeSource, named
+from judge_gym.judges.files import JudgeSource, check_given, named
 from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
@@ -121,7 +121,8 @@ def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSe
 
 
 def load_judges(sources: Sequence[JudgeSource], chosen: BenchmarkSet) -> list[Judge]:
-    """Read judges; raises `ConfigError` for one that does not fit, and for two of one name."""
+    """Read judges; raises `ConfigError` for none, one that does not fit, and two of one name."""
+    check_given(sources, f"Benchmark {chosen.benchmark.name}")
     judges: list[Judge] = []
     for source in sources:
         judge = load_judge(source)

@@ -1,5 +1,6 @@
 """Judges in YAML files."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,12 @@ def is_judge_file(path: Path) -> bool:
 def named(source: JudgeSource) -> str:
     """Return the path of a judge file, or what a judge as JSON is called in errors."""
     return str(DEFINITION if isinstance(source, dict) else source)
+
+
+def check_given(sources: Sequence[JudgeSource], called: str) -> None:
+    """Raise `ConfigError` for a study without a judge."""
+    if not sources:
+        raise ConfigError(f"{called} has no judge.", "Name a judge file, or give a judge as JSON.")
 
 
 def _read(path: Path, depth: int) -> AnyJudge:

@@ -13,7 +13,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
-from judge_gym.judges.files import JudgeSource, named
+from judge_gym.judges.files import JudgeSource, check_given, named
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import judge_items, lacking
 from judge_gym.judges.label_files import read_labels
@@ -63,11 +63,13 @@ def load_judges(
 ) -> list[Judge]:
     """Read the judges of a design, or `sources` in their place.
 
-    Raises `ConfigError` for one that cannot be used or is there twice.
+    Raises `ConfigError` for none, and for one that cannot be used or is there twice.
     """
+    chosen = design.judges if sources is None else sources
+    check_given(chosen, f"Calibration {design.name}")
     judges: dict[str, str] = {}
     loaded: list[Judge] = []
-    for source in sources or design.judges:
+    for source in chosen:
         path, judge = named(source), load_judge(source)
         if judge.judges_pairs:
             raise ConfigError(

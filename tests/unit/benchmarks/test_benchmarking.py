@@ -173,6 +173,8 @@ def test_a_bad_line_and_judges_that_do_not_fit_are_named(tmp_path):
         load_judges([REPOSITORY / "deployments/judges/notes.yaml"], chosen)
     with pytest.raises(ConfigError, match="there is 'answers' already"):
         load_judges([REPOSITORY / "deployments/judges/answers.yaml"] * 2, chosen)
+    with pytest.raises(ConfigError, match="has no judge"):
+        load_judges([], chosen)
 
 
 def test_known_scores(tmp_path):

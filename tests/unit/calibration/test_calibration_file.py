@@ -142,3 +142,5 @@ def test_a_judge_of_pairs_and_a_judge_twice_are_refused(tmp_path):
     (tmp_path / "judge.yaml").write_text(pairs)
     with pytest.raises(ConfigError, match="judge of pairs"):
         load_judges(load_calibration(written(tmp_path)))
+    with pytest.raises(ConfigError, match="has no judge"):
+        load_judges(load_calibration(EXAMPLES / "notes.yaml"), [])
