@@ -11,6 +11,8 @@ from sqlalchemy.dialects.postgresql import JSONPATH
 from sqlalchemy.orm import Session
 
 from judge_gym.design.names import CRITIC, PROBE, SCORING, SWAP
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.records.attempts import UNKNOWN_OUTCOME
 from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.records.judgements import ScoreCritic
@@ -19,11 +21,11 @@ from judge_gym.store.bulk import among
 from judge_gym.store.decisions import readings
 from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.recipes import view_recipe
-from judge_gym.store.rubrics import applied_key
+from judge_gym.store.rubrics import applied_key, sham_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
 from judge_gym.store.score_marks import critic_of_sweep, is_by
 from judge_gym.store.selecting import last_error
-from judge_gym.store.spending import Scope, calls_of
+from judge_gym.store.spending import Scope, calls_of, writes_shams
 from judge_gym.store.units import (
     JUDGEMENT,
     MARKING,
@@ -88,7 +90,7 @@ def summed_progress(
     experiment_ids = list(by_experiment)
     summed: dict[str, WorkflowProgress] = {
         "w1-evidence": _evidence(session, experiment_ids),
-        "w2-rubric": _rubrics(session, experiment_ids),
+        "w2-rubric": _rubrics(session, experiment_ids, sweep),
     }
     critic = [CRITIC] if critic_of_sweep(session, sweep) else []
     for workflow in (SCORING, SWAP, PROBE, *critic):
@@ -259,9 +261,16 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
     return dict(rows.tuples().all())
 
 
-def _rubrics(session: Session, ids: Sequence[int]) -> WorkflowProgress:
-    """Rubrics that the own arms of these experiments apply."""
-    keys = {applied_key(experiment) for experiment in experiments_by_id(session, ids).values()}
+def _rubrics(session: Session, ids: Sequence[int], sweep: str | None) -> WorkflowProgress:
+    """Rubrics that models write for these experiments, for shams too; provided ones are no work."""
+    experiments = experiments_by_id(session, ids).values()
+    keys = {
+        applied_key(experiment)
+        for experiment in experiments
+        if resolve(experiment).of(Rubrics).provided is None
+    }
+    if sweep and writes_shams(session, sweep):
+        keys |= {sham_key(one) for one in experiments if one.rubric.kind == "own"}
     rows = session.execute(
         sa.select(t.Rubric.status, sa.func.count())
         .where(among(t.Rubric.key, keys))
@@ -269,7 +278,7 @@ def _rubrics(session: Session, ids: Sequence[int]) -> WorkflowProgress:
     )
     counts = dict(rows.tuples().all())
     done = sum(counts.values())
-    by_people = len(refused_rubrics(session, ids))
+    by_people = sum(bool(one.owner) for one in refused_rubrics(session, ids))
     return WorkflowProgress(done, len(keys), done - counts.get("ready", 0) - by_people)
 
 

@@ -110,8 +110,7 @@ class Spent:
 
 def spending_scope(session: Session, sweep: str) -> Scope:
     """Return whose calls are this sweep's; raises `StoreError` when it is not stored."""
-    swap = session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep))
-    sham = bool(swap) and SwapPlan.model_validate(swap).sham
+    sham = writes_shams(session, sweep)
     now = experiments_of_sweep(session, sweep).values()
     former = former_experiments(session, sweep)
     return Scope(
@@ -126,6 +125,12 @@ def spending_scope(session: Session, sweep: str) -> Scope:
         if former
         else None,
     )
+
+
+def writes_shams(session: Session, sweep: str) -> bool:
+    """Return whether each judge of a stored sweep that writes a rubric writes a second one."""
+    swap = session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep))
+    return bool(swap) and SwapPlan.model_validate(swap).sham
 
 
 def _shared_keys(experiments: Collection[Experiment], *, sham: bool) -> list[str]:

@@ -11,14 +11,19 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import JudgeGymError, StoreError
 from judge_gym.lab import judging, probing, scoring
+from judge_gym.lab.planning import plan_sweep
+from judge_gym.lab.status import sweep_status
+from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
 from judge_gym.store.experiments import bundle_plans, bundles_of, documents_of
 from judge_gym.store.progress import WorkflowProgress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
+from support.command_line import SWEEPS, sweep_text
 from support.misbehaving import answers, misbehaving, refuses
 from support.postgres import temporary_database
 from support.rig import run, runtime_at
@@ -613,3 +618,31 @@ def test_two_processes_that_do_the_same_work_make_it_once(database: str, tmp_pat
                 assert answer[row.span_start : row.span_end] == row.verdict_text
 
     run(work())
+
+
+def test_rubrics_to_write_are_the_same_in_plan_and_progress(database: str, tmp_path: Path) -> None:
+    """Three judges write one rubric and one for a sham; the fourth block provides its own."""
+    provided = (
+        "  - concept: fascism\n    window: valmora\n    model: sim/calm-1\n"
+        f"    rubric: {{provided: {SWEEPS}/rubrics/backsliding.yaml}}\n\nswap:"
+    )
+    file = tmp_path / "mine.yaml"
+    file.write_text(sweep_text("quick.yaml", ("swap:", provided)))
+    sweep = load_sweep(file)
+
+    async def work(study: Study) -> None:
+        prepare(study.runtime, sweep)
+        with study.runtime.session() as session:
+            plan = plan_sweep(session, sweep, study.runtime.providers)
+            status = sweep_status(session, sweep.name)
+        planned = sum(line.calls for line in plan.lines if line.what == "rubrics")
+        [written] = [part for part in status.workflows if part.workflow == "w2-rubric"]
+        assert (planned, written.done, written.total) == (6, 0, 6)
+        experiments = list(sweep.experiments())
+        await study.write_rubrics([one for one in experiments if one.rubric.kind == "provided"])
+        with study.runtime.session() as session:
+            status = sweep_status(session, sweep.name)
+        [written] = [part for part in status.workflows if part.workflow == "w2-rubric"]
+        assert (written.done, written.total) == (0, 6)
+
+    simulated(database, tmp_path, 2, work)
