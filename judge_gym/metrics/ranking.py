@@ -16,16 +16,23 @@ from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, item_means
 from judge_gym.metrics.estimate import (
     EPSILON,
     SIGNED_UNIT,
+    UNIT_INTERVAL,
     Estimate,
     Remark,
     RemarkKind,
+    items_for_t,
     not_estimable,
+    skewness,
+    t_interval,
     t_quantile,
     wilson,
     with_interval,
 )
 from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.regression import t_coefficient
+
+_BY_WILSON = "share of controlled pairs won, Wilson interval over pairs"
+_BY_T = "share of controlled pairs won, t interval over pairs, since ties occur"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +115,9 @@ def rank_levels(pairs: Sequence[AxisDifference]) -> list[LevelRank]:
 
     A pair is won by the sign of its mean difference, however small; equal means are half a win
     each. Wilson interval over pairs, as if they were independent: read it beside the pooled
-    contrast. Needs one pair with both figures.
+    contrast. With ties a share is no binomial proportion and varies less: t interval over pairs
+    where n > 25·skewness² (`items_for_t`), else Wilson's, which is then too wide. Needs one pair
+    with both figures.
     """
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     items: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -156,11 +165,16 @@ def concept_correlations(
 
 
 def _wins(axis: str, won: Sequence[float], items: int) -> Estimate:
-    method = "share of controlled pairs won, Wilson interval over pairs"
-    estimate = Estimate(
-        "share_won", sum(won) / len(won), None, None, len(won), items, method=method, unit="share"
+    shares = np.array(won, dtype=np.float64)
+    n = len(won)
+    found = Estimate(
+        "share_won", float(shares.mean()), None, None, n, items, method=_BY_WILSON, unit="share"
     )
-    return with_interval(estimate, wilson(sum(won), len(won)))
+    by_t = t_interval(shares)
+    has_halves = not np.isin(shares, UNIT_INTERVAL).all()
+    if has_halves and by_t and n >= items_for_t(skewness(shares)):
+        return with_interval(replace(found, method=_BY_T), by_t, UNIT_INTERVAL)
+    return with_interval(found, wilson(sum(won), n))
 
 
 def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledContrast:

@@ -185,7 +185,10 @@ TABLES = (
         columns=(Column("share", "axis_share_higher"), Column("pairs", "axis_share_higher", "n")),
         in_terminal=False,
         formulas=("(pairs won + half the ties) / pairs",),
-        needs=("Needs one pair with both figures.",),
+        needs=(
+            "Needs one pair with both figures. Wilson interval over pairs; with ties t, where "
+            "n > 25·skewness².",
+        ),
     ),
     FigureTable(
         "Concepts compared",

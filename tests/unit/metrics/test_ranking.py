@@ -136,6 +136,24 @@ def test_levels_are_ranked_by_the_pairs_they_win(rng):
     ]
 
 
+def test_a_share_of_wins_with_ties_is_no_binomial_proportion(rng):
+    def share(*means):
+        pairs = [pair([m - 0.1, m + 0.1], rng, setting=str(k)) for k, m in enumerate(means)]
+        return next(one.wins for one in rank_levels(pairs) if one.level == "neutralized")
+
+    # 1 lost, 2 even, 1 won: s² = (0.25 + 0.25) / 3, half = 3.1824 · 0.40825 / 2 = 0.64962, cut
+    # to [0, 1]; 2 lost, 12 even, 2 won: s² = 4 · 0.25 / 15, half = 2.13145 · 0.25820 / 4.
+    few, many = share(-0.3, 0, 0, 0.3), share(*[-0.3] * 2, *[0] * 12, *[0.3] * 2)
+    assert (few.lower, few.upper) == (0, 1)
+    assert (many.lower, many.upper) == pytest.approx((0.5 - 0.13758, 0.5 + 0.13758), abs=1e-4)
+    # Without ties Wilson's: of 2 of 4, 0.15004 to 0.84996. So too where nothing but ties occur,
+    # which have no spread, and of one tie and seven wins, which are too skewed for t.
+    plain, even, skewed = share(-0.3, -0.3, 0.3, 0.3), share(0, 0, 0, 0), share(0, *[0.3] * 7)
+    for one in (plain, even):
+        assert (one.lower, one.upper) == pytest.approx((0.15004, 0.84996), abs=1e-4)
+    assert skewed.lower == pytest.approx(0.59772, abs=1e-4)
+
+
 def test_concepts_correlate_over_what_they_share():
     values = {
         "fascism": {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4, "e": 0.5, "x": 9.0},
