@@ -282,13 +282,19 @@ class SweepData:
         return numbered(self.truth.question)
 
     def answered(self, arms: Arms, items: IntArray) -> Probes:
-        """Return the answered probes of these arms; items are numbered as in `verdicts`."""
+        """Return one probe per probed sample of these arms; items are numbered as in `verdicts`.
+
+        The probability of a sample that was probed twice is the mean of both.
+        """
         judge, rows = select(self.probes, arms)
+        first = np.flatnonzero(np.r_[True, rows.sample[1:] != rows.sample[:-1]][: len(judge)])
+        times = np.diff(np.append(first, len(judge)))
+        sums = np.add.reduceat(rows.probability, first) if len(first) else rows.probability
         return Probes(
-            judge=judge,
-            item=np.searchsorted(items, rows.item),
-            stages=rows.stages,
-            probability=rows.probability,
+            judge=judge[first],
+            item=np.searchsorted(items, rows.item[first]),
+            stages=rows.stages[first],
+            probability=sums / times,
             n_judges=len(arms),
             n_items=len(items),
         )

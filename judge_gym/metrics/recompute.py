@@ -82,8 +82,9 @@ def _group(rows: "pd.DataFrame") -> JudgeGroup:
     items, item = np.unique(rows["item_id"].to_numpy(np.int64), return_inverse=True)
     stages = rows["stage_bits"].to_numpy(np.int64)
     probability = rows[_PROBABILITIES].to_numpy(np.float64)
-    answered = np.isfinite(probability)
-    probed, _ = np.nonzero(answered)
+    times = np.isfinite(probability).sum(axis=1)
+    probed = np.flatnonzero(times)
+    mean = np.nansum(probability, axis=1)[probed] / times[probed]
     n_judges, n_items = len(judges), len(items)
     family_of = dict(zip(rows["model"], rows["family"], strict=True))
     _, family = np.unique([family_of[name] for name in judges], return_inverse=True)
@@ -104,7 +105,7 @@ def _group(rows: "pd.DataFrame") -> JudgeGroup:
             judge=judge[probed],
             item=item[probed],
             stages=stages[probed],
-            probability=probability[answered],
+            probability=mean,
             n_judges=n_judges,
             n_items=n_items,
         ),

@@ -76,11 +76,14 @@ class PackagedJudgements:
             if experiment in declared and int(row["replicate"]) < declared[experiment]:
                 kept[row["id"]] = row
                 self.samples[row["arm_id"]].append(row)
+        answered = defaultdict(list)
         for row in rows_of(folder, "probes"):
-            sample = kept.get(row["sample_id"])
-            if sample and row["status"] == "answered":
-                probe = (sample["item_id"], int(sample["stages"]), float(row["probability"]))
-                self.probes[sample["arm_id"]].append(probe)
+            if row["sample_id"] in kept and row["status"] == "answered":
+                answered[row["sample_id"]].append(float(row["probability"]))
+        for sample_id, given in answered.items():  # the mean of a sample that was probed twice
+            sample = kept[sample_id]
+            probe = (sample["item_id"], int(sample["stages"]), sum(given) / len(given))
+            self.probes[sample["arm_id"]].append(probe)
         self._read_truth(folder)
 
     def _read_truth(self, folder):
@@ -116,7 +119,7 @@ class PackagedJudgements:
         return cells
 
     def probed(self, arms):
-        """Item -> (set of stages, probability) of its probes."""
+        """Item -> (set of stages, probability) of its probes, one per sample."""
         cells = defaultdict(list)
         for arm in arms:
             for item, stages, probability in self.probes[arm]:

@@ -81,6 +81,21 @@ def test_probe_difference_uses_samples_probed_twice(database: str) -> None:
     assert (row.n, row.n_items) == (2, 2)
 
 
+def test_a_sample_that_was_probed_twice_counts_once(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None])
+    common = {"rubric": {"provided": rubric(*labels(4))}}
+    lab.own("acme/beta-1", [[1]], probes=[[0.6]], **common)
+    alpha = lab.own(ALPHA, [[1, 2]], probes=[[0.5, 0.7]], **common)
+    lab.samples(lab.arm(alpha, "swap", "acme/beta-1"), [[2]], probes=[[0.1, 0.3]])
+    rows = lab.analyse()
+
+    # Its confidence is the mean of both, 0.6. The only other verdict agrees: 0.6 - 1.
+    for metric, value in (("confidence", 0.6), ("overconfidence", -0.4), ("brier_score", 0.16)):
+        row = only(rows, metric, judge=ALPHA)
+        assert (row.estimate, row.n) == (pytest.approx(value), 1)
+
+
 def test_no_second_probe_is_a_reason(database: str) -> None:
     lab = Lab(database)
     lab.documents([None])
