@@ -19,6 +19,12 @@ stage for each score."""
 _FURTHER, _AT_LEAST = 1.6, 3
 """Times a usual end, and steps above it, from which a score is of a scale that ends further on."""
 
+_SLIPS = 0.1
+"""Most different numbers far from a scale, as a share of all, that may be slips."""
+_AS_LARGE, _ROUND = 2, 5
+"""Times a scale, and above 10, from which only a multiple of this is the end of one: 39 is none of
+1 to 10."""
+
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
 
@@ -47,18 +53,29 @@ def doubted_end(
 def wider(lowest: float, highest: float, given: Iterable[float], named: str = "the scale") -> str:
     """Return what to write if numbers off a scale are on it; "" where none is near it.
 
+    Nor where several numbers are far from it, since these are of another scale, of which the
+    nearest are no end. A single number that is far is a slip, or says that there is no score.
     `named` is the scale.
 
-    >>> wider(1, 4, [5, 5])
+    >>> wider(1, 4, [5, 5, 99])
     'If the scale ends at 5, write `highest: 5`.'
     >>> wider(2, 5, [0, 1])
     'If the scale starts at 0, write `lowest: 0`.'
+    >>> wider(1, 10, [32, 39, 61, 84])
+    ''
     """
     size = max(abs(lowest), abs(highest), highest - lowest)
-    near = [one for one in given if abs(one) < OTHER_SCALE * size]
+    different = set(given)
+    near = {one for one in different if abs(one) < OTHER_SCALE * size}
+    if len(different - near) > max(1, _SLIPS * len(different)):
+        return ""
     starts, ends = min([lowest, *near]), max([highest, *near])
     if float(lowest).is_integer() and float(highest).is_integer():  # 4.5 beside 1 to 4 is up to 5
         starts, ends = math.floor(starts), math.ceil(ends)
+    if any(
+        abs(end) > max(_AS_LARGE * size, _FEW_SCORES) and end % _ROUND for end in (starts, ends)
+    ):
+        return ""
     said = []
     if starts < lowest:
         said.append(("starts", "lowest", starts))
