@@ -45,6 +45,7 @@ from judge_gym.metrics.facets import (
     complete_table,
     total_error,
 )
+from judge_gym.metrics.regression import few_degrees
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 from judge_gym.store.sweep_data import FrozenItems
@@ -279,7 +280,7 @@ def _total(
             "Satterthwaite's df"
         ),
         unit=first.unit,
-        remarks=(*remarks, *cut, *at_zero),
+        remarks=(*remarks, *cut, *at_zero, *few_degrees(total.df)),
         items_lower=float(np.clip(only[0], *bounds)) if only else None,
         items_upper=float(np.clip(only[1], *bounds)) if only else None,
         df=total.df,

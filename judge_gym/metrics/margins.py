@@ -138,7 +138,7 @@ def _difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
     )  # fmt: skip
     error = sum(part**2 for part in errors if part is not None) ** 0.5
     df = min(_df(first), _df(second))
-    found = t_coefficient(point, error, df, advised=0).estimate
+    found = t_coefficient(point, error, df).estimate
     return found if first.df is None and second.df is None else replace(found, df=df)
 
 

@@ -228,7 +228,7 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[AxisDifference]) -> PooledC
 
 
 def _with_t(estimate: Estimate, error: float, df: int) -> Estimate:
-    found = t_coefficient(estimate, error, df, advised=0).estimate
+    found = t_coefficient(estimate, error, df).estimate
     assert found.lower is not None
     assert found.upper is not None
     return with_interval(found, (found.lower, found.upper), SIGNED_UNIT)

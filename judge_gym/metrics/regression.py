@@ -132,22 +132,24 @@ class _ClusterVariance:
         return variance, trace**2 / squares
 
 
-def t_coefficient(
-    coefficient: Estimate, error: float, df: float, *, advised: float = ADVISED_DF
-) -> Coefficient:
+def few_degrees(df: float) -> tuple[Remark, ...]:
+    """Return the remark on an interval by t with fewer degrees of freedom than `ADVISED_DF`."""
+    return (Remark(RemarkKind.FEW_DEGREES, df, ADVISED_DF),) if df < ADVISED_DF else ()
+
+
+def t_coefficient(coefficient: Estimate, error: float, df: float) -> Coefficient:
     """Return the estimate with t interval and two-sided p from a standard error and its df."""
     from scipy.special import stdtr, stdtrit
 
     value = coefficient.estimate or 0.0
     half = float(stdtrit(df, 0.975)) * error
-    few = (Remark(RemarkKind.FEW_DEGREES, df, advised),) if df < advised else ()
     tested = replace(
         coefficient,
         lower=value - half,
         upper=value + half,
         p=float(2 * stdtr(df, -abs(value) / error)),
         because="",
-        remarks=(*coefficient.remarks, *few),
+        remarks=(*coefficient.remarks, *few_degrees(df)),
     )
     return Coefficient(tested.metric, tested, df, error)
 

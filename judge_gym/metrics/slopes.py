@@ -8,6 +8,7 @@ import numpy as np
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, Interval, not_estimable, t_quantile
 from judge_gym.metrics.ranking import clustered_error, random_effects, wider_error
+from judge_gym.metrics.regression import few_degrees
 
 FEWEST_ITEMS = 4
 
@@ -114,4 +115,7 @@ def _with(
 ) -> Estimate:
     half = t_quantile(df) * error
     ends: Interval = (value - half, value + half)
-    return Estimate(metric, value, *ends, *size, method=f"{method}; t interval", unit=unit)
+    return Estimate(
+        metric, value, *ends, *size, method=f"{method}; t interval", unit=unit,
+        remarks=few_degrees(df),
+    )  # fmt: skip

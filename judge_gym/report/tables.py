@@ -10,7 +10,7 @@ from judge_gym.analysis.groups import MIXED
 from judge_gym.analysis.registry import Column, FigureTable, Part
 from judge_gym.counting import counted
 from judge_gym.formats import figure, number, p_value
-from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.remarks import remark_text, remark_texts
 from judge_gym.report.scopes import (
     Scope,
@@ -179,15 +179,25 @@ def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
         if remark.kind is RemarkKind.REFERENCES
     )
     yield from dict.fromkeys(compared)
-    cautions = remark_texts(
-        remark
-        for row in used
-        if row.estimate is not None
-        for remark in row.remarks
-        if remark.kind not in _SETTLED
-    )
-    if cautions:
+    if cautions := _cautions(used):
         yield f"Caution: {'; '.join(cautions)}."
+
+
+def _cautions(used: Sequence[ResultRow]) -> list[str]:
+    """Return the cautions of a table, each with the figures it is of unless that is all of them."""
+    remarks: dict[str, list[Remark]] = {}
+    for row in used:
+        if row.estimate is not None:
+            of_figure = remarks.setdefault(row.metric.replace("_", " "), [])
+            of_figure += [one for one in row.remarks if one.kind not in _SETTLED]
+    figures: dict[str, list[str]] = {}
+    for name, of in remarks.items():
+        for text in remark_texts(of):
+            figures.setdefault(text, []).append(name)
+    return [
+        text if len(names) == len(remarks) else f"{' and '.join(names)}: {text}"
+        for text, names in figures.items()
+    ]
 
 
 def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:

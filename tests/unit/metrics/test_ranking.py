@@ -111,7 +111,10 @@ def test_settings_on_the_same_items_do_not_count_as_new_items(rng):
 def test_pairs_without_spread_are_left_out_and_counted(rng):
     flat, varied = pair([0.1, 0.1], rng, setting="b"), pair([0.1, 0.3, 0.2], rng)
     (found,) = pool_pairs([flat, varied])
-    assert found.pooled.remarks == (Remark(RemarkKind.PAIRS_LEFT_OUT, 1),)
+    # One pair is left, of 3 items: 2 degrees of freedom, where 4 are advised.
+    assert found.pooled.remarks == (
+        Remark(RemarkKind.PAIRS_LEFT_OUT, 1), Remark(RemarkKind.FEW_DEGREES, 2, 4),
+    )  # fmt: skip
     (none,) = pool_pairs([flat])
     assert none.pooled.reason == (
         "not estimable, because none of 1 pairs has two items whose differences vary"

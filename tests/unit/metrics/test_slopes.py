@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, t
 
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.slopes import Points, partially_pooled
 
 
@@ -76,3 +77,14 @@ def test_rubrics_on_the_same_items_do_not_make_their_mean_surer():
     assert mean.estimate == pytest.approx(alone.estimate)
     widths = [found.upper - found.lower for found in (mean, alone)]
     assert 0.7 < widths[0] / widths[1] < 1.4
+
+
+def test_the_mean_of_two_slopes_has_a_caution_and_that_of_six_has_none():
+    def mean(groups):
+        slopes = [(-1) ** one * 0.3 for one in range(groups)]
+        given = {str(n): points(slope, 0.1, seed=n) for n, slope in enumerate(slopes)}
+        return partially_pooled("m", given, "0-1 scale").mean
+
+    # Slopes that are far apart: the error is that over groups, t with groups - 1.
+    assert mean(2).remarks == (Remark(RemarkKind.FEW_DEGREES, 1, 4),)
+    assert mean(6).remarks == ()

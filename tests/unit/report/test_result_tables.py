@@ -316,8 +316,31 @@ def test_what_few_replicates_do_to_polarization_stands_once_below_its_table(make
     ]
     table = titled(result_tables(rows), "Polarization")
     assert [note for note in table.notes if "Caution" in note] == [
-        "Caution: P - P0 mostly understates divergence at fewer than 30 replicates (by a fifth or "
-        "more at 5); P0 and p assume that replicates of a cell are independent of each other."
+        "Caution: polarization: P0 and p assume that replicates of a cell are independent of each "
+        "other; polarization excess: P - P0 mostly understates divergence at fewer than 30 "
+        "replicates (by a fifth or more at 5)."
+    ]
+
+
+def test_a_caution_names_its_figures_unless_it_is_of_all_of_the_table(make_row) -> None:
+    def cautions(**items: int) -> list[str]:
+        rows = [
+            make_row(
+                metric, 0.1, scope={**ORDER, "judge": "acme/a-1"}, method="mean",
+                remarks=(Remark(RemarkKind.FEW_ITEMS, count, 30),) if count < 30 else (),
+            )
+            for metric, count in items.items()
+        ]  # fmt: skip
+        table = titled(result_tables(rows), "Confidence and overconfidence")
+        return [note for note in table.notes if "Caution" in note]
+
+    assert cautions(overconfidence=7, brier_score=7) == ["Caution: 7 items where 30 are advised."]
+    assert cautions(confidence=60, overconfidence=7, brier_score=7) == [
+        "Caution: overconfidence and brier score: 7 items where 30 are advised."
+    ]
+    assert cautions(overconfidence=7, brier_score=9) == [
+        "Caution: overconfidence: 7 items where 30 are advised; brier score: 9 items where 30 are "
+        "advised."
     ]
 
 
