@@ -164,6 +164,7 @@ class GateRun:
     """Whether the sentinel set is judged again though no change is known; an interrupted time is
     resumed."""
     _before: int = 0
+    _other: OtherJudge | None = None
     _again: Recheck | None = None
     _before_again: int = 0
 
@@ -175,6 +176,7 @@ class GateRun:
         self.loaded.certified()
         asked = asked_first(self.loaded)
         self._before = _stored_of(session, asked)
+        self._other = _other(session, self.loaded)
         return asked
 
     def begin_again(self, session: Session) -> Asked | None:
@@ -215,7 +217,7 @@ class GateRun:
         Raises `NotJudgedError` where some judgements are missing.
         """
         report = _found(session, self.loaded, self._again, self._before, self._before_again)
-        return replace(report, other=_other(session, self.loaded, self._before))
+        return replace(report, other=self._other)
 
     async def run(
         self,
@@ -364,20 +366,22 @@ def _found(
     return replace(report, recheck=recheck, moved=moved)
 
 
-def _other(session: Session, loaded: LoadedGate, before: int) -> OtherJudge | None:
-    """Return the judge of this name that judged these texts last before this run, if another.
+def _other(session: Session, loaded: LoadedGate) -> OtherJudge | None:
+    """Return the judge of this name that judged these texts last so far, if it is another.
 
-    A judge without a judgement `before` this run is new; else the newest judgement decides.
+    Judges that take turns at texts that become more are said once: when a judge is new, and when
+    it judges for the first time since another one was.
     """
     judge = loaded.judge
     found = namesakes(session, judge.record, loaded.texts)
-    others = [one for one in found if one.key != judge.key]
-    if not others or (before and found[0].key == judge.key):
+    if not found or found[0].key == judge.key:
         return None
-    last = others[0]
-    fields = [name for name in {**judge.config, **last.config} if name not in NOT_IDENTITY]
-    changed = tuple(name for name in fields if judge.config.get(name) != last.config.get(name))
-    return OtherJudge(last.key, last.last.astimezone(UTC).date(), changed)
+    other = found[0]
+    if any(one.key == judge.key and one.last > other.first for one in found):
+        return None
+    fields = [name for name in {**judge.config, **other.config} if name not in NOT_IDENTITY]
+    changed = tuple(name for name in fields if judge.config.get(name) != other.config.get(name))
+    return OtherJudge(other.key, other.last.astimezone(UTC).date(), changed)
 
 
 def _report(

@@ -107,10 +107,11 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
 
 @dataclass(frozen=True)
 class Namesake:
-    """A stored judge, by its key, and when it judged some texts last."""
+    """A stored judge, by its key, and when it judged some texts first and last."""
 
     key: str
     config: Mapping[str, Any]
+    first: datetime
     last: datetime
 
 
@@ -119,9 +120,9 @@ def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> li
 
     Texts that were judged again count as judged once, when they were first.
     """
-    last = sa.func.max(t.JudgeResult.created_at)
+    first, last = sa.func.min(t.JudgeResult.created_at), sa.func.max(t.JudgeResult.created_at)
     rows = session.execute(
-        sa.select(t.Judge.key, t.Judge.config, last)
+        sa.select(t.Judge.key, t.Judge.config, first, last)
         .join(t.JudgeResult, t.JudgeResult.judge_id == t.Judge.id)
         .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
         .where((t.Judge.name == judge.name) | (t.Judge.key == judge.key))

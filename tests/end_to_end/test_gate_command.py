@@ -172,6 +172,26 @@ def test_a_gate_says_that_its_judge_is_another_than_the_last_of_this_name(
     assert set(found["changed"]) == {"version", "scale"}
 
 
+def test_judges_that_take_turns_at_more_texts_are_said_once_each(
+    command: CommandLine, own: Path
+) -> None:
+    changed = own.with_name("changed.yaml")
+    changed.write_text(own.read_text().replace("name: own", "name: own\nversion: '2'"))
+    items = own.with_name("items.jsonl")
+
+    def said(file: Path, number: int) -> bool:
+        """Whether a gate with one text more says so."""
+        row = {"id": str(number), "text": f"3 {number}", "truth": "3"}
+        items.write_text(f"{items.read_text()}\n{json.dumps(row)}")
+        [gate] = json.loads(command("judge", "gate", file, "--json").fine().output)
+        assert gate["new_judgements"] > 0
+        return gate["other_judge"] is not None
+
+    turns = [said(file, 40 + n) for n, file in enumerate([own, changed] * 3)]
+    # The changed judge is new at its first turn, and the other one learns of it at its next.
+    assert turns == [False, True, True, False, False, False]
+
+
 def test_the_first_gate_of_a_changed_judge_has_it_in_json(command: CommandLine, own: Path) -> None:
     command("judge", "gate", own).fine()
     own.write_text(own.read_text().replace("name: own", "name: own\nversion: '2'"))
