@@ -17,6 +17,8 @@ MIN_ALONE = 2
 """Fewest labels of a system, of as many questions, that its figure by labels alone needs."""
 Ways = tuple[Estimate, Estimate, Estimate]
 """The same figure by the judge alone, by labels alone, and by both."""
+_BY_JUDGE, _BY_LABELS, _BY_APART = "the judge's scores alone", "labels alone", "scores less labels"
+_OVER_QUESTIONS = "t interval over questions"
 
 
 def systems_of(items: Sequence[Item]) -> list[str]:
@@ -118,7 +120,8 @@ class ComparedSystems:
             one = _scaled(found.mean_of(systems[0]), SIGNED_UNIT, -1.0)
         else:
             one = _scaled(found.difference_of(*systems), SIGNED_UNIT, 0.0)
-        return _scaled(replace(one, metric="judge_bias"), (0.0, high - low), 0.0)
+        one = replace(_by(_BY_APART, one), metric="judge_bias")
+        return _scaled(one, (0.0, high - low), 0.0)
 
     def mean(self, system: int) -> Ways:
         """Return the mean of a system; of pairs its win rate."""
@@ -145,6 +148,7 @@ class ComparedSystems:
 
     def _scaled(self, found: Sequence[Estimate], systems: Sequence[int], lowest: float) -> Ways:
         judge, labels, both = (_scaled(one, self.bounds, lowest) for one in found)
+        judge, labels = _by(_BY_JUDGE, judge), _by(_BY_LABELS, labels)
         if judge.estimate is None:
             judge = self._own(judge.metric, systems, lowest)
         asked = self.scores.questions(np.isfinite(self.scores.people))[list(systems)]
@@ -167,8 +171,13 @@ class ComparedSystems:
             return not_estimable(metric, because, n=n, n_items=n)
         value = float(means[-1] - means[0] if len(means) > 1 else means[0])
         because = f"it scored fewer than {MIN_SCORES} answers of a system"
-        one = Estimate(metric, value, None, None, n, n, because=because)
+        one = Estimate(metric, value, None, None, n, n, method=_BY_JUDGE, because=because)
         return _scaled(one, self.bounds, lowest)
+
+
+def _by(values: str, found: Estimate) -> Estimate:
+    """Return a figure whose method names the values that it is of, where it is of some alone."""
+    return replace(found, method=f"{values}; {_OVER_QUESTIONS}") if found.method else found
 
 
 def _scaled(found: Estimate, bounds: tuple[float, float], lowest: float) -> Estimate:

@@ -619,6 +619,9 @@ def test_systems_that_answered_the_same_questions_are_compared_by_question() -> 
         assert apart.labels.estimate == pytest.approx(expected)
         assert apart.labels.lower is not None
         assert apart.labels.upper is not None
+        ways = apart.judge, apart.labels, apart.corrected
+        assert all(way.lower is not None for way in ways)
+        assert len({way.method for way in ways}) == 3, "each names the values that it is of"
         halves.append((apart.labels.upper - apart.labels.lower) / 2)
     paired = 10 * (right["old"].astype(float) - right["new"])[:40]
     assert halves[0] == pytest.approx(2.023 * paired.std(ddof=1) / 40**0.5, rel=0.03)
