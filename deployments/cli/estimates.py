@@ -112,7 +112,9 @@ def _total(costs: Iterable[float | None]) -> float | None:
 
 
 def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
-    """Yield what will keep the whole sweep from running within its budget."""
+    """Yield what will keep the rest of a sweep from running within its budget."""
+    if not any(line.to_do for line in plan.lines):
+        return
     paid = [line for line in plan.lines if not _is_simulated(line)]
     cost, left = (
         sum(used.cost_usd or 0 for used in of)

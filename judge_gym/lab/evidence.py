@@ -42,20 +42,35 @@ TOKENS_A_WORD = 4
 class EmptyWindowError(EvidenceError):
     """A window has no document: its source gave none, or all were dropped."""
 
-    def __init__(self, window: Window, window_id: int, counts: dict[str, int]) -> None:
-        self.counts = counts
+    def __init__(self, window: Window, window_id: int, collected: Collected) -> None:
+        self.counts = counted_documents(collected)
         """`kept`, and the dropped documents by reason."""
         super().__init__(
-            f"Window {window} has no document: {_why_none(counts)}.",
+            f"{_none_of(window, collected)}.",
             f"See why with `judge-gym evidence show {window_id}`, and correct query and dates. "
-            f"{_how_dated(window, counts)}Rerun to collect it again, or set allow_empty: true in "
-            "its source to accept it.",
+            f"{_how_dated(window, self.counts)}Rerun to collect it again, or set allow_empty: true "
+            "in its source to accept it.",
         )
 
 
-def _why_none(counts: Mapping[str, int]) -> str:
-    dropped = [f"{reason} {count}" for reason, count in counts.items() if reason != "kept"]
-    return f"all that was found was dropped ({', '.join(dropped)})" if dropped else "none was found"
+def counted_documents(collected: Collected) -> dict[str, int]:
+    """Return how many documents were kept, and dropped by reason."""
+    return {"kept": len(collected.documents), **_reasons(collected)}
+
+
+def _none_of(window: Window, collected: Collected) -> str:
+    """Return that a window has no document: where it looked, and why all were dropped."""
+    path = getattr(window.source, "path", None)
+    found = f"was found in {path}" if path else "was found"
+    dropped = [f"{reason} {count}" for reason, count in _reasons(collected).items()]
+    if not dropped:
+        return f"Window {window} has no document: none {found}"
+    dates = (one.detail for one in collected.dropped if one.reason == "outside_dates")
+    example = f", such as {first}" if (first := next(dates, "")) else ""
+    return (
+        f"Window {window} has no document: all that {found} was dropped "
+        f"({', '.join(dropped)}{example})"
+    )
 
 
 def _how_dated(window: Window, counts: Mapping[str, int]) -> str:
@@ -86,13 +101,12 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
     access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=key)
     collected = await collect(window, access, configured.max_document_characters)
     _check_truths(collected)
-    counts = {"kept": len(collected.documents), **_reasons(collected)}
     complete = _is_complete(window, collected)
     with runtime.session() as session:
         windows.save_collected(session, window_id, collected, complete=complete)
     if not complete:
-        raise EmptyWindowError(window, window_id, counts)
-    return counts
+        raise EmptyWindowError(window, window_id, collected)
+    return counted_documents(collected)
 
 
 def preview(window: Window, settings: Settings) -> Collected | None:
@@ -113,8 +127,7 @@ def check_not_empty(window: Window, collected: Collected) -> None:
     """Raise `ConfigError` for a preview without documents, which `collect_window` refuses."""
     if not _is_complete(window, collected):
         raise ConfigError(
-            f"Window {window.name} has no document: {_why_none(_reasons(collected))}. "
-            f"{losses(window, collected)}",
+            f"{_none_of(window, collected)}. {_faults(window, collected)}".strip(),
             f"{_how_dated(window, _reasons(collected))}"
             "Correct its file, query or dates, or set allow_empty: true in its source.",
         )
@@ -129,7 +142,16 @@ def _reasons(collected: Collected) -> dict[str, int]:
 
 
 def losses(window: Window, collected: Collected) -> str:
-    """Return a sentence on the documents that a window drops for a fault of theirs, or ""."""
+    """Return sentences on documents that a window drops for a fault of theirs, or has none of.
+
+    Empty where there are neither.
+    """
+    # With `allow_empty` it is no error.
+    none = "" if collected.documents else f"{_none_of(window, collected)}. "
+    return f"{none}{_faults(window, collected)}".strip()
+
+
+def _faults(window: Window, collected: Collected) -> str:
     faulty = [document for document in collected.dropped if document.reason not in BY_DESIGN]
     if not faulty:
         return ""

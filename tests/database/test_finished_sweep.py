@@ -7,8 +7,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from deployments.cli.estimates import show_plan
 from judge_gym.analysis.finished import Finished, finished_parts
 from judge_gym.analysis.running import analyse
+from judge_gym.design.plans import Budget
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
 from judge_gym.lab.status import sweep_status
@@ -167,6 +169,21 @@ def test_a_finished_sweep_has_no_call_left_in_its_plan(engine: sa.Engine, tmp_pa
     assert (line.calls, line.done, line.to_do) == (probes, probes, 0)
     assert sum(line.to_do for line in plan.lines) == 0
     assert sum(line.failed for line in plan.lines) == 0
+
+
+def test_a_finished_sweep_is_not_warned_of_its_budget(
+    engine: sa.Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    providers, budget = load_providers(Settings().providers_file), Budget(max_calls=1)
+    for warned, changes in ((False, ""), (True, "DELETE FROM probes")):
+        if changes:
+            change(engine, changes)
+        with Session(engine) as session:
+            show_plan(plan_sweep(session, load_sweep(file), providers), providers, budget)
+        said = capsys.readouterr()
+        assert ("more than max_calls" in said.out + said.err) is warned
 
 
 def test_experiments_planned_together_leave_out_what_is_judged(

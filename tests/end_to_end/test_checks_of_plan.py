@@ -72,12 +72,16 @@ def test_a_window_that_keeps_no_document_is_refused_by_the_plan_as_by_the_run(
         refused = command("sweep", action, file)
         assert refused.code != 0
         said = " ".join(refused.errors.split())
-        assert "has no document: all that was found was dropped" in said
+        assert "has no document: all that was found in " in said
+        assert "corpus.jsonl was dropped (" in said
+        assert "dated 2025-01-01, wanted 2026-01-05 to 2026-01-18" in said
         assert "allow_empty: true" in said
     assert command("sweep", "plan", file).code == 2
     own = command.folder / file
     own.write_text(own.read_text().replace("corpus.jsonl}", "corpus.jsonl, allow_empty: true}"))
-    command("sweep", "plan", file).fine()
+    planned = command("sweep", "plan", file).fine()
+    said = " ".join(f"{planned.output} {planned.errors}".split())
+    assert "dated 2025-01-01, wanted 2026-01-05 to 2026-01-18" in said
 
 
 @pytest.mark.parametrize("changes", [(), ({"text": "", "texxt": "The court"},)])
