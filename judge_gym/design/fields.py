@@ -79,6 +79,9 @@ def _phrase(annotation: Any, bounds: Mapping[str, Any]) -> str:
         return either([str(member) for member in members])
     if origin in (tuple, list):
         keys = _keys(members[0])
+        if get_origin(members[0]) is Literal:
+            words = either([str(word) for word in get_args(members[0])])
+            return f"a list of{_length(bounds)} entries: {words}"
         entries = f"mappings of {keys}" if keys else _PLURAL.get(members[0], "entries")
         return f"a list of{_length(bounds)} {entries}"
     if annotation in _RANGED:

@@ -2,11 +2,12 @@
 
 import os
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urljoin, urlsplit
 
 from pydantic import (
@@ -16,8 +17,10 @@ from pydantic import (
     field_validator,
 )
 
+from judge_gym.design.config import Node, fault_reason, read_field, read_model, read_text
 from judge_gym.design.experiment import Effort
-from judge_gym.design.fields import Frozen
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.toml_tree import toml_tree
 from judge_gym.errors import ConfigError
 from judge_gym.llm import listed
 from judge_gym.model_names import is_simulated_provider
@@ -72,9 +75,14 @@ class Rules(Frozen):
     """Parameters of which a request may have one."""
     greedy_excludes: tuple[Parameter, ...] | None = None
     """Parameters that a request at temperature 0 must leave at their default."""
-    defaults: dict[Parameter, float] | None = None
+    defaults: Annotated[
+        dict[Parameter, float] | None, Legal("numbers by parameter, such as {temperature = 1}")
+    ] = None
     """Documented values of parameters that a request leaves out."""
-    ranges: dict[Parameter, Range] | None = None
+    ranges: Annotated[
+        dict[Parameter, Range] | None,
+        Legal("two numbers by parameter, such as {temperature = [0, 1]}"),
+    ] = None
     """The lowest and the highest value of a parameter."""
     limit_field: LimitField | None = None
     """The field of the output limit."""
@@ -90,7 +98,9 @@ class Rules(Frozen):
     """The values of `reasoning_effort` that they take."""
     default_effort: Effort | None = None
     """The effort of a request that sets none."""
-    effort_tokens: dict[Effort, int] | None = None
+    effort_tokens: Annotated[
+        dict[Effort, int] | None, Legal("whole numbers by effort, such as {low = 1024}")
+    ] = None
     """Room for thinking by effort, on top of `max_tokens`; `thinking_tokens` when left out."""
     sampling_only_at_none: bool | None = None
     """Whether they take temperature, top_p and logprobs only when the effort is none."""
@@ -120,7 +130,7 @@ class Provider(Rules):
     """The path of the address, in place of the one that the variable has."""
     api_version: str = ""
     """The version of the API, for providers that want one with each request."""
-    body: dict[str, Any] = Field(default_factory=dict)
+    body: Annotated[dict[str, Any], Legal("a table")] = Field(default_factory=dict)
     """Fields that are added to the body of every request."""
     variables: tuple[str, ...] = ()
     """Environment variables that it needs beside the key."""
@@ -266,41 +276,56 @@ def _check_simulator(provider: Provider) -> None:
         )
 
 
-def _tables(file: Path) -> dict[str, Any]:
+def _tables(text: str, file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text())
-    except OSError as error:
-        raise ConfigError(f"The providers file {file} cannot be read: {error.strerror}.") from None
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The providers file {file} is not TOML: {error}.") from None
 
 
 def load_providers(file: Path) -> Providers:
-    """Read the providers file; raises `ConfigError` naming the table and key that is wrong.
+    """Read the providers file; raises `ConfigError` naming line, key and value that are wrong.
 
     A file of one's own has the simulated providers of the shipped one, too, unless it names them.
     """
-    tables = _tables(file)
-    for name, table in _tables(DEPLOYMENTS / "providers.toml").items():
+    text, shipped = read_text(file), DEPLOYMENTS / "providers.toml"
+    tables = _tables(text, file)
+    for name, table in _tables(read_text(shipped), shipped).items():
         if is_simulated_provider(name):
             tables.setdefault(name, table)
     providers = {}
     bounds = Bounds()
     for name, table in tables.items():
-        model = Bounds if name == "bounds" else Provider
         try:
             if name == "bounds":
                 bounds = Bounds(**table)
             else:
                 providers[name] = Provider(name=name, **table)
         except (ValidationError, TypeError) as error:
-            detail = (
-                "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-                if isinstance(error, ValidationError)
-                else str(error)
-            )
-            raise ConfigError(
-                f"{file}, table [{name}]: {detail}.",
-                f"Allowed keys: {', '.join(sorted(model.model_fields.keys() - {'name'}))}.",
-            ) from None
+            node = toml_tree(text, file).items[name]
+            if name == "bounds":
+                read_model(Bounds, node)
+            else:
+                _read_provider(name, node)
+            raise node.place.problem(f"does not fit: {error}") from None
     return Providers(providers, file, bounds)
+
+
+def _read_provider(name: str, node: Node) -> Provider:
+    """Read a provider's table; raises `ConfigError` at the first key that is wrong."""
+    items = node.known_items([field for field in Provider.model_fields if field != "name"])
+    inner: Mapping[str, type[ModelRules | Price]] = {"models": ModelRules, "prices": Price}
+    values: dict[str, Any] = {"name": name}
+    for key, child in items.items():
+        if key in inner:
+            values[key] = {one: read_model(inner[key], of) for one, of in child.items.items()}
+        elif key == "batch":  # which the model itself reads
+            values[key] = child.plain()
+        else:
+            values[key] = read_field(Provider, key, child)
+    try:
+        return Provider(**values)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        at = items.get(str(fault["loc"][0]), node) if fault["loc"] else node
+        raise at.place.problem(f"does not fit: {fault_reason(fault)}") from None

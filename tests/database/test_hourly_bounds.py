@@ -129,6 +129,6 @@ def test_the_bounds_are_a_table_of_the_providers_file(tmp_path: Path) -> None:
     assert providers.bounds == Bounds(calls_per_hour=5)
     assert [name for name in providers.by_name if not name.startswith("sim")] == ["openai"]
     file.write_text("[bounds]\ncalls = 5\n")
-    with pytest.raises(ConfigError, match=r"table \[bounds\]: calls") as raised:
+    with pytest.raises(ConfigError, match=r"line 2: bounds\.calls is not") as raised:
         load_providers(file)
-    assert "Allowed keys: calls_per_hour, cost_usd_per_hour." in raised.value.remedy
+    assert "Use calls_per_hour, cost_usd_per_hour." in raised.value.remedy
