@@ -386,17 +386,38 @@ def detectable_difference(
     return most * step / _STEPS if step < steps.stop else None
 
 
+def detectable_beyond(half: float, df: float, tests: int = 1) -> float:
+    """Return the least distance beyond a margin that is found with `POWER`.
+
+    Of a figure whose 95% interval by t with `df` is `half` wide to each side: `paired_power` is
+    `POWER` there.
+    """
+    from scipy.special import nctdtrinc
+
+    critical = t_quantile(df, _level(tests))
+    return half / t_quantile(df) * float(nctdtrinc(df, 1 - POWER, critical))
+
+
+def equivalence_within(half: float, df: float, tests: int = 1) -> float:
+    """Return the least margin that two one-sided tests show, with `POWER`, if nothing moved.
+
+    Of a figure whose 95% interval by t with `df` is `half` wide to each side.
+    """
+    from scipy.special import ndtri
+
+    quantiles = t_quantile(df, _level(tests)) + float(ndtri((1 + POWER) / 2))
+    return half / t_quantile(df) * quantiles
+
+
 def equivalence_margin(spread: float, n_items: int, tests: int = 1) -> float | None:
     """Return the least margin that two one-sided tests show, with `POWER`, if nothing moved.
 
     The inverse of `equivalence_items`; None for fewer than two items.
     """
-    from scipy.special import ndtri
-
     if n_items < 2:
         return None
-    quantiles = t_quantile(n_items - 1, _level(tests)) + float(ndtri((1 + POWER) / 2))
-    return spread * quantiles / float(n_items**0.5)
+    half = t_quantile(n_items - 1) * spread / float(n_items**0.5)
+    return equivalence_within(half, n_items - 1, tests)
 
 
 def equivalence_items(spread: float, margin: float, tests: int = 1) -> int:

@@ -233,6 +233,11 @@ _VERBS = {
 }
 
 
+def corrected_over(findings: Sequence[FindingRow]) -> Counter[bool]:
+    """Return how many figures the confirmatory and the exploratory ones are corrected over."""
+    return Counter(finding.confirmatory for finding in findings if finding.p is not None)
+
+
 def sentences(findings: Sequence[FindingRow]) -> list[str]:
     """Return a sentence or two per hypothesis and validity check, in the order of the findings.
 
@@ -240,7 +245,7 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
     What a plan confirms is told apart from what explores. Several figures of one claim decide it
     together only when they all say the same.
     """
-    tests = Counter(finding.confirmatory for finding in findings if finding.p is not None)
+    tests = corrected_over(findings)
     decided, untestable = [], []
     for _, group in groupby(findings, key=lambda finding: finding.hypothesis):
         of_claim = list(group)

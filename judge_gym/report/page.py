@@ -146,7 +146,7 @@ def read_report(session: Session, run_id: int) -> Report:
     planted = compare_planted(rows, models) if wholly else Planted()
     summary = summary_of(facts, sweep_status(session, sweep), findings, planted, rows)
     concepts = concepts_of(rows)
-    trust = trust_tiles(rows, summary.headlines, facts.served)
+    trust = trust_tiles(rows, summary.headlines, facts.served, findings)
     return Report(
         facts=facts,
         summary=summary,

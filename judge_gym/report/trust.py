@@ -1,22 +1,21 @@
 """How far a report can be trusted, as five tiles: a value each, and what it is of."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, number, percent
 from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS, contrast_figure
+from judge_gym.metrics.inference import POWER, detectable_beyond, equivalence_within
 from judge_gym.report.facts import ServedSummary
+from judge_gym.report.findings import corrected_over
 from judge_gym.report.headlines import Headline
 from judge_gym.report.scopes import may_abstain
-from judge_gym.store.results import ResultRow
-
-_POWER = 0.8
-_DETECTED = 1.43
-"""Half-widths of a 95% interval from the margin at which 80% of intervals exclude it:
-(1.960 + 0.842) / 1.960, the normal approximation."""
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import FindingRow, ResultRow
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,21 @@ MOST_TILES = 6
 """Tiles of judges or candidates that a page opens with; its table has all."""
 
 
+_METRICS = {one.key: one.metric for one in (*HYPOTHESES, *VALIDITY_CHECKS)} | {
+    "H3": "swap_sensitivity"
+}
+"""Claim → the metric whose figures have its degrees of freedom."""
+
+
 def trust_tiles(
-    rows: Sequence[ResultRow], claims: Sequence[Headline], served: ServedSummary
+    rows: Sequence[ResultRow],
+    claims: Sequence[Headline],
+    served: ServedSummary,
+    findings: Sequence[FindingRow],
 ) -> list[Tile]:
     """Return the five tiles; one that lacks its figures shows that it is absent, and why.
 
+    `claims` are the headlines of `findings`.
     Judgements of a level whose figure over all levels is there count once.
     """
     rows = averaged(rows)
@@ -54,7 +63,7 @@ def trust_tiles(
         _abstained(rows),
         _stability(rows, served),
         _votes(rows),
-        _power(claims),
+        _power(claims, rows, findings),
     ]
 
 
@@ -144,19 +153,50 @@ def _votes(rows: Iterable[ResultRow]) -> Tile:
     return Tile(INDEPENDENT, number(least.estimate, 1), says)
 
 
-def _power(claims: Iterable[Headline]) -> Tile:
-    """Return the smallest effect beyond the margin that 80% of such sweeps would support."""
-    for row in claims:
-        widths = [
-            (finding.upper - finding.lower) / 2
-            for finding in row.findings
-            if finding.lower is not None and finding.upper is not None
-        ]
-        if widths and not row.is_check:
-            return Tile(
-                DETECTABLE,
-                number(_DETECTED * max(widths)),
-                f"beyond the margin of the first claim: {percent(_POWER)} of studies like this "
-                "one would find an effect that large",
-            )
-    return Tile(DETECTABLE, ABSENT, "no claim has an interval")
+def _power(
+    claims: Sequence[Headline], rows: Sequence[ResultRow], findings: Sequence[FindingRow]
+) -> Tile:
+    """Return the smallest effect that 80% of such sweeps would show, of the first claim.
+
+    Of all its figures, at the strictest step of the correction, as `sweep plan` has it.
+    """
+    tested = [
+        finding
+        for row in claims
+        if not row.is_check and not row.is_beside
+        for finding in row.findings
+        if finding.lower is not None and finding.upper is not None and finding.n_items > 1
+    ]
+    if not tested:
+        return Tile(DETECTABLE, ABSENT, "no claim has an interval")
+    first = tested[0]
+    of_claim = [one for one in tested if one.hypothesis == first.hypothesis]
+    tests = corrected_over(findings)[first.confirmatory]
+    degrees = {(row.metric, row.scope_key): row.df for row in rows}
+    within = first.direction == "within"
+    shown = equivalence_within if within else detectable_beyond
+    value = max(shown(_half(one), _df(one, degrees), max(1, tests)) for one in of_claim)
+    studies = f"{percent(POWER)} of studies like this one would"
+    says = (
+        f"where nothing moves, {studies} show that it moves less than this; the first claim is "
+        f"within {number(first.margin)}"
+        if within
+        else f"beyond the margin of the first claim: {studies} find an effect that large"
+    )
+    several = f", in the least precise of its {len(of_claim)} figures" if len(of_claim) > 1 else ""
+    after = f", after correction over {tests} figures" if tests > 1 else ""
+    return Tile(DETECTABLE, number(value), says + several + after)
+
+
+def _half(finding: FindingRow) -> float:
+    return ((finding.upper or 0.0) - (finding.lower or 0.0)) / 2
+
+
+def _df(finding: FindingRow, degrees: Mapping[tuple[str, str], float | None]) -> float:
+    """Return the degrees of freedom of a finding's interval: those of its figure, else items - 1.
+
+    A change beyond a sham has those of the swap.
+    """
+    of_contrast = contrast_figure(finding.hypothesis)
+    metric = of_contrast.metric if of_contrast else _METRICS.get(finding.hypothesis, "")
+    return degrees.get((metric, canonical_json(finding.scope))) or finding.n_items - 1

@@ -13,9 +13,11 @@ from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.power.contrasts import CHANGE_SD, REPLICATE_SD, contrast_powers
 from judge_gym.metrics.cells import CellMeans, FloatArray
 from judge_gym.metrics.inference import (
+    detectable_beyond,
     detectable_difference,
     equivalence_items,
     equivalence_margin,
+    equivalence_within,
     paired_contrast,
     paired_power,
 )
@@ -241,3 +243,13 @@ def test_a_margin_that_the_plan_cannot_show_is_said_with_the_items_that_would(tm
 def scoped(text: str) -> str:
     """A contrast of one judge alone, so that Holm's correction is over one test."""
     return text.replace("why: because", "why: because, scope: {judge: sim/calm-1}")
+
+
+@pytest.mark.parametrize("tests", [1, 61])
+def test_a_report_takes_from_an_interval_what_the_plan_takes_from_a_spread(tests: int) -> None:
+    """24 items with a spread of 0.13 have a half-width of 2.069 x 0.13 / √24 = 0.0549."""
+    beyond = detectable_beyond(0.0549, 23, tests)
+    assert beyond == pytest.approx(detectable_difference(lambda _: 0.13, 24, tests=tests), abs=2e-3)
+    assert equivalence_within(0.0549, 23, tests) == pytest.approx(
+        equivalence_margin(0.13, 24, tests), rel=1e-3
+    )

@@ -24,8 +24,9 @@ from judge_gym.report.trust import (
 NONE_SERVED = ServedSummary()
 
 
-def tiles(rows=(), claims=(), served: ServedSummary = NONE_SERVED) -> dict[str, tuple[str, str]]:
-    return {tile.label: (tile.value, tile.says) for tile in trust_tiles(rows, claims, served)}
+def tiles(rows=(), findings=(), served: ServedSummary = NONE_SERVED) -> dict[str, tuple[str, str]]:
+    found = trust_tiles(rows, headlines(findings), served, findings)
+    return {tile.label: (tile.value, tile.says) for tile in found}
 
 
 def test_shares_are_weighted_by_judgements_and_name_the_worst_judge(make_row) -> None:
@@ -68,8 +69,62 @@ def test_judgements_of_a_rubric_draw_count_once(make_row) -> None:
 
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
     """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
-    claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])
-    assert tiles(claims=claims)[DETECTABLE][0] == "0.14"
+    found = [make_finding("supported", 0.3, (0.2, 0.4), n_items=10_001)]
+    value, says = tiles(findings=found)[DETECTABLE]
+    assert value == "0.14"
+    assert says.startswith("beyond the margin of the first claim: 80% of studies")
+    assert "correction" not in says
+
+
+def test_power_is_of_all_figures_of_the_claim_after_correction(make_finding) -> None:
+    """Of 10 figures each is tested at 0.5%: (2.807 + 0.842) / 1.960 of a half-width of 0.2.
+
+    The supported figure is the most precise one; the widest decides. The check is another family.
+    """
+    planned = {"confirmatory": True, "n_items": 10_001, "p": 0.2}
+    found = [make_finding("supported", 0.3, (0.25, 0.35), scope={"judge": "a/0"}, **planned)]
+    found += [
+        make_finding("inconclusive", 0.1, (0.1 - 0.02 * n, 0.1 + 0.02 * n),
+                     scope={"judge": f"a/{n}"}, **planned)
+        for n in (9, 10, 8, 7, 6, 5, 4, 3, 3)
+    ]  # fmt: skip
+    found.append(make_finding("supported", 0.0, (-0.01, 0.01), hypothesis="V4.variance", p=0.1))
+    value, says = tiles(findings=found)[DETECTABLE]
+    assert value == "0.37"
+    assert "least precise of its 10 figures" in says
+    assert says.endswith("after correction over 10 figures")
+
+
+@pytest.mark.parametrize(("tests", "margin"), [(1, "0.16"), (10, "0.22")])
+def test_power_of_an_equivalence_is_the_margin_that_is_shown(
+    make_finding, tests: int, margin: str
+) -> None:
+    """12 items, half-width 0.1: an error of 0.1 / 2.201, times 2.201 (or 3.497) + 1.282.
+
+    An effect beyond the margin would refute the claim, so that none is called detectable.
+    """
+    within = {"direction": "within", "hypothesis": "C1.score", "p": 0.2, "unit": "0-1 scale"}
+    scope = {"axis": "abstain", "from": False, "to": True}
+    found = [
+        make_finding("inconclusive", 0.0, (-0.1, 0.1), scope=scope | {"judge": f"a/{n}"}, **within)
+        for n in range(tests)
+    ]
+    value, says = tiles(findings=found)[DETECTABLE]
+    assert value == margin
+    assert "beyond" not in says
+    assert "within 0.05" in says
+
+
+def test_power_is_by_the_degrees_of_freedom_of_the_figure(make_row, make_finding) -> None:
+    """With 2 degrees: an error of 0.1 / 4.303, times 4.303 + 1.282 = 0.130; 12 items give 0.158."""
+    scope = {"axis": "abstain", "from": False, "to": True, "judge": "a/a"}
+    row = make_row("contrast", 0.0, (-0.1, 0.1), scope=scope, df=2.0)
+    found = [
+        make_finding("inconclusive", 0.0, (-0.1, 0.1), scope=scope, direction="within",
+                     hypothesis="C1.score", unit="0-1 scale")
+    ]  # fmt: skip
+    assert tiles([row], found)[DETECTABLE][0] == "0.13"
+    assert tiles([], found)[DETECTABLE][0] == "0.16"
 
 
 def test_drift_counts_groups_and_names_judges_that_another_model_answered_for(make_row) -> None:
