@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray
-from judge_gym.metrics.estimate import SIGNED_UNIT, UNIT_INTERVAL, Estimate, not_estimable
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable, rescaled
 from judge_gym.metrics.expert_labels import are_shares
 from judge_gym.metrics.system_ranking import MIN_SCORES, Ranking, labels_needed, ranking
 from judge_gym.metrics.system_scores import SystemScores
@@ -98,6 +98,11 @@ class ComparedSystems:
         of_pairs = any(item.second_system for item in items)
         return cls(system_scores(items, judged, labels), of_pairs, bounds, rng)
 
+    @property
+    def _unit(self) -> float:
+        """The width of the judge's scale: figures are computed on 0 to 1."""
+        return self.bounds[1] - self.bounds[0]
+
     @cached_property
     def _ways(self) -> tuple[Ranking, Ranking, Ranking]:
         said = self.scores
@@ -114,14 +119,14 @@ class ComparedSystems:
 
     def bias(self, systems: Sequence[int]) -> Estimate:
         """Return the judge's mean of a system less people's, or of two how these differ."""
-        said, (low, high) = self.scores, self.bounds
+        said = self.scores
         found = self._alone((said.judge - said.people + 1) / 2, MIN_ALONE)
         if len(systems) == 1:
-            one = _scaled(found.mean_of(systems[0]), SIGNED_UNIT, -1.0)
+            one = rescaled(found.mean_of(systems[0]), 2.0, -1.0)
         else:
-            one = _scaled(found.difference_of(*systems), SIGNED_UNIT, 0.0)
+            one = rescaled(found.difference_of(*systems), 2.0)
         one = replace(_by(_BY_APART, one), metric="judge_bias")
-        return _scaled(one, (0.0, high - low), 0.0)
+        return rescaled(one, self._unit)
 
     def mean(self, system: int) -> Ways:
         """Return the mean of a system; of pairs its win rate."""
@@ -147,7 +152,7 @@ class ComparedSystems:
         return int((own.reshape(2, -1).any(axis=0) if self.of_pairs else own).sum())
 
     def _scaled(self, found: Sequence[Estimate], systems: Sequence[int], lowest: float) -> Ways:
-        judge, labels, both = (_scaled(one, self.bounds, lowest) for one in found)
+        judge, labels, both = (rescaled(one, self._unit, lowest) for one in found)
         judge, labels = _by(_BY_JUDGE, judge), _by(_BY_LABELS, labels)
         if judge.estimate is None:
             judge = self._own(judge.metric, systems, lowest)
@@ -172,17 +177,9 @@ class ComparedSystems:
         value = float(means[-1] - means[0] if len(means) > 1 else means[0])
         because = f"it scored fewer than {MIN_SCORES} answers of a system"
         one = Estimate(metric, value, None, None, n, n, method=_BY_JUDGE, because=because)
-        return _scaled(one, self.bounds, lowest)
+        return rescaled(one, self._unit, lowest)
 
 
 def _by(values: str, found: Estimate) -> Estimate:
     """Return a figure whose method names the values that it is of, where it is of some alone."""
     return replace(found, method=f"{values}; {_OVER_QUESTIONS}") if found.method else found
-
-
-def _scaled(found: Estimate, bounds: tuple[float, float], lowest: float) -> Estimate:
-    """Return a figure on 0 to 1 on the scale of a judge."""
-    unit = bounds[1] - bounds[0]
-    ends = (found.estimate, found.lower, found.upper)
-    value, lower, upper = (None if end is None else lowest + unit * end for end in ends)
-    return replace(found, estimate=value, lower=lower, upper=upper)

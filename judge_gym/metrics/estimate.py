@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
@@ -464,6 +464,40 @@ def not_estimable(
 def remarked(estimate: Estimate, remark: Remark) -> Estimate:
     """Return the estimate with one more remark."""
     return replace(estimate, remarks=(*estimate.remarks, remark))
+
+
+class Rescalable(Protocol):
+    """A figure with all that is in its unit: an `Estimate`, or a row of it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def lower(self) -> float | None: ...
+    @property
+    def upper(self) -> float | None: ...
+    @property
+    def floor(self) -> float | None: ...
+    @property
+    def items_lower(self) -> float | None: ...
+    @property
+    def items_upper(self) -> float | None: ...
+
+
+AnyFigure = TypeVar("AnyFigure", bound=Rescalable)
+_IN_ITS_UNIT = ("estimate", "lower", "upper", "floor", "items_lower", "items_upper")
+
+
+def rescaled(figure: AnyFigure, unit: float = 1.0, start: float = 0.0) -> AnyFigure:
+    """Return a figure as start + unit · value, `unit` > 0: value, both intervals and the floor.
+
+    Item values are left as they are.
+    """
+    ends = {name: getattr(figure, name) for name in _IN_ITS_UNIT}
+    return replace(
+        figure, **{name: start + unit * end for name, end in ends.items() if end is not None}
+    )
 
 
 def with_interval(

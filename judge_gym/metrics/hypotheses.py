@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import Estimate, rescaled
 from judge_gym.metrics.inference import benjamini_hochberg, holm
 from judge_gym.metrics.margins import (
     ALPHA,
@@ -389,16 +389,8 @@ def beyond_sham(figures: Sequence[TestedFigure]) -> list[TestedFigure]:
 
 def in_stages(figure: TestedFigure, scale_size: int) -> TestedFigure:
     """Return a figure of the 0-1 scale in stages of a scale."""
-    steps, estimate = scale_size - 1, figure.estimate
-    bounds = (estimate.lower, estimate.upper, estimate.items_lower, estimate.items_upper)
-    value, lower, upper, items_lower, items_upper = (
-        None if end is None else end * steps for end in (estimate.estimate, *bounds)
-    )
-    scaled = replace(
-        estimate, estimate=value, lower=lower, upper=upper, unit="stages",
-        items_lower=items_lower, items_upper=items_upper, values=None,
-    )  # fmt: skip
-    return replace(figure, estimate=scaled)
+    scaled = rescaled(figure.estimate, scale_size - 1)
+    return replace(figure, estimate=replace(scaled, unit="stages", values=None))
 
 
 def dose_steps(figures: Sequence[TestedFigure], order: Sequence[str]) -> list[TestedFigure]:

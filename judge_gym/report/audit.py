@@ -13,6 +13,7 @@ from judge_gym.counting import counted
 from judge_gym.design.rubric import FIRST as FIRST_OF_TWO
 from judge_gym.design.rubric import SECOND
 from judge_gym.formats import ABSENT, estimates, figure, figures_text
+from judge_gym.metrics.estimate import rescaled
 from judge_gym.recorded.mapping import as_number
 from judge_gym.report.audit_findings import (
     ONE_WORDING,
@@ -227,7 +228,8 @@ def _in_scores(data: SweepData, scores: Means) -> dict[str, Means]:
     low, high = ends
     return {
         f"mean, {low:g} to {high:g}": {
-            judge: [_scaled(row, low, high) for row in rows] for judge, rows in scores.items()
+            judge: [rescaled(row, high - low, low) for row in rows]
+            for judge, rows in scores.items()
         }
     }
 
@@ -240,12 +242,6 @@ def _ends(data: SweepData) -> tuple[float, float] | None:
     if len(scores) < len(numbers) or len(steps) != 1 or (scores[0], scores[-1]) == (0, 1):
         return None
     return scores[0], scores[-1]
-
-
-def _scaled(row: ResultRow, low: float, high: float) -> ResultRow:
-    ends = (row.estimate, row.lower, row.upper)
-    value, lower, upper = (None if end is None else low + end * (high - low) for end in ends)
-    return replace(row, estimate=value, lower=lower, upper=upper)
 
 
 def _common(rows: Sequence[ResultRow]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from judge_gym.analysis.data import SweepData
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import estimates, figures_text, ranged, span_of
+from judge_gym.metrics.estimate import rescaled
 from judge_gym.report.audit_findings import (
     MOST_NAMED,
     ONE_WORDING,
@@ -155,9 +156,8 @@ def _row(
 
 
 def _percents(row: ResultRow) -> str:
-    ends = (row.estimate, row.lower, row.upper)
-    value, lower, upper = (None if end is None else 100 * end for end in ends)
-    return ranged(value, lower, upper, digits=0)
+    share = rescaled(row, 100)
+    return ranged(share.estimate, share.lower, share.upper, digits=0)
 
 
 def _strip(values: Sequence[float], low: float, high: float) -> str:

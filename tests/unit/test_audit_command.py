@@ -732,6 +732,22 @@ def test_a_mean_score_is_of_all_items_that_the_judge_scored(command: CommandLine
     assert "every judge scored" not in alone
 
 
+def test_a_mean_over_wordings_has_both_intervals_in_the_files_own_scores(
+    command: CommandLine,
+) -> None:
+    """b gives 1, 2, 3, 4 under both wordings: 2.5 ± 3.182 · 1.291/√4, cut at 1."""
+    rows = [f"i{n},{judge},{wording},{1 + n + int(up)}" for n in range(4)
+            for judge, wording, up in ("ap0", "aq1", "bp0", "bq0")]  # fmt: skip
+    (command.folder / "scores.csv").write_text("\n".join(["item,judge,prompt,score", *rows]))
+    (command.folder / "mapping.yaml").write_text(
+        "name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        "scale: {lowest: 1, highest: 5}\nitem: {key: item}\nwording_column: prompt\n"
+    )
+    shown = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
+    said = " ".join(shown.split())
+    assert re.search(r" 2\.50 \[1\.00, 4\.5\d\], items only \[1\.00, 4\.55\] ", said)
+
+
 def test_judges_without_a_common_item_have_means_of_their_own(command: CommandLine) -> None:
     rows = [(f"{judge}{n}", judge, score) for judge, of in
             (("a", (5, 5, 4, 5)), ("b", (1, 2, 1, 1))) for n, score in enumerate(of)]  # fmt: skip

@@ -31,7 +31,7 @@ from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts
 from judge_gym.judges.reason_critic import Criticism
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import Estimate, rescaled
 from judge_gym.metrics.expert_labels import (
     IsotonicCurve,
     Labelled,
@@ -455,17 +455,7 @@ def _of_verdicts(labels: FloatArray, judged: FloatArray, others: FloatArray) -> 
             not_truly=int(not_truly.sum()),
         )
     )
-    return replace(
-        share,
-        estimate=_points(share.estimate),
-        lower=_points(share.lower),
-        upper=_points(share.upper),
-        unit="",
-    )
-
-
-def _points(share: float | None) -> float | None:
-    return None if share is None else share * HIGHEST
+    return replace(rescaled(share, HIGHEST), unit="")
 
 
 MOST_STRATA = 11

@@ -13,7 +13,7 @@ import numpy as np
 from judge_gym.lab.power.trials import Trial
 from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.error_correlation import effective_votes
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import Estimate, rescaled
 from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.interactions import PARTS, sign_changes, variance_shares
 from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
@@ -87,8 +87,7 @@ def _less(estimate: Estimate, value: float) -> Estimate:
     """Return the estimate less the true value of the level that the data chose."""
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         return estimate
-    low, high = estimate.lower - value, estimate.upper - value
-    return replace(estimate, estimate=estimate.estimate - value, lower=low, upper=high)
+    return rescaled(estimate, start=-value)
 
 
 def _specifications(

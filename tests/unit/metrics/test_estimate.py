@@ -22,6 +22,7 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     resampled_interval,
     resampled_intervals,
+    rescaled,
     studentised_interval,
     t_interval,
     wilson,
@@ -41,6 +42,16 @@ def test_an_estimate_never_hides_a_hole(fields, says):
     complete = {"lower": None, "upper": None, "n": 1, "n_items": 1, **fields}
     with pytest.raises(ValueError, match=says):
         Estimate("figure", **complete)
+
+
+def test_a_figure_is_rescaled_with_all_that_is_in_its_unit():
+    share = Estimate(
+        "share", 0.5, 0.25, 0.75, 9, 9, floor=0.125, p=0.5, items_lower=0.375, items_upper=0.625
+    )
+    points = Estimate("share", 3, 2, 4, 9, 9, floor=1.5, p=0.5, items_lower=2.5, items_upper=3.5)
+    assert rescaled(share, 4, 1) == points
+    nothing = not_estimable("share", "there is one judge")
+    assert rescaled(nothing, 4, 1) == nothing
 
 
 def test_not_estimable_says_why():
