@@ -61,12 +61,14 @@ def between_checks(
     truth: FloatArray | None,
     margins: Margins,
     rng: np.random.Generator,
+    refused: Sequence[str] = (),
 ) -> list[Check]:
     """Return the checks of two or more judges on one corpus.
 
     `points` is items x judges, means over runs, NaN where a judge has no score; `truth` is in
     points, NaN where it is not known, None without any. Pairs are compared on the items both
-    scored, errors on those whose truth is known.
+    scored, errors on those whose truth is known. Errors of a judge among `refused` are no reason to
+    ask it too, however unlike they are.
     """
     checks = [_alike(judges, points, margins, rng)] if len(judges) > 1 else []
     for i, j in combinations(range(len(judges)), 2):
@@ -83,7 +85,10 @@ def between_checks(
             )
         )
         usable = both & (np.zeros(len(points), bool) if truth is None else ~np.isnan(truth))
-        checks.append(_errors(pair, points[usable][:, [i, j]], truth, usable, margins, rng))
+        errors = _errors(pair, points[usable][:, [i, j]], truth, usable, margins, rng)
+        if not_used := [name for name in (judges[i], judges[j]) if name in refused]:
+            errors = _no_second_opinion(errors, not_used)
+        checks.append(errors)
     return checks
 
 
@@ -119,6 +124,14 @@ def _errors(
         MarginClaim(Direction.BELOW, margins.error_correlation),
         "Ask only one of them: the second repeats the errors of the first.",
     )
+
+
+def _no_second_opinion(errors: Check, refused: Sequence[str]) -> Check:
+    """Return the check of errors as not applicable, as judges of the pair are not to be used."""
+    names = " and ".join(refused)
+    because = f"{names} {'is' if len(refused) == 1 else 'are'} not to be used"
+    reason = because if errors.estimate.estimate is None else f"{errors.reason}, but {because}"
+    return replace(errors, result=Result.NOT_APPLICABLE, reason=reason, action="", needed=None)
 
 
 FIGURE_NAMES = {

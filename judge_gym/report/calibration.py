@@ -8,8 +8,7 @@ from typing import Any
 from judge_gym.calibration.checks import Check, Result, span
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import score_counts
-from judge_gym.calibration.escalating import sufficient, undecided
-from judge_gym.calibration.verdict import CalibrationVerdict
+from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, SurprisingScore
@@ -51,34 +50,15 @@ def asking(findings: CalibrationFindings) -> str:
     margin = findings.design.margins.accuracy_loss
     enough, maybe = sufficient(findings.policies, margin), undecided(findings.policies, margin)
     best = next((policy for policy in findings.policies if policy.is_best), None)
+    refused = findings.refused
+    kept = [one.judge.name for one in findings.assessments if one.judge.name not in refused]
+    if refused and len(kept) < 2 <= len(findings.assessments):
+        only = f"Only {kept[0]} is not refused" if kept else "None of these judges is recommended"
+        return f"{only}, so ways to ask two judges are not compared."
     if enough is None or best is None:
         return ""
-    if all(
-        assessment.decision.verdict is CalibrationVerdict.DO_NOT_USE
-        for assessment in findings.assessments
-    ):
-        return "None of these judges is recommended, so neither is a way to ask them."
     little = f"less than {plain(100 * margin)} in 100 right scores"
-    labels = best.accuracy.n_items
-    met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
-    equals = [
-        policy.first
-        for policy in findings.policies
-        if policy.is_alone and policy.accuracy.estimate == best.accuracy.estimate
-    ]
-    first = f"{best.first} meets most labels"
-    if len(equals) > 1:
-        first = f"{' and '.join(equals)} meet equally many labels, the most"
-    shown = f"the cheapest way to ask that is shown to lose {little}"
-    if enough.cost.estimate is None:
-        shown = f"shown to lose {little}, and its cost is not known"
-    elif any(policy.cost.estimate is None for policy in findings.policies):
-        shown += " and whose cost is known"
-    text = (
-        f"Of the judges asked alone, {first}: {met} within "
-        f"{plain(findings.design.margins.near)} points. Compared with {best.first}, not with the "
-        f"labels, {enough.name} is {shown}."
-    )
+    text = f"{_most_right(findings, best)} {_cheapest(findings, best, enough, little)}"
     if maybe and enough.cost.estimate is not None:
         other, decides = maybe
         text += (
@@ -89,7 +69,46 @@ def asking(findings: CalibrationFindings) -> str:
     if not any(policy.cost.estimate for policy in findings.policies):
         why = "Simulated judges cost nothing" if findings.simulated else "No cost is known here"
         text += f" {why}: the first judge of the file stands for the cheap one."
+    if refused:
+        text += f" Left out, since not to be used: {', '.join(refused)}."
     return text
+
+
+def _most_right(findings: CalibrationFindings, best: PolicyFigures) -> str:
+    """Return which of the judges asked alone meets the most labels, or which do equally."""
+    labels = best.accuracy.n_items
+    met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
+    equals = [
+        policy.first
+        for policy in findings.policies
+        if policy.is_alone and policy.accuracy.estimate == best.accuracy.estimate
+    ]
+    first = f"{best.first} meets the most labels"
+    if len(equals) > 1:
+        first = f"{' and '.join(equals)} meet equally many labels, the most"
+    near = plain(findings.design.margins.near)
+    return f"Of the judges asked alone, {first}: {met} within {near} points."
+
+
+def _cheapest(
+    findings: CalibrationFindings, best: PolicyFigures, enough: PolicyFigures, little: str
+) -> str:
+    """Return which way to ask costs least of those shown to lose little beside the best judge."""
+    unpriced = any(policy.cost.estimate is None for policy in findings.policies)
+    if enough.cost.estimate is None:
+        if enough.is_best:
+            return f"Whether another way to ask is cheaper than {enough.name} is not known."
+        return f"{enough.name} is shown to lose {little}, and its cost is not known."
+    known = " whose cost is known" if unpriced else ""
+    if enough.is_best:
+        return (
+            f"No cheaper way to ask{known} is shown to lose {little} compared with {best.first}, "
+            "the labels aside."
+        )
+    return (
+        f"Compared with {best.first}, not with the labels, {enough.name} is the cheapest way to "
+        f"ask{known} that is shown to lose {little}."
+    )
 
 
 def gap(findings: CalibrationFindings) -> str:

@@ -21,6 +21,7 @@ from judge_gym.calibration.verdict import (
     AGREEMENT,
     READABLE,
     CalibrationDecision,
+    CalibrationVerdict,
     agreement_check,
     beside_people_check,
     decide,
@@ -246,10 +247,23 @@ def _checks(
     return [_awaiting(check, texts, results, design) for check in checks]
 
 
+def refused_of(assessments: Sequence[Assessment]) -> list[str]:
+    """Return the names of the judges that are not to be used."""
+    verdict = CalibrationVerdict.DO_NOT_USE
+    return [one.judge.name for one in assessments if one.decision.verdict is verdict]
+
+
 def assess_together(
-    judges: Sequence[Judge], texts: Texts, results: Sequence[Results], design: CalibrationDesign
+    judges: Sequence[Judge],
+    texts: Texts,
+    results: Sequence[Results],
+    design: CalibrationDesign,
+    refused: Sequence[str] = (),
 ) -> list[Check]:
-    """Return what two or more judges say of each other, on the originals."""
+    """Return what two or more judges say of each other, on the originals.
+
+    `refused` are names of judges not to be used: they are no second opinion.
+    """
     if len(judges) < 2:
         return []
     rng = np.random.default_rng(derive_seed("calibration together", design.name))
@@ -270,7 +284,7 @@ def assess_together(
     originals = {item.key for item in texts.originals}
     made = sum(len(by_item[key]) for by_item in results for key in originals)
     expected = len(judges) * len(originals) * design.repeats
-    checks = between_checks(names, table, given, design.margins, rng)
+    checks = between_checks(names, table, given, design.margins, rng, refused)
     return [pending(check, made, expected) for check in checks]
 
 

@@ -23,6 +23,7 @@ from judge_gym.judges.calibrating.assessing import (
     known_points,
     points_of,
     recommended,
+    refused_of,
 )
 from judge_gym.judges.calibrating.judging import (
     criticism_of,
@@ -76,6 +77,11 @@ class CalibrationFindings:
         return self.expected - sum(assessment.statuses.total() for assessment in self.assessments)
 
     @property
+    def refused(self) -> Sequence[str]:
+        """The names of judges that are not to be used: no way to ask has them."""
+        return refused_of(self.assessments)
+
+    @property
     def related(self) -> Sequence[str]:
         """The names of judges of the same family as the model that changed texts."""
         perturber = self.design.perturber
@@ -126,19 +132,25 @@ def read_findings(
     if not any(assessment.statuses for assessment in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
     totals = [sum(by_item.values()) for by_item in costs]
+    refused = refused_of(assessments)
+    offered = [place for place, judge in enumerate(judges) if judge.name not in refused]
     chosen, why = recommended(assessments, totals)
     return CalibrationFindings(
         design=design,
         texts=texts,
         assessments=assessments,
-        together=assess_together(judges, texts, results, design),
-        policies=escalation(judges, texts, results, costs, design),
+        together=assess_together(judges, texts, results, design, refused),
+        policies=escalation(
+            [judges[place] for place in offered], texts,
+            [results[place] for place in offered],
+            [costs[place] for place in offered], design,
+        ),
         costs=totals,
         chosen=chosen,
         why=why,
         written=datetime.now(UTC),
         stopped=[message for message in stopped if message],
-    )
+    )  # fmt: skip
 
 
 def _budget_stop(session: Session, assessment: Assessment, expected: int) -> str:
@@ -181,6 +193,8 @@ def escalation(
     `margins.near` points of it. Its doubt is the spread of its runs, and two disagree when their
     means lie in different bins of 20 points. Empty without two judges or two such texts.
     """
+    if len(judges) < 2:
+        return []
     truth = [known_points(judges[0], item, design.label_scale) for item in texts.originals]
     points = [[points_of(judge, by_item[item.key]) for item in texts.originals]
               for judge, by_item in zip(judges, results, strict=True)]  # fmt: skip
@@ -189,7 +203,7 @@ def escalation(
         for place, label in enumerate(truth)
         if not np.isnan(label) and all(given[place] for given in points)
     ]
-    if len(judges) < 2 or len(shared) < 2:
+    if len(shared) < 2:
         return []
     truths = np.array([truth[place] for place in shared])
     keys = [texts.originals[place].key for place in shared]

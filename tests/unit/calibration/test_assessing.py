@@ -10,7 +10,12 @@ import pytest
 from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.judges import CallableJudge, Item
-from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.judges.calibrating.assessing import (
+    assess,
+    assess_together,
+    recommended,
+    refused_of,
+)
 from judge_gym.judges.calibrating.estimating import CalibrationFindings, escalation
 from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.metrics.estimate import Estimate
@@ -266,17 +271,37 @@ def test_what_a_second_judge_costs_and_gains(all_assessed):
     half = found["clustering, then good on the 50% in most doubt"]
     # nobody knows what a function of one's own costs
     assert (half.asked_twice.estimate, half.cost.estimate) == (0.5, None)
-    assert "Compared with good, not with the labels, good alone" in asking(report(all_assessed))
     assert asking(report(all_assessed[:1])) == ""
     # of two that are right equally often neither is called the best
-    tied = report(all_assessed)
+    tied = replace(report(all_assessed), assessments=all_assessed[1:])
+    assert "cheaper than good alone is not known" in asking(tied)
+    assert "the first judge of the file stands for the cheap one" in asking(tied)
     of_good = next(one for one in tied.policies if one.name == "good alone")
     twin = replace(of_good, name="twin alone", first="twin")
     said = asking(replace(tied, policies=[twin, *tied.policies]))
     assert "twin and good meet equally many labels, the most: 20 of 20" in said
-    # the best of judges that labels do not bear out is no measure of the others
-    clusters = replace(report(all_assessed), assessments=all_assessed[:1])
-    assert asking(clusters).startswith("None of these judges is recommended")
+
+
+def test_a_judge_that_is_refused_is_no_way_to_ask(all_assessed):
+    assert refused_of(all_assessed) == ["clustering"]
+    judges = [one.judge for one in all_assessed]
+    said = [results(judges[0], texts(), clustering), results(judges[1], texts(), good)]
+    errors = "errors: clustering and good"
+    before, after = (
+        {one.name: one for one in assess_together(judges, texts(), said, DESIGN, refused)}[errors]
+        for refused in ([], ["clustering"])
+    )
+    assert before.result is not Result.NOT_APPLICABLE
+    assert after.result is Result.NOT_APPLICABLE
+    assert after.estimate == before.estimate
+    # the one judge that is left is compared with no other, and none is where all are refused
+    found = replace(report(all_assessed), policies=[])
+    assert asking(found).startswith("Only good is not refused")
+    refused = replace(found, assessments=all_assessed[:1] * 2)
+    assert asking(refused).startswith("None of these judges is recommended")
+    # beside two others it is named as left out
+    three = replace(report(all_assessed), assessments=[*all_assessed, all_assessed[1]])
+    assert asking(three).endswith("not to be used: clustering.")
 
 
 def test_what_arithmetic_leaves_over_is_shown_as_0():
@@ -307,7 +332,6 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert not any(cell.count("d_z") > 1 for cell in page.split("<td"))
     assert "labelled texts are a random sample" in page
     assert "For reading only: it has no interval" in page
-    assert "the first judge of the file stands for the cheap one" in page
     assert ">unknown<" in page
     assert page.count("<svg") == 2 * 3
     assert "://" not in page.replace("http://www.w3.org", "")
