@@ -166,6 +166,18 @@ def is_open(check: Check) -> bool:
     return check.result is Result.INCONCLUSIVE
 
 
+def moves_wrong_way(check: Check) -> bool:
+    """Whether scores are shown to move against what was expected: up for a drop, down for a rise.
+
+    Their mean change is counted in the expected direction, and its whole interval lies below 0. So
+    does a change that is the same for all items.
+    """
+    if check.expectation not in (Expectation.DROP, Expectation.RISE):
+        return False
+    end = check.estimate.estimate if check.estimate.upper is None else check.estimate.upper
+    return check.result is Result.FAILS and end is not None and end < -EPSILON
+
+
 _RESULTS = {
     Conclusion.SUPPORTED: Result.PASSES,
     Conclusion.REFUTED: Result.FAILS,

@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, rounded, span
+from judge_gym.calibration.checks import (
+    ALPHA,
+    Check,
+    Margins,
+    Result,
+    adjusted,
+    moves_wrong_way,
+    rounded,
+    span,
+)
 from judge_gym.counting import counted
 from judge_gym.formats import percent, plain, short
 from judge_gym.metrics.cells import FloatArray
@@ -170,8 +179,12 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tes
     reason = _tested(effect, check, p, result)
     if effect.not_applicable:
         reason += f"; not applicable to {effect.not_applicable} of {_all(effect)} items"
-    action = _action(effect, result, items, margins, tests)
-    return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
+    found = replace(check, result=result, reason=reason, p_adjusted=p)
+    if moves_wrong_way(found):
+        action = _REWARDS[effect.expectation].format(effect.perturbation)
+    else:
+        action = _action(effect, result, items, margins, tests)
+    return replace(found, action=action)
 
 
 def _untested(effect: Effect) -> tuple[str, str]:
@@ -268,6 +281,13 @@ _MEND = {
 }
 
 
+_REWARDS = {
+    Expectation.DROP: "The judge rewards {}: do not use it where that can happen.",
+    Expectation.RISE: "The judge scores {} lower: do not use it where that can happen.",
+}
+"""What to do where scores move the wrong way."""
+
+
 def _trend(curve: SeverityCurve) -> Check:
     question = f"more {curve.perturbation}, further from the original score"
     name = f"trend:{curve.perturbation}"
@@ -294,8 +314,17 @@ def _trend(curve: SeverityCurve) -> Check:
 
 
 def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
+    items, levels = curve.points.shape
     if p is None:
-        return replace(check, action="Score three severities, the original among them.")
+        lacking = []
+        if levels < LEAST_LEVELS:
+            lacking.append("Score three severities, the original among them.")
+        if items < 2:
+            lacking.append(
+                f"Use texts that {curve.perturbation} can change: two or more need a score at "
+                "every severity."
+            )
+        return replace(check, action=" ".join(lacking))
     falling = curve.points if curve.expectation is Expectation.DROP else -curve.points
     result, action = Result.INCONCLUSIVE, "Use more items, or more severities."
     if not np.ptp(curve.points, axis=1).any():
@@ -307,6 +336,6 @@ def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
         result, action = Result.PASSES, ""
     elif page_trend(falling)[1] < ALPHA:
         result = Result.FAILS
-        action = f"The judge rewards {curve.perturbation}: do not use it where that can happen."
+        action = _REWARDS[curve.expectation].format(curve.perturbation)
     reason = f"{span(check.estimate)}; p {short(p)} after Holm"
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)

@@ -15,6 +15,7 @@ from judge_gym.calibration.checks import (
     Weight,
     claimed,
     more_items,
+    moves_wrong_way,
     span,
 )
 from judge_gym.calibration.distribution import SELF_AGREEMENT
@@ -229,9 +230,11 @@ def _failures(failing: Sequence[Check]) -> str:
     for check in failing:
         trend = check.perturbation and check.expectation is None
         kind = _TREND if trend else _FAILURES.get(check.expectation, "it fails")
+        if check.expectation and moves_wrong_way(check):
+            kind = _WRONG_WAY[check.expectation]
         named = _SHOWN.get(check.perturbation, check.perturbation) or check.name
         by_kind.setdefault(kind, []).append(named)
-    kinds = [*_FAILURES.values(), _TREND, "it fails"]
+    kinds = [*_WRONG_WAY.values(), *_FAILURES.values(), _TREND, "it fails"]
     return "; ".join(f"{kind} {', '.join(by_kind[kind])}" for kind in kinds if kind in by_kind)
 
 
@@ -239,6 +242,10 @@ _FAILURES: Mapping[Expectation | None, str] = {
     Expectation.DROP: "its scores hardly fall for",
     Expectation.RISE: "its scores hardly rise for",
     Expectation.INVARIANT: "its scores move for",
+}
+_WRONG_WAY = {
+    Expectation.DROP: "its scores rise for",
+    Expectation.RISE: "its scores fall for",
 }
 _SHOWN = {"inject_errors": "injected errors", "vague_ify": "vague wording"}
 _TREND = "its scores go the wrong way with more"

@@ -45,7 +45,17 @@ def test_a_rise_never_passes_for_a_drop(rng):
     check = one(effect([8, 12, 9, 11, 10, 7, 13, 10]), rng)
     assert check.result is Result.FAILS
     assert check.estimate.p > 0.999
-    assert "does not see vague_ify" in check.action
+    assert "rewards vague_ify" in check.action
+    assert "does not see" not in check.action
+    same_for_all = one(effect([5] * 8), rng)
+    assert same_for_all.result is Result.FAILS
+    assert "rewards vague_ify" in same_for_all.action
+    lower = one(effect([-8, -12, -9, -11, -10, -7, -13, -10], RISE), rng)
+    assert "scores vague_ify lower" in lower.action
+    # A mean rise of 0.1 whose interval holds 0 is no reward.
+    blind = one(effect([1, -1] * 20 + [2]), rng)
+    assert blind.result is Result.FAILS
+    assert "does not see vague_ify" in blind.action
     assert one(effect([8, 12, 9, 11, 10, 7, 13, 10], RISE), rng).result is Result.PASSES
 
 
@@ -156,6 +166,11 @@ def test_a_trend_needs_three_severities():
     (check,) = curve_checks([two])
     assert check.result is Result.NOT_APPLICABLE
     assert "there are 2 and 9" in check.reason
+    assert "three severities" in check.action
+    (check,) = curve_checks([curve(np.empty((0, 3)))])
+    assert "there are 3 and 0" in check.reason
+    assert "three severities" not in check.action
+    assert "every severity" in check.action
 
 
 def test_size_and_power_of_the_drop():
