@@ -89,8 +89,13 @@ class SweepJudge:
     frozen: frozenset[FrozenItems] = frozenset()
     """The items that it was frozen with, one entry where all its levels have the same; empty of
     recorded judgements."""
-    levels: int = 1
-    """How many experiments, which differ in facets alone, are this one: see `facets.pooled`."""
+    parts: tuple["SweepJudge", ...] = ()
+    """The experiments, which differ in facets alone, that are this one: see `facets.pooled`."""
+
+    @property
+    def levels(self) -> int:
+        """How many experiments it is."""
+        return len(self.parts) or 1
 
     def applied(self, axis: str) -> bool:
         """Whether the model applied this experiment's value of an axis, as far as is known."""

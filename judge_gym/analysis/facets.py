@@ -21,6 +21,7 @@ from judge_gym.analysis.groups import (
     comparison_groups,
     origin_of_rows,
     result_row,
+    setting_of,
     without,
 )
 from judge_gym.design.axes import axes, facets_of
@@ -62,33 +63,87 @@ Measured = list[tuple[Group, ResultRow, ItemValues]]
 def pooled(data: SweepData) -> SweepData:
     """Return the data with judges that differ in facets alone as one, which has all their arms.
 
-    The same object where no facet varies. Judges of pairs stay as they are: an order of the answers
-    is read beside the others of its wording.
+    Of the levels that the judges of a setting have in common: where one lacks a wording, a
+    difference between them could be that of the wordings. Judges without a level in common stay as
+    they are, and so does the whole data, the same object, where no facet varies. So do judges of
+    pairs: an order of the answers is read beside the others of its wording.
     """
-    alike: dict[str, list[SweepJudge]] = defaultdict(list)
     varying = list(facets_of(judge.experiment for judge in data.judges))
-    common = {name: Experiment.model_fields[name].default for name in varying}
+    settings: dict[str, dict[str, list[SweepJudge]]] = defaultdict(lambda: defaultdict(list))
     for judge in data.judges:
-        experiment = judge.experiment
-        if not experiment.judges_pairs:
-            experiment = experiment.model_copy(update={"tag": "", **common})
-        alike[experiment.key].append(replace(judge, experiment=experiment))
-    if len(alike) == len(data.judges):
+        reset = _reset(judge.experiment, varying)
+        settings[setting_of(reset)][reset.key].append(judge)
+    found: list[SweepJudge] = []
+    for members in settings.values():
+        shared = _shared_levels(members.values())
+        for judges in members.values():
+            if shared and not judges[0].experiment.judges_pairs:
+                at_shared = [one for one in judges if _level(one) in shared]
+                found.append(_as_one(at_shared, _reset(judges[0].experiment, varying)))
+            else:
+                found += judges
+    if len(found) == len(data.judges) and all(judge.levels == 1 for judge in found):
         return data
-    return replace(data, judges=tuple(map(_as_one, alike.values())))
+    return replace(data, judges=tuple(found))
 
 
-def _as_one(levels: Sequence[SweepJudge]) -> SweepJudge:
-    if len(levels) == 1:
-        return levels[0]
+def at_shared_levels(judges: Sequence[SweepJudge]) -> list[SweepJudge] | None:
+    """Return pooled judges with the arms of the levels that all have; None where there is none."""
+    shared = _shared_levels([judge.parts or [judge] for judge in judges])
+    if not shared:
+        return None
+    return [
+        _as_one([part for part in judge.parts if _level(part) in shared], judge.experiment)
+        if judge.parts
+        else judge
+        for judge in judges
+    ]
+
+
+def levels_apart(judges: Sequence[SweepJudge]) -> list[Remark]:
+    """Return a remark on each facet of which pooled judges do not share every level."""
+    every = [judge.parts or [judge] for judge in judges]
+    remarks = []
+    for place, facet in enumerate(_FIXED):
+        sets = [{_level(part)[place] for part in parts} for parts in every]
+        shared, all_levels = set.intersection(*sets), set.union(*sets)
+        if len(shared) < len(all_levels):
+            remarks.append(
+                Remark(RemarkKind.SHARED_LEVELS, len(shared), len(all_levels), names=(facet,))
+            )
+    return remarks
+
+
+_FIXED = tuple(name for name in FACETS if name != "rubric_draw")
+"""Facets whose levels are the same wherever they occur: a draw of one rubric is none of another."""
+
+
+def _reset(experiment: Experiment, varying: Iterable[str]) -> Experiment:
+    """Return an experiment with these facets at their defaults, unless it judges pairs."""
+    if experiment.judges_pairs:
+        return experiment
+    common = {name: Experiment.model_fields[name].default for name in varying}
+    return experiment.model_copy(update={"tag": "", **common})
+
+
+def _level(judge: SweepJudge) -> tuple[Any, ...]:
+    return tuple(getattr(judge.experiment, name) for name in _FIXED)
+
+
+def _shared_levels(every: Iterable[Sequence[SweepJudge]]) -> set[tuple[Any, ...]]:
+    return set.intersection(*({_level(judge) for judge in judges} for judges in every))
+
+
+def _as_one(levels: Sequence[SweepJudge], experiment: Experiment) -> SweepJudge:
     return replace(
         levels[0],
+        experiment=experiment,
         arms=tuple(arm for level in levels for arm in level.arms),
         not_applied=tuple(dict.fromkeys(axis for level in levels for axis in level.not_applied)),
         unswapped=frozenset[int]().union(*(level.unswapped for level in levels)),
         served=tuple(served for level in levels for served in level.served),
         frozen=frozenset[FrozenItems]().union(*(level.frozen for level in levels)),
-        levels=len(levels),
+        parts=tuple(levels),
     )
 
 
@@ -180,9 +235,12 @@ def has_replicates(data: SweepData) -> bool:
 
 
 def over_facets(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
-    """Yield each mean over items again, over all levels of the facets, with its total error."""
+    """Yield each mean over items again, over all levels of the facets, with its total error.
+
+    Over the levels that all judges of a group have, as in `pooled`.
+    """
     measured: dict[str, Measured] = defaultdict(list)
-    for group in groups:
+    for group in _at_shared_levels(groups):
         for row, values in group.measured:
             key = canonical_json([row.metric, without_facets(row.scope)])
             measured[key].append((group, row, values))
@@ -190,6 +248,23 @@ def over_facets(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
         varying = varying_facets([group for group, _, _ in same])
         if varying:
             yield _over_levels(same, varying)
+
+
+def _at_shared_levels(groups: Sequence[Group]) -> Iterator[Group]:
+    """Yield the groups of levels that all judges have that are compared with each other."""
+    alike: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        alike[canonical_json(without_facets(group.scope))].append(group)
+    for same in alike.values():
+        models = {judge.model for group in same for judge in group.judges}
+        by_level: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+        for group in same:
+            for judge in group.judges:
+                by_level[_level(judge)].add(judge.model)
+        for group in same:
+            of_pairs = group.judges[0].experiment.judges_pairs
+            if of_pairs or by_level[_level(group.judges[0])] == models:
+                yield group
 
 
 def averaged(rows: Sequence[ResultRow]) -> list[ResultRow]:

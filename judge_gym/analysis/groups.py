@@ -209,7 +209,7 @@ def comparison_groups(data: SweepData) -> list[Group]:
     """Return the groups of a sweep, in the order of their scopes; no two scopes are equal."""
     members: dict[str, list[SweepJudge]] = defaultdict(list)
     for judge in data.judges:
-        members[_setting(judge.experiment)].append(judge)
+        members[setting_of(judge.experiment)].append(judge)
     scopes = _scopes({key: judges[0] for key, judges in members.items()})
     groups = [
         Group(scopes[key], tuple(sorted(judges, key=lambda judge: judge.model)), data)
@@ -223,7 +223,7 @@ def scopes_of(groups: Iterable[Group]) -> dict[str, Scope]:
     return {judge.experiment.key: group.scope for group in groups for judge in group.judges}
 
 
-def _setting(experiment: Experiment) -> str:
+def setting_of(experiment: Experiment) -> str:
     """Return the key that experiments share when they differ in nothing but the judge."""
     return experiment.model_copy(update={"tag": "", "model": "-", "family": "-"}).key
 

@@ -145,10 +145,10 @@ def cautioned(rows: Iterable[ResultRow], judges: Sequence[SweepJudge]) -> Iterat
     judges that several served models, or another one, answered for, and facets whose levels the
     figure pools.
     """
-    known: dict[tuple[str, bool], tuple[Remark, ...]] = {}
+    known: dict[tuple[str, bool, bool], tuple[Remark, ...]] = {}
     described = _Described(judges)
     for row in rows:
-        key = (row.scope_key, row.estimate is None)
+        key = (row.scope_key, row.estimate is None, _at_shared_levels(row))
         if key not in known:
             known[key] = tuple(_remarks(row, described))
         yield replace(row, remarks=(*row.remarks, *known[key])) if known[key] else row
@@ -163,8 +163,13 @@ def _remarks(row: ResultRow, judges: "_Described") -> Iterator[Remark]:
             yield Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
     yield from served_remarks((one.model, arm) for one in behind for arm in one.served)
     for facet, levels in facets_of(one.experiment for one in behind).items():
-        if row.estimate is not None and facet not in row.scope:
+        if row.estimate is not None and facet not in row.scope and not _at_shared_levels(row):
             yield Remark(RemarkKind.POOLED_FACET, len(levels), names=(facet.replace("_", " "),))
+
+
+def _at_shared_levels(row: ResultRow) -> bool:
+    """Whether a remark says already which levels of a facet a figure has."""
+    return any(remark.kind is RemarkKind.SHARED_LEVELS for remark in row.remarks)
 
 
 def _levels(scope: Scope) -> dict[str, list[str]]:

@@ -63,17 +63,19 @@ def pairs_on(
         yield from combinations(ordered, 2)
 
 
-def over_facets(experiments: Iterable[Experiment]) -> list[Experiment]:
-    """Return the experiments with those that differ in facets alone as one.
+def over_facets(experiments: Iterable[Experiment]) -> list[tuple[Experiment, frozenset[str]]]:
+    """Return the experiments with those that differ in facets alone as one, and its wordings.
 
     Its replicates are those of all levels together.
     """
     first = {name: Experiment.model_fields[name].default for name in facet_names()}
-    pooled: dict[str, Experiment] = {}
+    pooled: dict[str, tuple[Experiment, frozenset[str]]] = {}
     for one in experiments:
         alike = one.model_copy(update={"tag": "", **first})
-        before = pooled[alike.key].replicates if alike.key in pooled else 0
-        pooled[alike.key] = alike.model_copy(update={"replicates": before + one.replicates})
+        before, wordings = pooled.get(alike.key, (None, frozenset[str]()))
+        replicates = one.replicates + (before.replicates if before else 0)
+        merged = alike.model_copy(update={"replicates": replicates})
+        pooled[alike.key] = merged, wordings | {one.wording}
     return list(pooled.values())
 
 

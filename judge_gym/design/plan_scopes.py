@@ -72,11 +72,15 @@ class ComparedPair:
     before: Experiment
     after: Experiment
     levels: tuple[str, str]
+    wordings: frozenset[str]
+    """Those that both have: the two are compared at these alone."""
 
 
 def pairs_of_axis(sweep: Sweep, axis: str) -> list[ComparedPair]:
     """Return the pairs that the analysis of a sweep compares on an axis, pooled over facets."""
-    experiments = over_facets(sweep.experiments())
+    pooled = over_facets(sweep.experiments())
+    experiments = [one for one, _ in pooled]
+    wordings = {one.key: of for one, of in pooled}
     names = names_of_provided(experiments)
     identities = {one.key: identity(one) for one in experiments}
     found = []
@@ -86,7 +90,9 @@ def pairs_of_axis(sweep: Sweep, axis: str) -> list[ComparedPair]:
             for one in (before, after)
         ]
         if None not in levels:
-            found.append(ComparedPair(before, after, (written(levels[0]), written(levels[1]))))
+            both = wordings[before.key] & wordings[after.key]
+            change = written(levels[0]), written(levels[1])
+            found.append(ComparedPair(before, after, change, both))
     return found
 
 
@@ -144,6 +150,11 @@ def _check_contrast(
         raise at["scope"].place.problem(
             f"fits no contrast of {contrast.axis} from {_change(contrast.written_levels)}",
             "Name parts that two experiments have that differ in this axis alone.",
+        )
+    if not any(pair.wordings for pair in found):
+        raise at["levels"].place.problem(
+            f"is {_change(contrast.written_levels)}, and the two sides have no wording in common",
+            "Give both the same wordings: a difference could be that of the wordings.",
         )
     _check_figure(contrast, at["figure"], found)
 

@@ -353,6 +353,9 @@ class RemarkKind(StrEnum):
     """Of the facet `names[0]`, `number` of `advised` levels are in the complete crossing used."""
     POOLED_FACET = "pooled facet"
     """The figure pools `number` levels of the facet `names[0]`, such as wordings."""
+    SHARED_LEVELS = "shared levels"
+    """Of `advised` levels of the facet `names[0]`, the figure has the `number` that all judges in
+    it have."""
     ITEMS_ALIKE = "items alike"
     """The figure counts items alike, and those of single levels count verdicts alike."""
     NOTHING_SWAPPED = "nothing swapped"

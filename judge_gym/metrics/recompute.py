@@ -54,6 +54,8 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
             chosen = chosen[_is_provided(chosen["rubric"], value)]
         elif column in chosen and column != "arm":
             chosen = chosen[chosen[column] == value]
+    if "wording" not in scope:
+        chosen = _at_shared_wordings(chosen)
     by_level = chosen.groupby(_FACETS)["setting"].nunique()
     if (settings := by_level.max() if len(by_level) else 0) != 1:
         raise StoreError(
@@ -61,6 +63,13 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
             "Give one group's samples: those of a group share the value of the column 'setting'.",
         )
     return _group(chosen)
+
+
+def _at_shared_wordings(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows under wordings that all judges have."""
+    judges = rows.groupby("wording", observed=True)["model"].nunique()
+    shared = judges.index[judges == rows["model"].nunique()]
+    return rows[rows["wording"].isin(shared)]
 
 
 def _is_provided(rubrics: "pd.Series[Any]", scope: str) -> "pd.Series[Any]":

@@ -170,7 +170,19 @@ def levels_of(sweep, scope):
     for group in chosen.values():
         if len({one["model"] for one in group}) < len(group):
             return {}
-    return chosen
+    return chosen if "wording" in scope else at_shared_wordings(chosen)
+
+
+def at_shared_wordings(chosen):
+    """The levels under wordings that all judges have; of pairs, all levels."""
+    models = defaultdict(set)
+    for at, group in chosen.items():
+        models[at[0]] |= {one["model"] for one in group}
+    every = set().union(*models.values())
+    sources = [one["config"]["window"]["source"] for group in chosen.values() for one in group]
+    if any(one["kind"] == "pairs" or one.get("pairwise") for one in sources):
+        return chosen
+    return {at: group for at, group in chosen.items() if models[at[0]] == every}
 
 
 def stages_in(mask):

@@ -66,6 +66,9 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         "complete crossing"
     ),
     RemarkKind.POOLED_FACET: lambda remark: f"pools {_number(remark)} levels of {remark.names[0]}",
+    RemarkKind.SHARED_LEVELS: lambda remark: (
+        f"of {_advised(remark)} {remark.names[0]}s, on the {_number(remark)} that both sides have"
+    ),
     RemarkKind.ITEMS_ALIKE: lambda remark: (
         "each item counts the same, however many verdicts it has; in the figure of one wording or "
         "draw each verdict does, so this one may lie outside theirs"

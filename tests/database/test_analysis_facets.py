@@ -102,6 +102,66 @@ def test_polarization_is_of_the_samples_of_all_wordings_together(
     assert apart == pytest.approx([1, 1] if replicates == 5 else [None, None])
 
 
+def test_an_axis_is_compared_at_wordings_that_both_sides_have(database: str) -> None:
+    """Verdicts move with the wording alone; one side lacks the wording with the high ones."""
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    for wording, abstain, verdicts in (
+        ("plain", False, [[1], [2], [1], [2]]),
+        ("strict", False, [[4], [4], [4], [3]]),
+        ("plain", True, [[1], [2], [1], [3]]),
+    ):
+        lab.own(ALPHA, verdicts, wording=wording, abstain=abstain)
+    found = only(lab.analyse(), "contrast", axis="abstain")
+    assert found.estimate == pytest.approx(1 / 4 / 3)  # one stage of three, of one item of four
+    assert Remark(RemarkKind.SHARED_LEVELS, 1, 2, ("wording",)) in found.remarks
+    assert not any(remark.kind == RemarkKind.POOLED_FACET for remark in found.remarks)
+
+
+def test_an_axis_whose_sides_share_no_wording_is_not_compared(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    lab.own(ALPHA, [[1], [2], [1], [2]], wording="warm", abstain=True)
+    for wording in ("plain", "strict"):
+        lab.own(ALPHA, [[4], [4], [4], [3]], wording=wording, abstain=False)
+    found = only(lab.analyse(), "contrast", axis="abstain")
+    assert found.estimate is None
+    assert "no wording in common" in found.because
+
+
+def test_judges_are_compared_at_wordings_that_all_have(database: str) -> None:
+    """Equal judges of two families, of which one has another wording besides."""
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    given = {"rubric": {"provided": rubric(*labels(4))}}
+    for wording in ("plain", "strict"):
+        lab.own(ALPHA, [[1] * 5] * 3, family="a", wording=wording, **given)
+        lab.own(BETA, [[1] * 5] * 3, family="b", wording=wording, **given)
+    lab.own(BETA, [[4] * 5] * 3, family="b", wording="warm", **given)
+    rows = lab.analyse()
+
+    found = over_all(rows, "polarization")
+    assert (found.estimate, found.n) == (pytest.approx(0), 3 * 2 * 2 * 5)
+    # and what is said of one judge is of these wordings, too: figures of a table are alike
+    assert over_all(rows, "mean_score", judge=BETA).estimate == pytest.approx(0)
+    assert only(rows, "mean_score", judge=BETA, wording="warm").estimate == pytest.approx(1)
+
+
+def test_judges_without_a_wording_in_common_are_not_compared(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    given = {"rubric": {"provided": rubric(*labels(4))}}
+    lab.own(ALPHA, [[1] * 5] * 3, family="a", wording="plain", **given)
+    for wording in ("strict", "warm"):
+        lab.own(BETA, [[4] * 5] * 3, family="b", wording=wording, **given)
+    rows = lab.analyse()
+    assert not [
+        row.estimate
+        for row in rows
+        if row.metric == "polarization_excess" and row.estimate is not None
+    ]
+
+
 def test_self_conflict_compares_no_verdicts_of_two_wordings(database: str) -> None:
     """A judge that moves with the wording contradicts itself only within one of them."""
     lab = Lab(database)

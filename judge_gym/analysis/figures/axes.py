@@ -3,11 +3,13 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from judge_gym.analysis.data import Origin, SweepData, SweepJudge, select
+from judge_gym.analysis.facets import at_shared_levels, levels_apart
 from judge_gym.analysis.groups import (
     Group,
     Scope,
@@ -261,11 +263,15 @@ class AxisPair:
     before: SweepJudge
     after: SweepJudge
     scope: Scope
+    remarks: tuple[Remark, ...] = ()
+    """On facets of which the two do not have the same levels."""
 
     @property
     def refused(self) -> str:
         """Why the two are not compared; empty where they are."""
         axis = self.scope["axis"]
+        if apart := [one.names[0] for one in self.remarks if not one.number]:
+            return f"its two sides have no {' and no '.join(apart)} in common"
         if not (self.before.applied(axis) and self.after.applied(axis)):
             return f"{self.before.model} did not apply {axis} as set"
         return self.other_items
@@ -345,7 +351,9 @@ def _pairs(
         if start is not None and end is not None:
             scope = without(scopes[before.experiment.key], *fields_of(axis))
             change = {"axis": axis, "from": start, "to": end, "judge": before.model}
-            yield AxisPair(before, after, {**scope, **change})
+            both = at_shared_levels([before, after]) or [before, after]
+            remarks = tuple(levels_apart([before, after]))
+            yield AxisPair(both[0], both[1], {**scope, **change}, remarks)
 
 
 def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> Any:
@@ -361,13 +369,12 @@ def _contrast(data: SweepData, pair: AxisPair, measure: Measure) -> Estimate:
         return not_estimable(metric, pair.refused)
     before, after = _both(data, pair, measure)
     if pair.scope["axis"] in REGROUPED:
-        return unpaired_contrast(metric, before, after, measure.unit)
-    rng = generator_of(metric, pair.scope)
-    estimate = paired_contrast(metric, before, after, rng, measure.unit)
-    if pair.left_out:
-        remark = Remark(RemarkKind.NOTHING_SWAPPED, number=len(pair.left_out))
-        estimate = remarked(estimate, remark)
-    return estimate
+        estimate = unpaired_contrast(metric, before, after, measure.unit)
+    else:
+        rng = generator_of(metric, pair.scope)
+        estimate = paired_contrast(metric, before, after, rng, measure.unit)
+    swapped = [Remark(RemarkKind.NOTHING_SWAPPED, len(pair.left_out))] if pair.left_out else []
+    return reduce(remarked, [*swapped, *pair.remarks], estimate)
 
 
 def _both(data: SweepData, pair: AxisPair, measure: Measure) -> list[CellMeans]:

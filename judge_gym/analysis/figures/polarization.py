@@ -138,15 +138,20 @@ def polarization(group: Group) -> Iterator[ResultRow]:
     """Yield the polarization of a group, then of its pairs of families."""
     verdicts = group.own.of_judges(group.present)
     families, family = group.families
-    yield group.across(_time_correlation(group, verdicts))
+    yield group.across(_time_correlation(group))
     yield from _polarization(group, verdicts, family)
     yield from _pairs(group, verdicts, families, family)
 
 
-def _time_correlation(group: Group, verdicts: Verdicts) -> Estimate:
-    """Return how alike replicates that follow each other in time are, with a caution if so."""
+def _time_correlation(group: Group) -> Estimate:
+    """Return how alike replicates that follow each other in time are, with a caution if so.
+
+    Under one wording and rubric: answers to one wording are often made together, and are alike.
+    """
     metric = "replicate_time_correlation"
-    _, rows = select(group.data.samples, [group.own_arms[judge] for judge in group.present])
+    arms = [[arm] for judge in group.present for arm in group.own_arms[judge]]
+    verdicts = group.verdicts(arms)
+    _, rows = select(group.data.samples, arms)
     time = rows.answered_at[rows.status == "scored"]
     if not np.isfinite(time).all():
         because = "imported judgements have no time"

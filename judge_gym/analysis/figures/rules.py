@@ -103,7 +103,7 @@ class _Sides:
 
     def by_rule(self, judges: Sequence[SweepJudge]) -> dict[str, CellMeans]:
         """Return where these judges stand on each item of the data, by rule."""
-        names = tuple(judge.experiment.key for judge in judges)
+        names = tuple(" ".join(str(arm.id) for arm in arms) for arms in _own(judges))
         if names not in self._found:
             stated = self.data.answered(_own(judges), self._items).confidence()
             cells = cell_masses(self._verdicts(judges))

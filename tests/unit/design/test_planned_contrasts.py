@@ -113,3 +113,19 @@ def test_an_axis_on_or_off_may_be_written_as_in_the_sweep(tmp_path: Path) -> Non
         check_primary_scopes(sweep)
         assert sweep.plan is not None
         assert {one.after.abstain for one in contrasted(sweep, sweep.plan.contrasts[0])} == {True}
+
+
+def test_sides_without_a_wording_in_common_are_refused(tmp_path: Path) -> None:
+    """A difference of the two could be that of the wordings."""
+    block = SWEEP[SWEEP.index("  - concept") :]
+    on = block.replace("[false, true]", "true")
+    off = block.replace("[false, true]", "false")
+    some = off.replace("[standard, plain]", "[plain, formal]")
+    other = off.replace("[standard, plain]", "[formal, courteous]")
+
+    shared = sweep_with(tmp_path, sweep=SWEEP.replace(block, on + some))
+    check_primary_scopes(shared)
+    assert {one.wordings for one in pairs_of_axis(shared, "abstain")} == {frozenset({"plain"})}
+    apart = sweep_with(tmp_path, sweep=SWEEP.replace(block, on + other))
+    with pytest.raises(ConfigError, match="no wording in common"):
+        check_primary_scopes(apart)
