@@ -40,6 +40,7 @@ from judge_gym.recorded.mapping import (
     has_decimal_comma,
     read_score,
 )
+from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.scale_ends import scales_apart
 
 COLUMNS = {
@@ -49,6 +50,7 @@ COLUMNS = {
     "truth": ("truth", "label", "gold", "target"),
     "text": ("text", "output", "answer"),
     "system": ("system", "generator", "model"),
+    "question": ("question_id", "question", "prompt_id", "prompt", "query", "instruction"),
 }
 """What a column of a plain file is → the names that it may have."""
 
@@ -89,6 +91,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         )
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
+    question = _question(found, rows, item, others)
     _check_items(files, rows, item)
     rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
     given = {str(text_of(row, verdict)) for row in rows}
@@ -112,9 +115,32 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         found, rows, options, stages, layout=files.layout, name=named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
         item={"key": item,
-              "text": columns["text"], "system": system if several else ""},
+              "text": columns["text"], "system": system if several else "", "question": question},
         verdicts=[{"column": verdict}], default_truth=truth,
     )  # fmt: skip
+
+
+def _question(found: Derived, rows: Rows, item: str, others: Sequence[str]) -> str:
+    """Return the column, by its name, of the questions that several items answer each, and note it;
+    "" without one.
+
+    A prompt of few values may be a wording, and such a column is left to be named.
+    """
+    column = _column(others, COLUMNS["question"])
+    by_item: dict[str, set[str]] = {}
+    for row in rows:
+        by_item.setdefault(text_of(row, item), set()).add(text_of(row, column))
+    questions = set().union(*by_item.values())
+    least = MOST_CONDITIONS if column_name(column) in WORDINGS else 1
+    one_each = "" not in questions and all(len(of) == 1 for of in by_item.values())
+    if not one_each or not least < len(questions) < len(by_item):
+        return ""
+    found.notes.append(
+        f"{len(by_item):,} items answer {len(questions):,} questions, those of the column "
+        f"{column}: intervals are over questions. If it is something else, leave item.question out "
+        "of a mapping file."
+    )
+    return column
 
 
 def _beginning(columns: Mapping[str, str]) -> str:

@@ -34,7 +34,6 @@ from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, rea
 from judge_gym.recorded.tables import ProposedTable, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
-_QUESTION = ("question_id", "question", "prompt_id", "prompt", "query", "instruction")
 _KEYS = (*COLUMNS["item"], "idx", "index", "key", "uid")
 _TEXTS = (*COLUMNS["text"], "response", "passage", "document", "completion", "reply")
 UNSAID = Options()
@@ -221,7 +220,7 @@ def _item(
     if repeat:
         why = f"differ in every row together with {repeat}, whose rows are repeats"
     item, taken = {"key": written}, [ColumnRole(one, "item", why) for one in key]
-    for role, names in (("system", _SYSTEM), ("question", _QUESTION), ("text", _TEXTS)):
+    for role, names in (("system", _SYSTEM), ("question", COLUMNS["question"]), ("text", _TEXTS)):
         found = table.named(names, verdicts, repeated=role != "text")
         if found and (role != "question" or found not in item.values()):
             item[role] = found

@@ -24,7 +24,7 @@ _JUDGES = {
 } - {"model"}  # fmt: skip
 """Names of columns that name the judge of a row; of `model` the values tell whether it does."""
 _SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
-_QUESTIONS = {"question_id", "question", "prompt_id", "query", "instruction", "frage"}
+_QUESTIONS = {*COLUMNS["question"], "frage"} - {"prompt"}
 _DEEPEST = 6
 _MOST_ENTRIES = 10
 """Entries of a list that have a path of their own."""

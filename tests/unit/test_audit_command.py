@@ -748,6 +748,39 @@ def test_a_mean_over_wordings_has_both_intervals_in_the_files_own_scores(
     assert re.search(r" 2\.50 \[1\.00, 4\.5\d\], items only \[1\.00, 4\.55\] ", said)
 
 
+@pytest.mark.parametrize(
+    ("column", "questions", "interval"),
+    [
+        # 3 ± 3.182 · 0.8165/√4 over questions, ± 2.365 · 0.7559/√8 over items.
+        ("question", "aabbccdd", r"1\.70, 4\.30"),
+        ("Prompt ID", "aabbccdd", r"2\.37, 3\.63"),  # of so few values it may name wordings
+        ("question", "abcdefgh", r"2\.37, 3\.63"),
+        ("question", "aaaaaaaa", r"2\.37, 3\.63"),
+        ("about", "aabbccdd", r"2\.37, 3\.63"),
+    ],
+)
+def test_items_of_one_question_count_together_by_the_columns_name(
+    command: CommandLine, column: str, questions: str, interval: str
+) -> None:
+    rows = [
+        f"i{n},gpt-4,{score},{questions[n]}" for n, score in enumerate((2, 2, 3, 3, 3, 3, 4, 4))
+    ]
+    # A 1 and a 5 elsewhere tell the scale.
+    rows += [f"i{n},claude,{1 + 4 * (n % 2)},{questions[n]}" for n in range(8)]
+    (command.folder / "rows.csv").write_text("\n".join([f"item,judge,score,{column}", *rows]))
+    said = " ".join(command("audit", "rows.csv").fine().output.split())
+    assert re.search(rf"gpt-4 \S+ \[\S+ \S+ 3\.00 \[{interval}\]", said), said
+    assert ("8 items answer 4 questions" in said) == ("1" in interval[:1])
+
+
+def test_a_question_that_an_item_has_in_some_rows_alone_is_not_read(command: CommandLine) -> None:
+    rows = [f"i{n},{judge},{1 + n % 5},{'q' if n or judge == 'b' else ''}{n // 2}"
+            for n in range(8) for judge in "ab"]  # fmt: skip
+    (command.folder / "rows.csv").write_text("\n".join(["item,judge,score,question", *rows]))
+    said = " ".join(command("audit", "rows.csv").fine().output.split())
+    assert "does not read: question" in said
+
+
 def test_judges_without_a_common_item_have_means_of_their_own(command: CommandLine) -> None:
     rows = [(f"{judge}{n}", judge, score) for judge, of in
             (("a", (5, 5, 4, 5)), ("b", (1, 2, 1, 1))) for n, score in enumerate(of)]  # fmt: skip
