@@ -17,7 +17,7 @@ from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.design.sweep import Sweep
-    from judge_gym.lab.power.comparisons import PlannedComparison
+    from judge_gym.lab.power.comparisons import PlannedComparison, PrimaryFamily
     from judge_gym.lab.power.contrasts import ContrastPower
     from judge_gym.lab.power.study import Power, PowerAnswer, PowerQuestion, Setting
     from judge_gym.planted.truths import StudyDesign
@@ -110,14 +110,12 @@ def simulated_power(
 
     Raises `ConfigError` when the power of none of them can be simulated.
     """
-    from judge_gym.lab.power.comparisons import comparisons
-    from judge_gym.lab.power.contrasts import contrast_figures
+    from judge_gym.lab.power.comparisons import comparisons, primary_family
 
-    compared = comparisons(sweep)
-    others = contrast_figures(sweep)
+    compared, family = comparisons(sweep), primary_family(sweep)
     questions = list(
         dict.fromkeys(
-            (comparison, *_question(comparison, compared, others, size, alpha, noise, facet_sd))
+            (comparison, *_question(comparison, family, size, alpha, noise, facet_sd))
             for comparison in compared
             for size in sorted(effects)
         )
@@ -134,14 +132,12 @@ def simulated_power(
 
 def _question(
     comparison: "PlannedComparison",
-    comparisons: Sequence["PlannedComparison"],
-    contrasts: int,
+    family: "PrimaryFamily",
     size: float,
     alpha: float,
     noise: float,
     facet_sd: float,
 ) -> tuple["PowerQuestion", "Setting"]:
-    from judge_gym.lab.power.comparisons import level
     from judge_gym.lab.power.study import PowerQuestion, Setting
     from judge_gym.metrics.margins import Direction, MarginClaim
 
@@ -156,7 +152,7 @@ def _question(
             comparison.hypothesis.key,
             claim,
             round(value, 9),
-            level(comparisons, comparison, alpha, contrasts),
+            family.level(comparison, alpha),
         ),
         Setting(comparison.design, comparison.families, noise, levels, facet_sd if levels else 0.0),
     )
@@ -178,7 +174,7 @@ def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
         [
             (
                 one.hypothesis,
-                f"{one.axis}: {' → '.join(one.levels)}",
+                f"{one.axis}: {' → '.join(one.levels)}{one.scale}",
                 counted(len(one.judges), "judge"),
                 f"{one.direction} {one.margin:g} {one.unit}",
                 f"{one.items}{' (assumed)' if one.items_assumed else ''} x {one.replicates}",
@@ -195,9 +191,9 @@ def show_contrast_power(contrasts: Sequence["ContrastPower"]) -> None:
             console.print(f"{one.hypothesis}: {one.reason}.", markup=False)
         if one.shortfall:
             console.warn(one.shortfall)
-    primary = counted(contrasts[0].tests, "primary figure")
     console.print(
-        f"By the paired t interval over items that decides each claim, after Holm over {primary}. "
+        "By the paired t interval over items that decides each claim, after Holm over "
+        f"{contrasts[0].corrected_over}. "
         "Of a claim within a margin it is the least margin that is shown where nothing moves. SD: "
         "standard deviation over items of a judge's change. It is an assumption; after a pilot, "
         "give your own as item_sd.",
@@ -222,7 +218,8 @@ def _show_power(rows: Sequence["Row"]) -> None:
         title = (
             f"{IN_WORDS[question.hypothesis]} ({question.hypothesis}), {about}: "
             f"{_items(comparison, design)} x {design.replicates} replicates"
-            f" of {comparison.who}{_over(comparison)}, {_calls(comparison, design)} calls; "
+            f" of {comparison.who}{_over(comparison)} on {design.n_stages} stages, "
+            f"{_calls(comparison, design)} calls; "
             f"level {question.level:.2g}, {kind}"
         )
         detected = f"found in ({question.claim.direction} {comparison.margin:g})"

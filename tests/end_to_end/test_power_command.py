@@ -24,8 +24,8 @@ def test_power_is_told_with_its_error_and_its_price(demo: Ended) -> None:
     # 16 articles, 4 judges, 5 replicates, each judged and probed 1.1 times; 16 summaries
     assert "(H1), fascism; democratic backsliding: 16 items x 5 replicates of 4 judges" in said
     assert f"{16 + round(16 * 4 * 5 * 2.1)} calls" in said
-    # seven primary figures: H1 twice, H2 of four judges, H3 of one pair
-    assert "level 0.0071, primary" in said
+    # eight primary figures: H1 thrice (once of subsets), H2 of four judges, H3 of one pair
+    assert "level 0.0063, primary" in said
     assert "With 16 items and 5 replicates a true value of 0.25 (bits) is found in" in said
     assert "20 simulated data sets" in said
     assert "Not simulated: V4.variance." in said

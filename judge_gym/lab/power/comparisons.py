@@ -16,6 +16,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.plan_scopes import (
     FigureScope,
     check_primary_scopes,
+    contrasted,
     has_named,
     scope_of,
     varying_axes,
@@ -75,6 +76,8 @@ class PlannedComparison:
     """Whether the number of items is `max_documents`, as nobody has seen the evidence."""
     named: FigureScope = field(hash=False)
     """What the scopes of its figures in a report may say, as a plan names it."""
+    sets: bool = False
+    """Whether verdicts may name several stages; its power is not simulated."""
 
     @property
     def about(self) -> str:
@@ -110,19 +113,9 @@ def comparisons(sweep: Sweep) -> list[PlannedComparison]:
     Raises `ConfigError` when the power of none of them can be simulated.
     """
     check_primary_scopes(sweep)
-    plan = sweep.plan
-    planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
-    experiments = list(sweep.experiments())
-    study = _Study(sweep, documents_of(sweep), varying_axes(experiments))
+    plan, simulable = sweep.plan, _simulable(sweep)
     # The simulated verdicts are single stages.
-    single = [one for one in experiments if one.scoring_method != "subset"]
-    simulable = [hypothesis for hypothesis in planned if hypothesis.key in PLANTABLE]
-    compared = [
-        comparison
-        for hypothesis in simulable
-        for comparison in _of_hypothesis(study, hypothesis, single)
-        if plan is None or comparison.primary
-    ]
+    compared = [one for one in _compared(sweep) if not one.sets]
     if not compared and not (plan and plan.contrasts):
         needs = "; ".join(f"{hypothesis.key} needs {hypothesis.needs}" for hypothesis in simulable)
         needs = needs or f"the plan has none of {', '.join(PLANTABLE)}"
@@ -131,6 +124,53 @@ def comparisons(sweep: Sweep) -> list[PlannedComparison]:
             f"{sweep.path}: there is {which} whose power can be simulated.", f"{needs}."
         )
     return compared
+
+
+def _simulable(sweep: Sweep) -> list[Hypothesis]:
+    """Return the hypotheses that the plan has, or is taken to have, whose power is simulated."""
+    keys = sweep.plan.margin_of if sweep.plan else WITHOUT_PLAN
+    return [_BY_KEY[key] for key in keys if key in PLANTABLE]
+
+
+def _compared(sweep: Sweep) -> Iterator[PlannedComparison]:
+    """Yield the comparisons of a sweep, those of verdicts that name several stages among them."""
+    experiments = list(sweep.experiments())
+    study = _Study(sweep, documents_of(sweep), varying_axes(experiments))
+    for hypothesis in _simulable(sweep):
+        for comparison in _of_hypothesis(study, hypothesis, experiments):
+            if sweep.plan is None or comparison.primary:
+                yield comparison
+
+
+@dataclass(frozen=True)
+class PrimaryFamily:
+    """The primary figures of a plan: Holm's correction in the report is over all of them."""
+
+    figures: int
+    uncounted: tuple[str, ...]
+    """Hypotheses whose primary figures only the data say."""
+
+    @property
+    def said(self) -> str:
+        """The size in words."""
+        if not self.uncounted:
+            return counted(self.figures, "primary figure")
+        some = ", ".join(self.uncounted)
+        return f"{counted(self.figures, 'primary figure')}, and those of {some}, not counted here"
+
+    def level(self, comparison: PlannedComparison, alpha: float) -> float:
+        """Return the level of a figure's test: for primary figures the strictest step of Holm."""
+        return alpha / self.figures if comparison.primary else alpha
+
+
+def primary_family(sweep: Sweep) -> PrimaryFamily:
+    """Return the primary figures that the plan of a sweep has: of contrasts and of hypotheses."""
+    if sweep.plan is None:
+        return PrimaryFamily(0, ())
+    contrasts = sum(len(contrasted(sweep, one)) for one in sweep.plan.contrasts)
+    figures = sum(one.figures for one in _compared(sweep) if one.primary)
+    uncounted = (key for key in sweep.plan.confirmatory if key not in PLANTABLE)
+    return PrimaryFamily(contrasts + figures, tuple(uncounted))
 
 
 def outcomes_without_figure(sweep: Sweep) -> list[str]:
@@ -230,25 +270,6 @@ def _without_common_rubric(key: str, experiments: Sequence[Experiment]) -> Itera
 def in_words(facet: str) -> str:
     """Return the name of a facet in words."""
     return facet.replace("_", " ")
-
-
-def primary_figures(compared: Sequence[PlannedComparison]) -> int:
-    """Return how many figures the primary outcomes among these have."""
-    return sum(other.figures for other in compared if other.primary)
-
-
-def level(
-    compared: Sequence[PlannedComparison],
-    comparison: PlannedComparison,
-    alpha: float,
-    contrasts: int = 0,
-) -> float:
-    """Return the level of a figure's test: for primary figures the strictest step of Holm.
-
-    `contrasts` counts the figures of planned contrasts, which are of the same family.
-    """
-    members = primary_figures(compared) + contrasts
-    return alpha / members if comparison.primary else alpha
 
 
 Documents = Mapping[str, int | None]
@@ -417,4 +438,5 @@ def _comparison(
         figures, tuple(group.facets.items()),
         item_calls=len(views) * first.documents_together, judgements=judgements,
         primary=study.is_primary(hypothesis, named), items_assumed=items_assumed, named=named,
+        sets=first.scoring_method == "subset",
     )  # fmt: skip

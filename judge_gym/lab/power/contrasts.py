@@ -16,10 +16,10 @@ from judge_gym.design.plan_scopes import ComparedPair, contrasted
 from judge_gym.design.plans import IN_STAGES, PlannedContrast
 from judge_gym.design.sweep import Sweep
 from judge_gym.lab.power.comparisons import (
-    comparisons,
+    PrimaryFamily,
     documents_of,
     items_of,
-    primary_figures,
+    primary_family,
 )
 from judge_gym.metrics.hypotheses import CONTRAST_FIGURES
 from judge_gym.metrics.inference import (
@@ -34,6 +34,8 @@ CHANGE_SD = 0.1
 """Assumed standard deviation between items of a judge's true change."""
 _MEANS = ("score", "expected_stage", "confidence", "set_width", "set_size", "jitter")
 """Figures whose replicates are values on 0 to 1; those of the others are yes or no."""
+_Design = tuple[int, bool, int, int | None]
+"""Items, whether they are assumed, replicates, and the stages of a figure in stages."""
 _OTHER_ITEMS = "its two levels have other items, so their spread is not assumed: give item_sd"
 
 
@@ -57,12 +59,21 @@ class ContrastPower:
     """Standard deviation of the item differences: given, or assumed at `detectable`."""
     item_sd_assumed: bool
     tests: int
-    """Figures that Holm's correction is over."""
+    """Figures that Holm's correction is over, as far as the sweep says."""
+    corrected_over: str
+    """The same in words."""
     detectable: float | None
     """The true change that 80% of such runs find; of an equivalence the least margin that 80% show
     where nothing moves."""
+    stages: int | None
+    """The stages of the scale, of a figure in stages."""
     reason: str = ""
     """Why there is none."""
+
+    @property
+    def scale(self) -> str:
+        """The scale of a figure in stages, as the end of a phrase; else empty."""
+        return f", {self.stages} stages" if self.stages else ""
 
     @property
     def shortfall(self) -> str:
@@ -73,7 +84,7 @@ class ContrastPower:
         needed = equivalence_items(sd, self.margin, tests=self.tests)
         return (
             f"{self.hypothesis}: this plan cannot be expected to show {self.figure} within "
-            f"{self.margin:g}: where nothing moves, {counted(self.items, 'item')} show "
+            f"{self.margin:g}{self.scale}: where nothing moves, {counted(self.items, 'item')} show "
             f"{found:.2g} in 80% of runs. With this spread it needs {needed:,} items."
         )
 
@@ -83,38 +94,33 @@ def contrast_powers(sweep: Sweep) -> list[ContrastPower]:
     if sweep.plan is None or not sweep.plan.contrasts:
         return []
     by_key = {key: contrasted(sweep, one) for key, one in sweep.plan.keyed_contrasts.items()}
-    contrasts = sum(map(len, by_key.values()))
-    tests = contrasts + primary_figures(comparisons(sweep))
+    family = primary_family(sweep)
     documents = documents_of(sweep)
     found = []
     for key, pairs in by_key.items():
-        alike: dict[tuple[int, bool, int, int], list[ComparedPair]] = defaultdict(list)
+        contrast = sweep.plan.keyed_contrasts[key]
+        alike: dict[_Design, list[ComparedPair]] = defaultdict(list)
         for pair in pairs:
             sides = (pair.before, pair.after)
             items, assumed = min(items_of(side, documents) for side in sides)
             replicates = min(side.replicates for side in sides)
-            alike[items, assumed, replicates, pair.after.scale_size].append(pair)
-        for design, members in alike.items():
-            contrast = sweep.plan.keyed_contrasts[key]
-            found.append(_power(key, contrast, members, design, tests))
+            stages = pair.after.scale_size if contrast.figure in IN_STAGES else None
+            alike[items, assumed, replicates, stages].append(pair)
+        found += [
+            _power(key, contrast, members, design, family) for design, members in alike.items()
+        ]
     return found
-
-
-def contrast_figures(sweep: Sweep) -> int:
-    """Return how many figures the planned contrasts of a sweep have."""
-    planned = sweep.plan.contrasts if sweep.plan else ()
-    return sum(len(contrasted(sweep, contrast)) for contrast in planned)
 
 
 def _power(
     key: str,
     contrast: PlannedContrast,
     pairs: list[ComparedPair],
-    design: tuple[int, bool, int, int],
-    tests: int,
+    design: _Design,
+    family: PrimaryFamily,
 ) -> ContrastPower:
-    items, items_assumed, replicates, scale_size = design
-    steps = scale_size - 1 if contrast.figure in IN_STAGES else 1
+    items, items_assumed, replicates, stages = design
+    steps, tests = stages - 1 if stages else 1, family.figures
     spread = spread_of(contrast, replicates, steps)
     change = None if spread is None else _change(contrast, spread, items, steps, tests)
     sd = None if spread is None else spread(0.0 if change is None else change / steps)
@@ -130,7 +136,7 @@ def _power(
         tuple(dict.fromkeys(pair.after.model for pair in pairs)),
         tuple(dict.fromkeys(pair.after.concept for pair in pairs)),
         items, items_assumed, replicates, None if sd is None else sd * steps,
-        contrast.item_sd is None, tests, change, reason,
+        contrast.item_sd is None, tests, family.said, change, stages, reason,
     )  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.power.comparisons import (
     comparisons,
-    level,
     outcomes_without_figure,
+    primary_family,
     replicate_warnings,
     rubric_warnings,
 )
@@ -154,10 +154,10 @@ def test_a_claim_over_facets_is_one_outcome_at_the_whole_level(
     corpus(tmp_path, 14, "c.jsonl")
     (tmp_path / "worded.yaml").write_text(f"{WORDED}{draws}\n")
     (tmp_path / "plan.yaml").write_text(PLANNED)
-    found = comparisons(load_sweep(tmp_path / "worded.yaml"))
-    (one,) = found
+    sweep = load_sweep(tmp_path / "worded.yaml")
+    (one,) = comparisons(sweep)
     assert dict(one.facets) == facets
-    assert level(found, one, 0.05) == 0.05
+    assert primary_family(sweep).level(one, 0.05) == 0.05
     # two judges, as often as there are levels
     assert one.judgements == 2 * math.prod(facets.values())
     assert len(one.families) == 2

@@ -1,0 +1,72 @@
+"""What a plan says of a sweep before it is run, beside what the report says afterwards."""
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.sweep import load_sweep
+from judge_gym.lab.power.comparisons import primary_family
+from judge_gym.store.results import FindingRow, latest_run, load_findings
+from support.command_line import CommandLine
+from support.study import corpus
+
+pytestmark = pytest.mark.slow
+
+SWEEP = """
+name: small
+plan: plan.yaml
+windows: {week: {country: Valmora, query: courts, source: {kind: corpus, path: corpus.jsonl}}}
+blocks:
+  - concept: fascism
+    window: week
+    model: [sim/calm-1, sim/high-1]
+    rubric: {shared: sim/calm-1}
+    replicates: 5
+    abstain: false
+    scoring_method: [single, subset]
+    scale_size: [4, 5]
+"""
+PLAN = """
+name: small
+sweep: small
+description: Simulated judges.
+margins:
+  - {hypothesis: H1, margin: 0.05, why: Less is noise.}
+  - {hypothesis: H2, margin: 0.1, why: Less is noise.}
+primary: [{hypothesis: H1}, {hypothesis: H2}]
+confirmatory: [H1, H2]
+contrasts:
+  - {axis: scoring_method, levels: [single, subset], figure: score, direction: within,
+     margin: 0.1, why: Less is noise.}
+"""
+
+
+@pytest.fixture
+def small(command: CommandLine) -> CommandLine:
+    corpus(command.folder, 14)
+    (command.folder / "plan.yaml").write_text(PLAN)
+    (command.folder / "small.yaml").write_text(SWEEP)
+    return command
+
+
+def confirmed(database: str) -> list[FindingRow]:
+    """The confirmatory findings of the latest analysis that have a p."""
+    with Session(sa.create_engine(database, poolclass=sa.NullPool)) as session:
+        run = latest_run(session, "small")
+        assert run is not None
+        found = load_findings(session, run.id)
+    return [one for one in found if one.confirmatory and one.p is not None]
+
+
+def test_the_report_corrects_over_the_figures_that_the_plan_counts(
+    small: CommandLine, database: str
+) -> None:
+    """H1 has a figure of each method and scale (4), H2 of each judge, too (8); 4 contrasts."""
+    family = primary_family(load_sweep(small.folder / "small.yaml"))
+    assert (family.figures, family.uncounted) == (4 + 8 + 4, ())
+    planned = small("sweep", "plan", "small.yaml").fine().output
+    assert "Holm over 16 primary figures" in " ".join(planned.split())
+    # Two scales, one row: a score is on 0 to 1 on both.
+    assert planned.count("C1.score ") == 1
+    small("sweep", "run", "small.yaml", "--yes").fine()
+    assert len(confirmed(database)) == 16
