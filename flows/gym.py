@@ -1,6 +1,7 @@
 """A gym: candidates process every case, a judge evaluates the results, a page compares them."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from prefect import flow
@@ -10,17 +11,17 @@ from sqlalchemy.orm import Session
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, file_run_name
-from flows.judge_study import JudgeStudy, run_study
+from flows.judge_study import of_study, run_study
 from flows.judged_items import judge_requests
 from flows.running import Run, work_of
 from judge_gym.gyms.approving import plan_gym
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.lab.approving import SpendingPlan
-from judge_gym.report.gym import gym_report
 from judge_gym.runtime import Runtime
+from judge_gym.studies import gym as studies
 from tasks.events import emit_failure
-from tasks.judges import make_candidates, write_report
+from tasks.judges import make_candidates
 
 
 @flow(name="gym", flow_run_name=file_run_name("gym"), on_failure=[emit_failure])
@@ -54,11 +55,10 @@ async def gym(
         asked = [Asked(loaded.judge, items_of(loaded, outputs))]
         await judge_requests(run, asked, retry_failed=retry_failed)
 
-    study = JudgeStudy(
-        judges=[loaded.judge],
+    study = replace(
+        of_study(studies.gym(loaded), retry_failed=retry_failed),
         spending=spending,
         steps=[made_missing, judged],
-        report=lambda: write_report("gym", lambda runtime: gym_report(runtime, loaded)),
         also_locks={"gyms": [loaded.gym.name]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

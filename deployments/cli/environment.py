@@ -351,10 +351,13 @@ def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
 
 
 def simulator_knowing(
-    name: str, worths: Mapping[str, float], judges: "Iterable[Judge]"
+    name: str, worths: Mapping[str, float], judges: "Iterable[Judge]", others: Iterable[str] = ()
 ) -> AbstractContextManager[None]:
-    """Start a simulator if one of the judges is simulated, which knows the `worths` if any are."""
-    models = [model for judge in judges for model in judge.answerers]
+    """Start a simulator if one of the judges, or of other models, is simulated.
+
+    It knows the `worths` if any are.
+    """
+    models = [*(model for judge in judges for model in judge.answerers), *others]
     if worths and any(map(is_simulated_model, models)):
         return knowing_simulator(name, worths)
     return simulator_for(models)

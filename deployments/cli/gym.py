@@ -1,26 +1,23 @@
 """`judge-gym judge gym` and `judge injection`: compare pipeline steps; try prompt injections."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
-from deployments.cli.output import command, console, marked, say_simulated, show_note, show_table
+from deployments.cli.output import command, console, marked, say_simulated, show_table
+from deployments.cli.study import StudyCommand
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
-    from judge_gym.gyms.evaluating import GymReport, LoadedGym
     from judge_gym.judges.injection import Lift
     from judge_gym.metrics.estimate import Estimate
     from judge_gym.runtime import Runtime
-
-T = TypeVar("T")
 
 
 def gym(
@@ -34,117 +31,15 @@ def gym(
     Every candidate works on every case, and a judge scores the results. Writes a page. Rerun the
     command to resume; stored results are reused.
     """
-    from deployments.cli.environment import prepare_environment
     from judge_gym.gyms.evaluating import read_gym
+    from judge_gym.studies import gym as studies
 
     # Errors in files are raised before a server is started.
     loaded = read_gym(file)
-    if not as_json:
-        console.plain(loaded.labels)
-    prepare_environment()
-    if plan:
-        _plan_gym(loaded)
-        return
-    _run_gym(file, loaded, retry_failed=retry_failed, as_json=as_json)
-
-
-def _plan_gym(loaded: "LoadedGym") -> None:
-    import asyncio
-
-    from deployments.cli.estimates import RETRIED_ONCE, show_uses
-    from judge_gym.gyms.evaluating import plan
-
-    title = f"Upper bound for {loaded.gym.name}, {counted(len(loaded.cases), 'case')}"
-    show_uses(title, asyncio.run(_in_runtime(plan, loaded)))
-    console.print(RETRIED_ONCE)
-
-
-def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
-    import asyncio
-
-    from deployments.cli.environment import run_flow, simulator_for
-    from judge_gym.gyms.evaluating import read_report
-
-    def show() -> None:
-        report = asyncio.run(_in_runtime(read_report, loaded))
-        if as_json:
-            _print_json(report)
-        else:
-            _show_gym(report)
-
-    models = [
-        *loaded.judge.answerers,
-        *(model for candidate in loaded.gym.candidates for model in candidate.asks or ()),
-    ]
-    page = run_flow("gym", show, simulator_for(models), file=file, retry_failed=retry_failed)
-    if not as_json:
-        console.plain(f"Page: {page.resolve()}")
-
-
-async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
-    from judge_gym.runtime import runtime
-
-    async with runtime() as current:
-        return read(current, loaded)
-
-
-def _show_gym(report: "GymReport") -> None:
-    from judge_gym.formats import figure, p_value
-
-    judged = f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}"
-    show_table(
-        f"{marked(judged, simulated=report.simulated)}, points of 100",
-        ("measure", "candidate", "mean", "cases"),
-        [
-            (measure, name, figure(estimate, 1), estimate.n_items)
-            for measure, estimates in report.means.items()
-            for name, estimate in zip(report.names, estimates, strict=True)
-        ],
-    )
-    if report.comparisons:
-        show_table(
-            "Difference between candidates, case by case (sign-flip test, Holm)",
-            ("measure", "candidate", "minus", "difference", "p", "cases", "left out"),
-            [
-                (
-                    comparison.measure,
-                    comparison.candidate,
-                    comparison.less,
-                    figure(comparison.difference, 1),
-                    p_value(comparison.difference.p),
-                    comparison.difference.n_items,
-                    comparison.left_out,
-                )
-                for comparison in report.comparisons
-            ],
-        )
-    for name, failures in zip(report.names, report.failures, strict=True):
-        for failure, count in failures.most_common(3):
-            text = f"{name}: {count} of {len(report.entries)} without a score: {failure}"
-            console.plain(text)
-    show_note(report.answered)
-    if report.simulated:
-        say_simulated()
-
-
-def _print_json(report: "GymReport") -> None:
-    from judge_gym.report.gym import case_rows, figure_rows
-
-    values = {
-        "name": report.loaded.gym.name,
-        "judge": report.loaded.judge.name,
-        "served_models": list(report.answered.served),
-        "simulated": report.simulated,
-        "judge_cost_usd": _known(report.judge_cost),
-        "costs_usd": dict(zip(report.names, map(_known, report.costs), strict=True)),
-        "figures": list(figure_rows(report)),
-        "cases": list(case_rows(report)),
-    }
-    json_output.give(values)
-
-
-def _known(cost: float) -> float | None:
-    return None if math.isnan(cost) else cost
+    study = studies.gym(loaded)
+    options = StudyCommand([loaded.gym.judge], plan, retry_failed, as_json)
+    if ended := options.run_by_flow(study, "gym", {"file": file, "retry_failed": retry_failed}):
+        ended.exit()
 
 
 LEVEL = 0.05

@@ -1,7 +1,7 @@
 """The life of a study as a command: agree, judge what is missing, save and print its report."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -24,6 +24,7 @@ from judge_gym.writable import check_reports
 
 if TYPE_CHECKING:
     from judge_gym.errors import JudgeGymError
+    from judge_gym.gyms.use import Use
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.model_names import Answered
     from judge_gym.report.judge_study import StudyReport
@@ -101,7 +102,9 @@ class StudyCommand:
             ended.append(asyncio.run(read()))
             ended[0].show()
 
-        knowing = simulator_knowing(stem_of(study.called), study.worths, study.judges)
+        knowing = simulator_knowing(
+            stem_of(study.called), study.worths, study.judges, study.also_asked
+        )
         try:
             run_flow(flow, show, knowing, **parameters)
         except JudgeGymError as stopped:
@@ -120,7 +123,8 @@ class StudyCommand:
         if not self._agreed(study):
             return False
         check_reports(settings().reports_dir)
-        report_judging(study.asked)
+        if not study.uses:
+            report_judging(study.asked)
         return True
 
     def _agreed(self, study: "Study[Any]") -> bool:
@@ -131,6 +135,9 @@ class StudyCommand:
         """
         if not self.plan and (self.yes or not sys.stdin.isatty()):
             return True
+        if study.uses:
+            self._show_uses(study, study.uses)
+            return False
         from deployments.cli.environment import database
         from deployments.cli.estimates import show_judging
         from judge_gym.judges.planning import plan_judging
@@ -147,6 +154,22 @@ class StudyCommand:
         if paid and not confirmed("Make these calls?", yes=self.yes):
             raise typer.Exit(1)
         return not self.plan
+
+    def _show_uses(self, study: "Study[Any]", uses: "Callable[[Runtime], Sequence[Use]]") -> None:
+        """Print what all that a study asks will use."""
+        import asyncio
+
+        from deployments.cli.environment import prepare_environment
+        from deployments.cli.estimates import RETRIED_ONCE, show_uses
+        from judge_gym.runtime import runtime
+
+        async def planned() -> "Sequence[Use]":
+            async with runtime() as current:
+                return uses(current)
+
+        prepare_environment()
+        show_uses(f"Upper bound for {study.called}", asyncio.run(planned()))
+        console.print(RETRIED_ONCE)
 
     async def _judged(self, current: "Runtime", study: "Study[T]") -> "JudgeGymError | None":
         """Judge what is missing; return what stopped it, or makes the study no success."""

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,6 @@ class GymReport:
     spots: Sequence[Spot]
     answered: Answered
     judge_cost: float
-    written: datetime
 
     @property
     def names(self) -> list[str]:
@@ -245,7 +243,6 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
         spots=spots(compared[SCORE]),
         answered=by,
         judge_cost=cost,
-        written=datetime.now(UTC),
     )
 
 

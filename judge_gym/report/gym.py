@@ -1,68 +1,88 @@
 """The page of a gym, and the tables behind it as CSV."""
 
+import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from judge_gym.formats import dollars, figure, number, p_value, short
 from judge_gym.gyms.comparing import CandidateComparison
-from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
+from judge_gym.gyms.evaluating import SCORE, GymReport
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import (
-    ENVIRONMENT,
-    WrittenReport,
-    excerpt,
-    figures_of,
-    paragraphs,
-    write_page,
-)
+from judge_gym.report.files import csv_of, excerpt, figures_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, escaped, markdown_table
+from judge_gym.report.table import Row, Table
 from judge_gym.report.trust import MOST_TILES, Tile
-from judge_gym.runtime import Runtime
+
+_FAILURES = 3
+"""Ways in which a candidate's cases failed that are shown."""
 
 
-def gym_report(runtime: Runtime, loaded: LoadedGym) -> WrittenReport:
-    """Write the page and the tables of what is made and judged so far; return the page with which
-    candidate is better."""
-    report = read_report(runtime, loaded)
-    page = save_gym(report, runtime.settings.reports_dir).resolve()
-    simulated = any(entry.simulated for row in report.entries for entry in row)
-    found = conclusion(report.names, report.comparisons)
-    parts = escaped(found), markdown_table(candidate_table(report))
-    return WrittenReport(page, f"Gym {loaded.gym.name}", paragraphs(parts, simulated=simulated))
-
-
-def save_gym(report: GymReport, folder: Path) -> Path:
-    """Write `gym-<name>.html` and the tables beside it; returns the page's path.
+def gym_report(report: GymReport) -> StudyReport[GymReport]:
+    """Return the report of a gym, with its tables as CSV.
 
     `-figures.csv` has a row per mean and per comparison, `-cases.csv` one per case and candidate.
-    Raises `ReportError` when the folder cannot be written to.
     """
-    path = folder / f"gym-{report.loaded.gym.name}.html"
-    tables = {"figures": figure_rows(report), "cases": case_rows(report)}
-    return write_page(path, gym_page(report), tables)
+    gym, judge = report.loaded.gym, report.loaded.judge
+    stem = stem_of("gym", gym.name)
+    compared = comparison_table(report)
+    figures, cases = list(figure_rows(report)), list(case_rows(report))
+    page = StudyPage(
+        stem=stem,
+        title=f"Gym {gym.name}",
+        found=conclusion(report.names, report.comparisons),
+        tables=[candidate_table(report), *([compared] if compared.rows else [])],
+        sentences=[
+            f"{name}, {count} of {len(report.entries)} without a score: {failure}"
+            for name, failures in zip(report.names, report.failures, strict=True)
+            for failure, count in failures.most_common(_FAILURES)
+        ],
+        simulated=report.simulated,
+        files=(f"{stem}-figures.csv", f"{stem}-cases.csv", f"{stem}.json"),
+        read=report.loaded.labels,
+        template="gym.html.j2",
+        shown=_shown(report),
+    )
+    value = {
+        "name": gym.name,
+        "judge": judge.name,
+        "served_models": list(report.answered.served),
+        "simulated": report.simulated,
+        "judge_cost_usd": _known(report.judge_cost),
+        "costs_usd": dict(zip(report.names, map(_known, report.costs), strict=True)),
+        "figures": figures,
+        "cases": cases,
+    }
+    tables = {"-figures.csv": csv_of(figures), "-cases.csv": csv_of(cases)}
+    return StudyReport(report, page, value, tables, answered=[report.answered])
 
 
-def gym_page(report: GymReport) -> str:
-    """Return the whole page; equal reports give equal text."""
-    template = ENVIRONMENT.get_template("gym.html.j2")
-    whole = all(entry.simulated for row in report.entries for entry in row)
+def _shown(report: GymReport) -> dict[str, Any]:
+    """Return what the page shows besides."""
+    judge = report.loaded.judge
     means = zip(report.names, report.means[SCORE], strict=True)
     tiles = [
         Tile(name, number(mean.estimate, 1), f"{SCORE} of 100: {_mean(mean, len(report.entries))}")
         for name, mean in means
     ]
-    return template.render(
-        whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=excerpt,
-        criteria=[criteria_of(report.loaded.judge.name, report.loaded.judge.record.config)],
-        candidates=candidate_table(report),
-        conclusion=conclusion(report.names, report.comparisons),
-        comparisons=comparison_table(report), drawing=_drawing, score=SCORE, dollars=dollars,
-        short=short,
-    )  # fmt: skip
+    return {
+        "report": report,
+        "whole": all(entry.simulated for row in report.entries for entry in row),
+        "tiles": tiles[:MOST_TILES],
+        "gym": report.loaded.gym,
+        "criteria": [criteria_of(judge.name, judge.record.config)],
+        "drawing": _drawing,
+        "score": SCORE,
+        "cut": excerpt,
+        "dollars": dollars,
+        "short": short,
+    }
+
+
+def _known(cost: float) -> float | None:
+    return None if math.isnan(cost) else cost
 
 
 def conclusion(names: Sequence[str], comparisons: Sequence[CandidateComparison]) -> str:

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from sqlalchemy.orm import Session
 
+from judge_gym.gyms.use import Use
 from judge_gym.judges import Judge
 from judge_gym.judges.calibrating.judging import Asked, criticisms
 from judge_gym.report.judge_study import StudyReport
@@ -25,7 +26,7 @@ class Study(Generic[T]):
     read: str
     """What was read, in sentences."""
     asked: Sequence[Asked]
-    """The judges, and what each is to judge."""
+    """The judges, and what each is to judge; without items where these are still to be made."""
     report: Callable[[Runtime], StudyReport[T]]
     """Reports what is judged; raises `StoreError` where that is too little."""
     begin: Callable[[Runtime], object] = lambda _: None
@@ -39,6 +40,10 @@ class Study(Generic[T]):
 
     worths: Mapping[str, float] = field(default_factory=dict)
     """What is known of texts, from 0 to 1: a simulated grader may be told."""
+    also_asked: Sequence[str] = ()
+    """Models that are asked besides those of the judges."""
+    uses: Callable[[Runtime], Sequence[Use]] | None = None
+    """What all that it asks will use, where that is not judging alone."""
 
     @property
     def judges(self) -> list[Judge]:

@@ -19,7 +19,7 @@ from judge_gym.judges import load_judge
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.llm.providers import Price
-from judge_gym.report.gym import gym_page
+from judge_gym.report.gym import gym_report
 from judge_gym.runtime import Runtime
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
@@ -290,7 +290,8 @@ def test_a_page_of_what_is_there_escapes_what_others_wrote(database: str, tmp_pa
 
     async def page() -> str:
         async with runtime_at(database, "http://127.0.0.1:9") as runtime:
-            return gym_page(read_report(runtime, loaded(gym, cases)))
+            report = gym_report(read_report(runtime, loaded(gym, cases)))
+            return report.save(tmp_path).path.read_text(encoding="utf-8")
 
     written_page = run(page())
     assert written_page.count("<script") == 1

@@ -89,7 +89,7 @@ def test_the_command_plans_runs_and_prints(
     assert "words from 0.3 no model" in planned
     assert simulator.answered() == before
     shown = invoked("judge", "gym", file)
-    assert "right by label words from 0.3 85.7" in shown
+    assert re.search(r"words from 0.3 14 scored .* 85.7 \[", shown)
     assert "SIMULATED" in shown
     assert "gym-cleanup-sample.html" in shown
     told = as_json(capsys, "judge", "gym", file)
