@@ -8,6 +8,7 @@ from judge_gym.judges.certifying.certificate import (
     Certificate,
     CertifiedRate,
     CertifiedSlice,
+    Requirements,
     Use,
 )
 from judge_gym.judges.certifying.findings import result_of
@@ -56,18 +57,22 @@ def tables(certificate: Certificate) -> Iterator[Table]:
         shown_by.insert(1, ("texts", (found.overall,)))
     for first, slices in shown_by:
         if slices:
-            yield plain_table(f"{name}, by {first}", (first, *_COLUMNS[1:]), _rows(slices))
+            rows = _rows(slices, certificate.required)
+            yield plain_table(f"{name}, by {first}", (first, *_COLUMNS[1:]), rows)
 
 
-def _rows(found: Sequence[CertifiedSlice]) -> list[tuple[object, ...]]:
+def _rows(found: Sequence[CertifiedSlice], required: Requirements) -> list[tuple[object, ...]]:
     """Return a row for each slice or system: shares with the lower bound in brackets."""
+    least = required.least
     return [
         (
             one.name or _ALL,
             one.state,
             one.use,
-            _bounded(one.sensitivity.estimate, one.sensitivity.lower),
-            _bounded(one.specificity.estimate, one.specificity.lower),
+            *(
+                _bounded(rate.estimate, rate.lower, asked)
+                for rate, asked in zip((one.sensitivity, one.specificity), least, strict=True)
+            ),
             _bounded(one.agreement.estimate, one.agreement.lower),
             "" if one.readable is None else f"{one.readable:.0%}",
             f"{one.sensitivity.n} + {one.specificity.n}",
@@ -82,6 +87,11 @@ def sentences(certificate: Certificate) -> Iterator[str]:
     judge, found = certificate.judge, certificate.findings
     yield shown(certificate)
     yield from _missing(found.slices)
+    if any(_is_required(one, certificate.required) for one in (*found.slices, *found.systems)):
+        yield (
+            '"At least the required" is what the joint test of the slices shows (closed testing): '
+            "the rate may be higher, and by how much is not measured."
+        )
     if not_ranked := _not_ranked(certificate):
         yield not_ranked
     served = f", served by {' and '.join(judge.served)}" if judge.served else ""
@@ -98,13 +108,30 @@ def sentences(certificate: Certificate) -> Iterator[str]:
     )
 
 
+def _is_required(one: CertifiedSlice, required: Requirements) -> bool:
+    """Whether a bound of a slice is what was required, and no measurement."""
+    return required.sensitivity == one.sensitivity.lower or (
+        required.specificity == one.specificity.lower
+    )
+
+
 def shown(certificate: Certificate) -> str:
     """Return for which use a certificate is, and what was required."""
-    required = certificate.required
-    by = f" in every {required.by}" if required.by else ""
     return (
-        f"{certificate.judge.name}: {_SHOWN[certificate.findings.use]} Required: sensitivity "
-        f"{required.sensitivity:g}, specificity {required.specificity:g}{by}."
+        f"{certificate.judge.name}: {_SHOWN[certificate.findings.use]} Required: "
+        f"{certificate.required.words}.{_decided_after(certificate)}"
+    )
+
+
+def _decided_after(certificate: Certificate) -> str:
+    """Return which other requirements were looked at before; empty without any."""
+    earlier = certificate.earlier_requirements
+    if not earlier:
+        return ""
+    first = earlier[0]
+    return (
+        f" Decided after {counted(len(earlier), 'other requirement')} on the same labels, the "
+        f"first on {first.at.date()} ({first.by}): a requirement chosen after a look shows less."
     )
 
 
@@ -184,7 +211,11 @@ def _more(rate: CertifiedRate) -> str:
     return "never" if rate.more is None else str(rate.more)
 
 
-def _bounded(value: float | None, lower: float | None) -> str:
+def _bounded(value: float | None, lower: float | None, required: float | None = None) -> str:
+    """Return a figure with its lower bound, which is not measured where it is what is required."""
     if value is None:
         return "—"
-    return f"{value:.3f}" if lower is None else f"{value:.3f} (≥ {lower:.3f})"
+    if lower is None:
+        return f"{value:.3f}"
+    bound = f"at least the required {lower:g}" if lower == required else f"≥ {lower:.3f}"
+    return f"{value:.3f} ({bound})"

@@ -150,6 +150,21 @@ def test_a_sealed_set_that_is_used_again_is_written_into_the_certificate(
 
     assert uses(own) == []
     assert uses(own) == []  # the same judge on the same labels: the same use
+    # A requirement that is lowered after a look is another decision; the first one stays the first.
+    lower = own.with_name("lower.yaml")
+    lower.write_text(own.read_text().replace("sensitivity: 0.8", "sensitivity: 0.5"))
+    for file, earlier in ((own, 0), (lower, 1), (lower, 1), (own, 0)):
+        found = json.loads(command("judge", "certify", file, "--json").output)
+        assert found["earlier_uses"] == []
+        assert len(found["earlier_requirements"]) == earlier
+        if earlier:
+            assert "sensitivity 0.8, specificity 0.8" in found["earlier_requirements"][0]["by"]
+    certificate = lower.with_name("lower.certificate.json")
+    assert (
+        "after 1 other requirement" in command("judge", "certificate", "show", certificate).output
+    )
+    data = lower.with_name("lower.certificate-data")
+    command("judge", "certificate", "verify", certificate, "--data", data).fine()
     second = own.with_name("second.yaml")
     second.write_text(JUDGE.replace("name: support", "name: second\nversion: '2'"))
     [first] = uses(second)

@@ -123,6 +123,15 @@ class Requirements(CertificatePart):
         """The least sensitivity and specificity."""
         return self.sensitivity, self.specificity
 
+    @property
+    def words(self) -> str:
+        """What was asked, in words."""
+        by = f" in every {self.by}" if self.by else ""
+        return (
+            f"sensitivity {self.sensitivity:g}, specificity {self.specificity:g}, "
+            f"{self.readable:g} readable{by}"
+        )
+
 
 class CertifiedJudge(CertificatePart):
     """Which judge."""
@@ -231,6 +240,8 @@ class Certificate(CertificatePart):
     labels: CertifiedLabels
     earlier_uses: tuple[EarlierUse, ...] = Field(max_length=10_000)
     """Earlier uses of these texts as a sealed set; empty of a set that is used once."""
+    earlier_requirements: tuple[EarlierUse, ...] = Field(default=(), max_length=10_000)
+    """Other requirements on the same judge, texts and labels that were sealed before this one."""
     findings: Findings
     ends: Ends
     digest: str = Field(default="", pattern="^([0-9a-f]{64})?$")
@@ -240,7 +251,11 @@ class Certificate(CertificatePart):
     @property
     def content_digest(self) -> str:
         """The digest that the content has."""
-        content = self.model_dump(mode="json", exclude={"digest", "signature"})
+        left_out = {"digest", "signature"}
+        if not self.earlier_requirements:
+            # As certificates have it that were made before requirements were recorded.
+            left_out.add("earlier_requirements")
+        content = self.model_dump(mode="json", exclude=left_out)
         return sha256("certificate", content)
 
     def ended(self, today: date | None = None) -> bool:

@@ -36,7 +36,7 @@ from judge_gym.metrics.points import HIGHEST
 from judge_gym.model_names import Answered
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
-from judge_gym.seeds import sha256
+from judge_gym.seeds import digest, sha256
 from judge_gym.store import alignments as looks
 from judge_gym.store.judges import answered, save_judge
 from judge_gym.writable import check_writable
@@ -151,35 +151,66 @@ def _pass(loaded: LoadedCertification, score: float | None) -> int | None:
     return None if score is None else int(score == loaded.judge.score_range[1])
 
 
-def seal(runtime: Runtime, loaded: LoadedCertification) -> tuple[EarlierUse, ...]:
+def required_of(loaded: LoadedCertification) -> Requirements:
+    """Return what is required of the judge."""
+    rule = loaded.rule
+    return Requirements(
+        sensitivity=rule.sensitivity,
+        specificity=rule.specificity,
+        readable=rule.readable,
+        by=rule.by,
+    )
+
+
+@dataclass(frozen=True)
+class EarlierLooks:
+    """What was looked at before: these texts, and other requirements of the same judge on them."""
+
+    uses: tuple[EarlierUse, ...] = ()
+    requirements: tuple[EarlierUse, ...] = ()
+
+
+def seal(runtime: Runtime, loaded: LoadedCertification) -> EarlierLooks:
     """Store the use of the labelled texts, and return the earlier ones by other judges or labels.
 
-    The same judge on the same texts and labels is the same use. Seal before judging.
+    The same judge on the same texts and labels is the same use. Another requirement on these is
+    stored too, since a requirement that is chosen after a look says less. Seal before judging.
     """
     judge, items = loaded.judge, loaded.labelled
     if not items:
-        return ()
-    used, keys = digest_of(items), {item.key for item in items}
+        return EarlierLooks()
+    used, keys, required = digest_of(items), {item.key for item in items}, required_of(loaded)
+    asked = digest("certified requirements", [used, required.model_dump(mode="json")])
     with runtime.session() as session:
         looks.lock_looks(session)
         known = looks.looks(session, simulated=judge.is_simulated)
         own = [one for one in known if (one.chosen, one.test_digest) == (judge.key, used)]
-        if not own:
+        # Uses that were stored before requirements were have the digest of their texts.
+        same = [one for one in own if one.items_digest in (asked, used)]
+        if not same:
             judge_id = save_judge(session, judge.record)
             looks.save_look(
                 session,
-                alignment=f"certificate of {judge.name}, {judge.key}",
+                alignment=f"certificate of {judge.name}, {judge.key}, {required.words}",
                 before_id=judge_id,
                 chosen_id=judge_id,
                 test_digest=used,
-                items_digest=used,
+                items_digest=asked,
                 items=[item.key for item in items],
                 simulated=judge.is_simulated,
             )
     before = [one for one in known if not own or one.id < own[0].id]
+    first_of_each = {(one.before, one.chosen, one.test_digest): one for one in reversed(before)}
+    return EarlierLooks(
+        _earlier(sorted(first_of_each.values(), key=lambda one: one.id), keys),
+        _earlier([one for one in own if not same or one.id < same[0].id], keys),
+    )
+
+
+def _earlier(known: Sequence[looks.Look], keys: set[str]) -> tuple[EarlierUse, ...]:
     return tuple(
         EarlierUse(at=one.at.astimezone(UTC), by=one.alignment[:_LONGEST_WORD], texts=len(shared))
-        for one in before
+        for one in known
         if (shared := one.items & keys)
     )
 
@@ -188,17 +219,11 @@ def certificate_of(
     loaded: LoadedCertification,
     evidence: Evidence,
     by: Answered,
-    earlier: tuple[EarlierUse, ...],
+    earlier: EarlierLooks,
     results: Sequence[JudgeResult],
 ) -> Certificate:
     """Return the certificate that the evidence makes, as of now."""
-    judge, rule = loaded.judge, loaded.rule
-    required = Requirements(
-        sensitivity=rule.sensitivity,
-        specificity=rule.specificity,
-        readable=rule.readable,
-        by=rule.by,
-    )
+    judge, rule, required = loaded.judge, loaded.rule, required_of(loaded)
     now = datetime.now(UTC).replace(microsecond=0)
     drift = judge.gate or GateRule(items=Path())
     certificate = Certificate(
@@ -219,7 +244,8 @@ def certificate_of(
         required=required,
         population=population_of(evidence, loaded.left_out),
         labels=labels_of(evidence),
-        earlier_uses=earlier,
+        earlier_uses=earlier.uses,
+        earlier_requirements=earlier.requirements,
         findings=findings(evidence, required),
         ends=Ends(
             on=(now + timedelta(days=rule.valid_days)).date(),

@@ -23,6 +23,7 @@ from judge_gym.judges import CallableJudge, HttpJudge, Scale, load_judge
 from judge_gym.judges.calibrating.comparing import agreement
 from judge_gym.judges.certify_rule import CertifyRule
 from judge_gym.judges.certifying.certificate import (
+    EarlierUse,
     Requirements,
     read_certificate,
     write_certificate,
@@ -41,14 +42,14 @@ from judge_gym.judges.certifying.evidence import (
 )
 from judge_gym.judges.certifying.findings import findings, population_of, result_of
 from judge_gym.judges.certifying.loading import load_certification
-from judge_gym.judges.certifying.making import certificate_of, evidence_of
+from judge_gym.judges.certifying.making import EarlierLooks, certificate_of, evidence_of
 from judge_gym.judges.certifying.signing import private_key, signature_fault, signed
 from judge_gym.judges.certifying.verifying import verified
 from judge_gym.judges.gate_texts import load_gate
 from judge_gym.metrics.class_rates import class_rates, exact_bounds
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered
-from judge_gym.report.certificate import sentences
+from judge_gym.report.certificate import sentences, tables
 from support.judge_results import a_result
 
 JUDGE = CallableJudge(
@@ -277,7 +278,7 @@ def made(folder, served=(), wrong=2, **changes):
         for n, item in enumerate(loaded.labelled)
     ]
     found = evidence_of(loaded, results)
-    certificate = certificate_of(loaded, found, Answered("m", served), (), results)
+    certificate = certificate_of(loaded, found, Answered("m", served), EarlierLooks(), results)
     write_evidence(found, folder / "data")
     write_certificate(certificate, folder / "c.json")
     return certificate
@@ -691,6 +692,32 @@ def test_a_refusal_and_the_check_of_an_outsider_name_what_of_a_judge_was_changed
     assert dict(verified(certificate, folder / "data", judge=own).checks)["of this judge"] == ""
 
 
+def test_a_bound_that_is_what_was_required_does_not_read_as_measured(folder):
+    # Slice a is reached and b is not: the bound of a is what is required, 0.8. Of one slice that is
+    # reached it is measured: the exact bound of 46 of 50, 0.808, lies above.
+    apart = {"a": ((95, 100), (95, 100)), "b": ((75, 100), (95, 100))}
+    whole = {"": ((46, 50), (46, 50))}
+    for counts, required in ((apart, True), (whole, False)):
+        asked = ASKED if required else ASKED.model_copy(update={"by": ""})
+        found = findings(evidence(counts), asked)
+        of = made(folder).model_copy(update={"findings": found, "required": asked})
+        first = next(tables(of)).rows[0].cells
+        assert ("at least the required 0.8" in first[3]) is required
+        assert ("≥ 0.80" in first[3]) is not required
+        assert any("closed testing" in one for one in sentences(of)) is required
+
+
+def test_a_certificate_from_before_requirements_were_recorded_is_unchanged(folder):
+    certificate = made(folder)
+    before = json.loads((folder / "c.json").read_text())
+    del before["earlier_requirements"]
+    (folder / "before.json").write_text(json.dumps(before))
+    assert verified(read_certificate(folder / "before.json"), folder / "data").fault == ""
+    use = EarlierUse(at=certificate.made, by="another requirement", texts=3)
+    hidden = certificate.model_copy(update={"earlier_requirements": (use,)})
+    assert hidden.content_digest != certificate.content_digest
+
+
 def test_why_a_judge_may_not_rank_systems_is_said(folder):
     rows = list(csv.DictReader((folder / "items.csv").open()))
     for n, row in enumerate(rows):
@@ -803,7 +830,7 @@ def test_an_address_in_a_certificate_has_no_secret(folder):
     made(folder)
     loaded = load_certification(load_judge(folder / "judge.yaml"))
     found = certificate_of(
-        replace(loaded, judge=judge), evidence_of(loaded, []), Answered("m", ()), (), []
+        replace(loaded, judge=judge), evidence_of(loaded, []), Answered("m", ()), EarlierLooks(), []
     )
     text = found.model_dump_json()
     assert "grader.example/v1" in text
