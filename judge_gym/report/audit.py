@@ -151,7 +151,7 @@ def _others(
         replace(
             _table_of_judges(judges, known),
             explanation=(
-                f"{most_right(rows, 'accuracy', things)} "
+                f"{most_right(data, rows, 'accuracy', things)} "
                 f"{len(data.samples.arm):,} judgements by {counted(len(judges), 'judge')} of "
                 f"{counted(len(data.truth.label), things)}{under}"
                 f"{shared_by_judges(data)}."

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.data import SweepData, select
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
 from judge_gym.counting import counted, first_of
@@ -117,7 +117,7 @@ def judge_of(row: ResultRow) -> str:
     return recorded_name(str(row.scope["judge"]))
 
 
-def most_right(rows: Sequence[ResultRow], metric: str, thing: str) -> str:
+def most_right(data: SweepData, rows: Sequence[ResultRow], metric: str, thing: str) -> str:
     """Return which judge is right most often by `metric`, and how the others differ from it.
 
     Of judges that answered nearly all items: what was left out may be what is hard. `thing` is what
@@ -143,7 +143,7 @@ def most_right(rows: Sequence[ResultRow], metric: str, thing: str) -> str:
         for name, row in sorted(by_judge.items())
         if name not in best
     }
-    found = _compared_with(rows, others, best[0], " or ".join(names)) | _guessing(rows)
+    found = _compared_with(data, rows, others, best[0], " or ".join(names)) | _guessing(rows)
     said += [f"{words}: {first_of(chosen, MOST_NAMED)}." for words, chosen in found.items()]
     return " ".join(said)
 
@@ -164,7 +164,11 @@ def _over_wordings(rows: Sequence[ResultRow], metric: str) -> list[ResultRow]:
 
 
 def _compared_with(
-    rows: Sequence[ResultRow], others: Mapping[str, str], best: str, named: str
+    data: SweepData,
+    rows: Sequence[ResultRow],
+    others: Mapping[str, str],
+    best: str,
+    named: str,
 ) -> dict[str, list[str]]:
     """Return how the other judges (→ what they are called) differ from the best → their names.
 
@@ -172,18 +176,33 @@ def _compared_with(
     """
     by_pair = {str(row.scope["pair"]): row for row in _over_wordings(rows, DIFFERENCE)}
     less, more = "Shown to be right less often", "Right more often on the items of both"
-    open_, apart = f"Not shown to differ from {named}", f"Without an item in common with {named}"
-    found: dict[str, list[str]] = {words: [] for words in (less, more, open_, apart)}
+    open_ = f"Not shown to differ from {named}"
+    found: dict[str, list[str]] = {words: [] for words in (less, more, open_)}
     for name, shown in others.items():
         first, second = sorted((best, name))
         row = by_pair.get(pair_of(first, second))
         if row is None or row.estimate is None:
-            found[apart].append(shown)
+            found.setdefault(_apart_from(data, name, best, named), []).append(shown)
         elif row.p_adjusted is not None:
             behind = (row.estimate > 0) == (first == best)
             decided = less if behind else more
             found[decided if row.p_adjusted < 1 - LEVEL else open_].append(shown)
     return {words: names for words, names in found.items() if names}
+
+
+def _apart_from(data: SweepData, judge: str, best: str, named: str) -> str:
+    """Return what a judge lacks to be compared with the best, who is called `named`."""
+    own, of_best = (_answered(data, model) for model in (judge, best))
+    under = " under all wordings" if own & of_best else ""
+    return f"Without an item{under} in common with {named}"
+
+
+def _answered(data: SweepData, model: str) -> set[int]:
+    """Return the items with a known answer that a judge gave a verdict on."""
+    arms = [one.arms for one in data.judges if recorded_name(one.model) == recorded_name(model)]
+    _, rows = select(data.samples, arms)
+    items: list[int] = rows.item[rows.status == "scored"].tolist()
+    return {item for item in items if data.truth.label[item]}
 
 
 def _guessing(rows: Sequence[ResultRow]) -> dict[str, list[str]]:

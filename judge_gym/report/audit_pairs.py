@@ -76,7 +76,7 @@ def audit_of_pairs(
     low, high = min(map(min, values)), max(map(max, values))
     several, far = len(shared) > 1, from_people(rows)
     ties = any(value for one in judges for value in estimates(one.ties))
-    found = most_right(rows, OVER_WORDINGS if over else RIGHT, "pair")
+    found = most_right(data, rows, OVER_WORDINGS if over else RIGHT, "pair")
     table = Table(
         TITLE,
         f"{found} {_explanation(data, rows, estimable, shared)}".lstrip(),

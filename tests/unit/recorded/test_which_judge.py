@@ -118,6 +118,29 @@ def test_judges_without_an_item_in_common_are_named(tmp_path: Path) -> None:
     assert "Without an item in common with a: b." in opening
 
 
+def test_judges_with_items_in_common_under_some_wordings_alone_are_named(tmp_path: Path) -> None:
+    """Under the second wording a judges 20 of 40 items and b the others, or those of a, too."""
+    mapping = MAPPING.model_copy(update={"wording_column": "prompt"})
+    lines = [
+        f"i{n},{judge},{'yes' if n % 2 else 'no'},{'yes' if n % 2 == right else 'no'},{how}"
+        for n in range(40)
+        for judge, right in (("a", n % 5 > 0), ("b", n % 4 > 0))
+        for how in ("first", "second")
+        if how == "first" or (n < 20) == (judge == "a")
+    ]
+    more = [line.replace(",a,", ",b,") for line in lines if ",a," in line and "second" in line]
+    for of, said in ((lines, True), ([*lines, *more], False)):
+        file = tmp_path / "wordings.csv"
+        file.write_text("\n".join(["item,judge,truth,verdict,prompt", *of]))
+        found = audited(recorded_files([file], mapping), mapping, stages_rubric(mapping))
+        audit = audit_report(found, mapping).audit
+        assert audit is not None
+        opening = audit.table.explanation
+        assert opening.startswith("Right most often:")
+        assert ("Without an item under all wordings in common with" in opening) == said
+        assert "Without an item in common" not in opening
+
+
 def test_of_half_the_items_a_better_judge_is_named_beside_the_best(tmp_path: Path) -> None:
     # On the 20 items of both, b is right on all and a on 6: 14 to 0 of McNemar's test.
     _, opening = audit_of(tmp_path, {"a": "r" * 6 + "w" * 14 + "r" * 20, "b": "r" * 20 + " " * 20})
