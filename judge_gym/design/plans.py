@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from judge_gym.counting import counted
 from judge_gym.design.axes import written
 from judge_gym.design.config import Placed, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal, Slug
@@ -300,8 +301,27 @@ class PlanState(StrEnum):
     NOT_IN_TIME = "not_in_time"
     """The plan was not stored before the first judgement."""
     CONFIRMATORY = "confirmatory"
+    REDESIGNED = "redesigned"
+    """Confirmatory, but the sweep's design was changed after judgements."""
     PLANNED = "planned"
     """Confirmatory by a frozen plan that holds."""
+
+
+@dataclass(frozen=True)
+class DesignChange:
+    """The first change of a sweep's design after judgements, whose number is that before it."""
+
+    at: datetime
+    judgements: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as the database keeps it."""
+        return {"at": self.at.isoformat(), "judgements": self.judgements}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "DesignChange":
+        """Return what `as_json` was made of."""
+        return cls(datetime.fromisoformat(stored["at"]), stored["judgements"])
 
 
 @dataclass(frozen=True)
@@ -315,7 +335,7 @@ class Standing:
 
     @property
     def confirmatory(self) -> bool:
-        return self.state in (PlanState.CONFIRMATORY, PlanState.PLANNED)
+        return self.state in (PlanState.CONFIRMATORY, PlanState.REDESIGNED, PlanState.PLANNED)
 
 
 def standing(
@@ -323,11 +343,13 @@ def standing(
     stored: StoredPlan | None,
     first_judgement: datetime | None,
     frozen: Registration | None = None,
+    changed: DesignChange | None = None,
 ) -> Standing:
     """Return whether the plan was stored, and frozen, before the first judgement of its sweep.
 
     Only outcomes of a frozen plan that holds are planned; one that does not hold makes all of
-    them exploratory. `first_judgement` is None if there are no judgements.
+    them exploratory. `first_judgement` is None if there are no judgements, `changed` if the design
+    is that of the first one.
     """
     if frozen and (objection := frozen.objection(first_judgement)):
         reason = f"exploratory: the sweep was frozen on {frozen.when}, {objection}"
@@ -349,6 +371,12 @@ def standing(
             frozen.sha256,
         )
     reason = f"confirmatory: the plan {at}, before the first judgement"
+    if changed:
+        count = counted(changed.judgements, "judgement")
+        reason += (
+            f"; the design was changed on {changed.at.astimezone(UTC):{MOMENT}}, after {count}"
+        )
+        return Standing(PlanState.REDESIGNED, reason)
     return Standing(PlanState.CONFIRMATORY, reason)
 
 

@@ -51,6 +51,7 @@ from judge_gym.lab.sweeps import (
     models_used,
     recipes_of,
     renamed_windows,
+    stored_plan,
     unapplied,
     unwritten_rivals,
     utility_model,
@@ -63,7 +64,11 @@ from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import Past, PastKey, past_answers
-from judge_gym.store.experiments import experiments_reading, judgements_of_points
+from judge_gym.store.experiments import (
+    experiments_reading,
+    judgements_before_redesign,
+    judgements_of_points,
+)
 from judge_gym.store.recipes import identities
 from judge_gym.store.results import planned
 from judge_gym.store.windows import collected_documents
@@ -226,6 +231,13 @@ def _late_plan(session: Session, sweep: Sweep, stored: Sequence[Experiment]) -> 
     if known.plan == sweep.plan:
         if not known.standing.confirmatory:
             yield f"The plan confirms nothing. Its outcomes are {known.standing.reason}."
+        elif judged := judgements_before_redesign(
+            session, sweep.name, sweep.experiments(), stored_plan(sweep)
+        ):
+            yield (
+                f"The design differs from that of {counted(judged, 'judgement')}. After a run, the "
+                "report says so beside the outcomes of the plan."
+            )
     elif judged := judgements_of_points(session, [one.key for one in stored]):
         exist = "exists" if judged == 1 else "exist"
         yield (

@@ -609,6 +609,8 @@ def _cautions(
         yield f"The frozen plan does not hold. Outcomes are {facts.run.standing}."
     elif facts.run.plan_state == PlanState.NOT_IN_TIME:
         yield f"The plan confirms nothing. Its outcomes are {facts.run.standing}."
+    elif facts.run.plan_state == PlanState.REDESIGNED:
+        yield f"The design was changed after judgements. Outcomes are {facts.run.standing}."
     for row in rows:
         if row.untested_outcome:
             label = f" ({row.label})" if row.label else ""

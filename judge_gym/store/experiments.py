@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from judge_gym.counting import counted
 from judge_gym.design.bundles import Bundles
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.grouping import Similarity
+from judge_gym.design.plans import DesignChange
 from judge_gym.design.strategies import resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.sweep import OnUnsupported
@@ -123,6 +124,7 @@ def register_sweep(
         "definition": definition,
         "files": dict(files or {}),
     }
+    _note_redesign(session, name, experiments, swap)
     statement = insert(t.Sweep).values(name=name, **values)
     sweep_id = session.scalars(
         statement.on_conflict_do_update(index_elements=["name"], set_=values).returning(t.Sweep.id)
@@ -143,6 +145,43 @@ def register_sweep(
         tags.append(identity.name)
     _remember_former(session, sweep_id, before - now, now)
     return tags
+
+
+def judgements_before_redesign(
+    session: Session, name: str, experiments: Iterable[Experiment], swap: dict[str, Any] | None
+) -> int:
+    """Return how many judgements a stored sweep has, of which this is another design; else 0.
+
+    The design is the points, their replicates and the swap; a recipe is no part of it.
+    """
+    row = session.scalars(sa.select(t.Sweep).where(t.Sweep.name == name)).one_or_none()
+    if row is None:
+        return 0
+    before = session.execute(
+        sa.select(point_key(), t.SweepExperiment.replicates)
+        .join(t.Experiment, t.Experiment.id == t.SweepExperiment.experiment_id)
+        .where(t.SweepExperiment.sweep_id == row.id)
+    )
+    now = {(one.key, one.replicates) for one in experiments}
+    if row.swap == swap and set(before.tuples()) == now:
+        return 0
+    judged = JUDGEMENT.rows(sa.func.count()).where(
+        in_sweep(t.Experiment.id, name), t.Sample.status != "failed"
+    )
+    return session.scalar(judged) or 0
+
+
+def _note_redesign(
+    session: Session, name: str, experiments: Iterable[Experiment], swap: dict[str, Any] | None
+) -> None:
+    """Store that a sweep with judgements gets another design, unless an earlier change is."""
+    if judgements := judgements_before_redesign(session, name, experiments, swap):
+        change = DesignChange(datetime.now(UTC), judgements)
+        session.execute(
+            sa.update(t.Sweep)
+            .where(t.Sweep.name == name, t.Sweep.redesigned.is_(None))
+            .values(redesigned=change.as_json())
+        )
 
 
 def _remember_former(session: Session, sweep_id: int, left: set[int], now: set[int]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session, aliased
 
 from judge_gym.design.frozen import Registration
-from judge_gym.design.plans import AnalysisPlan, Standing, StoredPlan, standing
+from judge_gym.design.plans import AnalysisPlan, DesignChange, Standing, StoredPlan, standing
 from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
@@ -105,7 +105,9 @@ def planned(session: Session, sweep: str) -> Planned:
     )
     plan = AnalysisPlan.model_validate(row.content)
     stored = StoredPlan(row.sha256, row.stored_at)
-    return Planned(plan, row.id, standing(plan, stored, first, frozen))
+    redesigned = session.scalar(sa.select(t.Sweep.redesigned).where(t.Sweep.name == sweep))
+    changed = DesignChange.from_json(redesigned) if redesigned else None
+    return Planned(plan, row.id, standing(plan, stored, first, frozen, changed))
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,32 @@ def test_the_report_corrects_over_the_figures_that_the_plan_counts(
     assert planned.count("C1.score ") == 1
     small("sweep", "run", "small.yaml", "--yes").fine()
     assert len(confirmed(database)) == 16
+
+
+def test_a_design_that_changes_after_judgements_is_said_beside_the_outcomes(
+    command: CommandLine, database: str
+) -> None:
+    """2 judges x 4 items x 2 replicates are 16 judgements when the third replicate is added."""
+    corpus(command.folder, 4)
+    (command.folder / "plan.yaml").write_text(PLAN.split("contrasts:")[0])
+    file = command.folder / "small.yaml"
+    first = SWEEP.split("    scoring_method")[0].replace("replicates: 5", "replicates: 2")
+    file.write_text(first)
+    run = ("sweep", "run", "small.yaml", "--yes")
+    assert "The design" not in command(*run).fine().output
+    # Text that changes no experiment is no change of the design.
+    file.write_text(first.replace("name: small", "name: small\ndescription: Two judges."))
+    assert "design" not in command("sweep", "plan", "small.yaml").fine().output
+    assert "The design" not in command(*run).fine().output
+
+    file.write_text(first.replace("replicates: 2", "replicates: 3"))
+    shown = " ".join(command("sweep", "plan", "small.yaml").fine().output.split())
+    assert "The design differs from that of 16 judgements." in shown
+    shown = " ".join(command(*run).fine().output.split())
+    assert "The design was changed after judgements. Outcomes are confirmatory" in shown
+    assert ", after 16 judgements." in shown
+    # Changed again, and run again as it is: the first change is the one that is said.
+    file.write_text(first.replace("replicates: 2", "replicates: 4"))
+    command(*run).fine()
+    shown = " ".join(command(*run).fine().output.split())
+    assert ", after 16 judgements." in shown

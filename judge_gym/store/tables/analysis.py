@@ -41,7 +41,8 @@ class AnalysisRun(Base):
     standing: Mapped[str] = mapped_column(server_default="")
     """Whether its primary outcomes are confirmatory, and why."""
     plan_state: Mapped[str] = mapped_column(server_default="")
-    """The same as one word: no_plan, not_held, not_in_time, confirmatory or planned."""
+    """The same as one word: no_plan, not_held, not_in_time, confirmatory, redesigned or
+    planned."""
     frozen: Mapped[str] = mapped_column(server_default="")
     """Digest of the frozen plan that its planned findings follow; empty without one that holds."""
     created_at: Mapped[datetime] = created()

@@ -313,6 +313,9 @@ class Sweep(Base):
     """Its file and the small files that it names, as it was last run: name → text."""
     frozen: Mapped[dict[str, Any] | None]
     """The plan frozen before it was run: `sha256`, `frozen_at`, and what has `changed` since."""
+    redesigned: Mapped[dict[str, Any] | None]
+    """The first change of its experiments, replicates or swap after judgements: `at`, and how many
+    `judgements` there were; NULL for none."""
     on_unsupported: Mapped[str] = mapped_column(server_default="error")
     """Whether values that a model does not apply end the run, or are marked."""
     definition: Mapped[dict[str, Any] | None]

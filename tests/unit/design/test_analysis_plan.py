@@ -13,6 +13,8 @@ from judge_gym.design.plans import (
     OF_SETS,
     AnalysisPlan,
     ContrastFigureName,
+    DesignChange,
+    PlanState,
     StoredPlan,
     load_plan,
     standing,
@@ -183,6 +185,14 @@ def test_a_plan_confirms_only_when_it_was_there_first(write):
         "before the first judgement"
     )
     assert standing(plan, stored, None).confirmatory
+    changed = DesignChange(later + timedelta(days=1), 1)
+    redesigned = standing(plan, stored, later, None, changed)
+    assert redesigned.confirmatory
+    assert redesigned.state == PlanState.REDESIGNED
+    assert redesigned.reason == (
+        f"{found.reason}; the design was changed on 2026-01-06 12:01:00 UTC, after 1 judgement"
+    )
+    assert not standing(plan, stored, earlier, None, changed).confirmatory
     cases = {
         "no analysis plan": standing(None, stored, later),
         "was never stored": standing(plan, None, later),
