@@ -18,6 +18,9 @@ _SYSTEMS = {
 _OF_A_NAME = re.compile(r"_?(id|name|label|version|\d+)$")
 """What follows in names such as sys_name, model_id and generator_2."""
 
+_OF_TWO = (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"))
+"""How the names of columns of a pair's two answers end."""
+
 
 def folded(text: str) -> str:
     """Return a text as names are compared: without case, and with single spaces."""
@@ -36,6 +39,21 @@ def may_name_systems(column: str) -> bool:
     """
     name = _OF_A_NAME.sub("", column_name(column))
     return name in _SYSTEMS or bool(get_close_matches("system", [name], cutoff=MISSPELT))
+
+
+def two_answers(columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the first two columns that are named as the two answers of a pair; () without.
+
+    >>> two_answers(["id", "Answer A", "Answer B"])
+    ('Answer A', 'Answer B')
+    """
+    named = {folded(one): one for one in columns}
+    for name, column in named.items():
+        for first, second in _OF_TWO:
+            other = named.get(folded(name.removesuffix(first) + second))
+            if name.endswith(first) and other:
+                return column, other
+    return ()
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

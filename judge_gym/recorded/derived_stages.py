@@ -34,6 +34,8 @@ _CODES = tuple(
 have beside them: 10, 100, 1,000."""
 _MOST_BELOW = 2
 """Most numbers below 0 that stand for a missing score in one file."""
+_TIE = 2
+"""The highest code where 0 is a tie; with 1, 2 and 3 the tie is one of these."""
 SUMMARIES = frozenset(
     {"average", "averages", "avg", "mean", "means", "median", "total", "totals", "sum", "overall",
      "std", "stdev", "sd", "σ", "ø", "min", "max", "deviation", "count", "mittelwert",
@@ -239,6 +241,11 @@ def scale_of(lowest: float, highest: float) -> ScoreScale:
     return ScoreScale(
         lowest=int(lowest) if whole else lowest, highest=int(highest) if whole else highest
     )
+
+
+def may_be_codes(scale: ScoreScale | None) -> bool:
+    """Whether verdicts are numbers that may name one of two answers, or a tie, such as 0, 1, 2."""
+    return scale is not None and scale.is_whole and scale.lowest >= 0 and scale.highest <= _TIE + 1
 
 
 def covering(scale: ScoreScale, known: Iterable[str]) -> ScoreScale:

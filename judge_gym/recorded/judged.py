@@ -229,6 +229,9 @@ class Unread:
     prompts: dict[str, bool] = field(default_factory=dict)
     """Such a column with whole prompts → whether they differ between rows of an item and a judge.
     """
+    answers: tuple[str, ...] = ()
+    """Two columns of texts that are named as the answers of a pair, where the scores may be codes
+    that name one of them, or a tie."""
 
     def note_known(self, column: str, number: float | None) -> None:
         """Note a known answer, or the label of a person, that is a number."""

@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judge_gym.alike import LONGEST_NAME, column_name, may_name_systems
+from judge_gym.alike import LONGEST_NAME, column_name, may_name_systems, two_answers
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
 from judge_gym.recorded.derived import names_of
+from judge_gym.recorded.derived_stages import may_be_codes
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.inspect_logs import FINISHED
 from judge_gym.recorded.judged import (
@@ -57,6 +58,9 @@ class Noting:
         self._written: dict[str, dict[bool, tuple[float, float, int]]] = {}
         scale = recorded.scale
         self._may_be_percent = bool(scale and (scale.lowest, scale.highest) == (0, 100))
+        three = scale is not None and scale.highest - scale.lowest > 1
+        self._may_be_codes = three and may_be_codes(scale) and not recorded.item.texts
+        self._answers: tuple[str, ...] = ()
         self._cells = set[tuple[str, Judging, str]]()
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
@@ -285,6 +289,11 @@ class Noting:
             ]
             self._criteria = [name for name in unread.columns if column_name(name) in CONDITIONS]
             self._statuses = [name for name in unread.columns if STATUS.search(name)]
+            self._answers = two_answers(names) if self._may_be_codes else ()
+        if self._answers and not unread.answers:
+            texts = [values[name] for name in self._answers]
+            if all(isinstance(one, str) and one and as_score(one) is None for one in texts):
+                unread.answers = self._answers
         for name in self._systems:
             if isinstance(values[name], str) and len(values[name]) <= LONGEST_NAME:
                 unread.pooled.setdefault(name, {})[values[name]] = None

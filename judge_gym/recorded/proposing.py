@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.alike import folded
+from judge_gym.alike import folded, two_answers
 from judge_gym.counting import counted
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import DataRow
@@ -26,7 +26,15 @@ from judge_gym.recorded.column_roles import (
     unproposed,
 )
 from judge_gym.recorded.derived import NoMappingError, Options, named_by
-from judge_gym.recorded.derived_stages import MOST, Stages, Unfit, no_scores, scale_of, stages_from
+from judge_gym.recorded.derived_stages import (
+    MOST,
+    Stages,
+    Unfit,
+    may_be_codes,
+    no_scores,
+    scale_of,
+    stages_from,
+)
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
@@ -44,10 +52,6 @@ _FEW = 5
 _FEWEST_WHOLE = 2
 """Columns of whole scores beside which half points are one judge's habit."""
 _LEFT = "left out"
-_TIE = 2
-"""The highest code where 0 is a tie; with 1, 2 and 3 the tie is one of these."""
-_OF_TWO = (("1", "2"), ("a", "b"), ("first", "second"), ("left", "right"))
-"""How the names of columns of a pair's two answers end."""
 _CODES = (
     "one of two answers, perhaps: if {} name these, or a tie, they are no order, and decisions in "
     "the mapping say which stage each is"
@@ -129,7 +133,7 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         )
         taken.append(ColumnRole(halves, "half points", why))
     named = {one.column for one in taken}
-    answers = _two_answers(table, named) if stages and _may_be_codes(stages) else ()
+    answers = _two_answers(table, named) if stages and may_be_codes(stages.scale) else ()
     taken += [ColumnRole(one, _LEFT, _CODES.format(order)) for one in answers]
     taken += _left_out(table, found, order, named.union(answers))
     return Proposal(files, mapping, tuple(taken), () if stages else tuple(sorted(found.values)))
@@ -243,25 +247,13 @@ def _left_out(
             yield ColumnRole(one, _LEFT, _hint(table, one, order, found.read))
 
 
-def _may_be_codes(stages: Stages) -> bool:
-    """Whether verdicts are numbers that may name one of two answers, or a tie, such as 0, 1, 2."""
-    scale = stages.scale
-    return scale is not None and scale.is_whole and scale.lowest >= 0 and scale.highest <= _TIE + 1
-
-
 def _two_answers(table: ProposedTable, named: Collection[str]) -> tuple[str, ...]:
     """Return the columns of texts that are named as the two answers of a pair; () without."""
-    free = {
-        folded(one): one
+    return two_answers(
+        one
         for one in table.columns
         if one not in named and 2 * len(table.numbers(one)) < len(table.distinct(one))
-    }
-    for name, column in free.items():
-        for first, second in _OF_TWO:
-            other = free.get(folded(name.removesuffix(first) + second))
-            if name.endswith(first) and other:
-                return column, other
-    return ()
+    )
 
 
 def _strays(

@@ -60,6 +60,7 @@ def file_cautions(
     yield from _names_alike(unread)
     yield from _mixed_scales(unread)
     yield from _off_the_scale(unread)
+    yield from _codes_of_answers(unread)
     yield from _other_scale(unread)
     yield from _opposite(repeats, unread)
     yield from _entries_left_out(unread)
@@ -475,6 +476,19 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
                 f"{judge}: {first_of(values, _FEW_PLACES)} {are} {off}, and unreadable here. "
                 f"{wide}Correct a mistake in the file, or leave the cell empty."
             )
+
+
+def _codes_of_answers(unread: Unread) -> Iterator[str]:
+    """Yield that scores may name one of two answers, or a tie, and so be no order."""
+    if unread.answers and unread.scale:
+        low, high = unread.scale
+        yield (
+            f"{' and '.join(unread.answers)} may be the two answers of a pair. Verdicts from "
+            f"{low:g} to {high:g} are read as an order: if they name these answers or a tie, they "
+            "are none, and figures by distance are wrong. In the mapping, `stages: [first, tie, "
+            "second]` in place of `scale`, with `decisions` and, of labels, `truths`, says which "
+            "stage each number is."
+        )
 
 
 def _mixed_scales(unread: Unread) -> Iterator[str]:

@@ -773,6 +773,34 @@ def test_items_of_one_question_count_together_by_the_columns_name(
     assert ("8 items answer 4 questions" in said) == ("1" in interval[:1])
 
 
+@pytest.mark.parametrize(
+    ("names", "codes", "doubted"),
+    [
+        ("response1,response2", "012", True),
+        ("Answer A,Answer B", "123", True),
+        ("response1,response2", "01", False),  # of two values either order is the same
+        ("response1,response2", "01234", False),
+        ("response,remark", "012", False),
+        ("tokens1,tokens2", "012", False),
+    ],
+)
+@pytest.mark.parametrize("is_long", [True, False])
+def test_codes_that_may_name_an_answer_are_doubted_on_the_page(
+    command: CommandLine, names: str, codes: str, *, doubted: bool, is_long: bool
+) -> None:
+    text = "" if names.startswith("tokens") else "text "
+    head = "item,judge,score" if is_long else "id,GPT-4.1,JudgeLM"
+    lines = [f"i{n},{place},{code},{text}{n},{text}{n + 1}" if is_long
+             else f"i{n},{code},{code},{text}{n},{text}{n + 1}"
+             for n in range(30) for code in (codes[n % len(codes)],)
+             for place in ("a", "b")[:1 + is_long]]  # fmt: skip
+    (command.folder / "rows.csv").write_text("\n".join([f"{head},{names}", *lines]))
+    command("audit", "rows.csv", "--yes").fine()
+    said = " ".join(page_of(command, "rows").read_text().split())
+    first, second = names.split(",")
+    assert (f"{first} and {second} may be the two answers of a pair" in said) == doubted
+
+
 def test_a_question_that_an_item_has_in_some_rows_alone_is_not_read(command: CommandLine) -> None:
     rows = [f"i{n},{judge},{1 + n % 5},{'q' if n or judge == 'b' else ''}{n // 2}"
             for n in range(8) for judge in "ab"]  # fmt: skip
