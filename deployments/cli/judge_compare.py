@@ -39,6 +39,8 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from judge_gym.calibration.checks import Result
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
@@ -141,15 +143,11 @@ def review(
 def _result_of(row: "ReviewRow") -> "Result":
     """Return what a review's finding is to an exit code."""
     from judge_gym.calibration.checks import Result
-    from judge_gym.calibration.verdict import CalibrationVerdict
     from judge_gym.store.judges import RECONSIDER
 
     if row.recommendation == RECONSIDER:
         return Result.FAILS
-    moved = row.figures.get("moved") or {}
-    cannot_tell = row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words
-    cannot_tell |= moved.get("anchors_missing", 0) > 0
-    return Result.INCONCLUSIVE if cannot_tell else Result.PASSES
+    return Result.INCONCLUSIVE if any(_open(row)) else Result.PASSES
 
 
 def _plan_review(loaded: "LoadedReview", of: date) -> None:
@@ -219,7 +217,7 @@ def _show_review(rows: "list[ReviewRow]") -> None:
                 row.figures["judge"],
                 row.figures["alternative"] or "its last review",
                 row.recommendation,
-                (row.figures.get("moved") or {}).get("who", ""),
+                _who_moved(row),
                 row.reason,
             )
             for row in rows
@@ -235,9 +233,31 @@ def _show_review(rows: "list[ReviewRow]") -> None:
                 for row in in_use
             ],
         )
+    for row in in_use:
+        for why in _open(row):
+            console.plain(f"{row.figures['judge']}: {why}")
     console.print("Nothing was changed: a person decides.")
     if any(row.simulated for row in rows):
         say_simulated()
+
+
+def _who_moved(row: "ReviewRow") -> str:
+    """Return who moved, and why that is open where it is."""
+    moved = row.figures.get("moved") or {}
+    why = moved.get("open")
+    return f"{moved['who']} ({why})" if why else moved.get("who", "")
+
+
+def _open(row: "ReviewRow") -> "Iterator[str]":
+    """Yield what the data cannot tell of a judge in use, each of which exits with 3."""
+    from judge_gym.calibration.verdict import CalibrationVerdict
+
+    if row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words:
+        lacking = row.figures["missing"]
+        why = f", as {counted(lacking, 'judgement')} are missing" if lacking else ""
+        yield f"cannot tell whether it may be used{why}."
+    if missing := (row.figures.get("moved") or {}).get("anchors_missing", 0):
+        yield f"too few texts to tell who moved: add {counted(missing, 'text')}."
 
 
 def _decide_gate(

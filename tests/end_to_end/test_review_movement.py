@@ -50,6 +50,12 @@ def test_too_few_texts_cannot_tell_and_do_not_end_as_success(
     assert (moved["who"], moved["anchors_missing"]) == ("cannot tell", 8)
     check = next(one for one in row["figures"]["checks"] if one["name"] == "anchors")
     assert (check["result"], check["action"]) == ("inconclusive", "Add 8 texts.")
+    # The terminal has the reasons of the exit code too: no labels, no earlier review, few texts.
+    printed = command(*asked[:-1], "--date", "2026-02-01")
+    assert printed.code == 3
+    assert ": cannot tell whether it may be used" in printed.output
+    assert "add 8 texts" in printed.output
+    assert "20 are needed" in printed.output
 
 
 def test_a_second_review_of_a_day_says_which_answers_it_reuses(

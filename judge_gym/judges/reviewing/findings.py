@@ -244,6 +244,10 @@ def _of_judge(
         reason = f"{CANNOT_TELL}: {unread[0].reason}. {unread[0].action}".strip()
     if agreement:
         reason = f"{reason} Agreement with people's labels: {agreement.reason}."
+        if is_open(agreement):
+            reason += f" That {agreement.question}: {CANNOT_TELL}. {agreement.action}".rstrip()
+    elif assessed and assessed.decision.verdict is CalibrationVerdict.CANNOT_TELL and not unread:
+        reason = f"{reason} {assessed.decision.why}"
     dated = [
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]

@@ -305,6 +305,10 @@ def test_labels_decide_whether_a_judge_that_changed_is_kept():
     assert first.verdict is CalibrationVerdict.USE
     (few,) = found([FIRST], items(6, RIGHT[:6]), [RIGHT[:6]], before={LAST: RIGHT[:6]})
     assert (few.recommendation, few.verdict) == ("keep", CalibrationVerdict.CANNOT_TELL)
+    # Why the verdict is open stands beside drift that is not.
+    [open_check] = [one for one in few.checks if one.name == "agreement"]
+    assert open_check.result is Result.INCONCLUSIVE
+    assert open_check.action in few.reason
 
 
 FAULTS = [
