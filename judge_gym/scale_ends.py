@@ -16,6 +16,10 @@ _RARE = 0.02
 _FEW_SCORES = 10
 """Most different scores of a judge of which a rare one may be a slip, and the end of a scale with a
 stage for each score."""
+_FEW_ZEROS = 0.1
+"""Most zeros of a judge, as a share of its scores, that may say that there is no score."""
+_FEWEST_DIFFERENT = 4
+"""Different scores, with 0, from which it is one of a scale and no code of two or three answers."""
 _FURTHER, _AT_LEAST = 1.6, 3
 """Times a usual end, and steps above it, from which a score is of a scale that ends further on."""
 
@@ -114,6 +118,28 @@ def scales_apart(
         if who not in ends and high >= max(_FURTHER * least, least + _AT_LEAST):
             ends[who] = float(next((end for end in USUAL_ENDS if end >= high), high))
     return ends if len(set(ends.values())) > 1 else _starting_apart(spans)
+
+
+def lone_zero(given: Mapping[str, Counter[float]]) -> tuple[str, float, float] | None:
+    """Return who alone gives a 0, seldom, and the ends of all other scores, from 1 on; else None.
+
+    `given` has each judge's scores with how often it gives them.
+
+    >>> others = Counter({1: 9, 3: 9, 5: 9})
+    >>> lone_zero({"a": others + Counter({0: 3}), "b": others})
+    ('a', 1, 5)
+    >>> lone_zero({"a": others + Counter({0: 4}), "b": others})
+    """
+    scores = sum(given.values(), Counter[float]())
+    zero = [who for who, of in given.items() if of[0]]
+    if len(zero) != 1 or len(scores) < _FEWEST_DIFFERENT:
+        return None
+    own = given[zero[0]]
+    least, lowest, *_, highest = sorted(scores)
+    is_rare = own[0] <= _FEW_ZEROS * own.total() and scores.total() - own.total() >= FEWEST
+    if least < 0 or lowest != 1 or highest > _FEW_SCORES or not is_rare:
+        return None
+    return zero[0], lowest, highest
 
 
 def _span(scores: Counter[float]) -> tuple[float, float] | None:

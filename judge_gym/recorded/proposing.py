@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from judge_gym.alike import folded, two_answers
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.evidence.row import DataRow
 from judge_gym.recorded.column_roles import (
@@ -194,7 +194,10 @@ def _roles(
     table: ProposedTable, found: Columns, options: Options, order: str
 ) -> Iterator[ColumnRole]:
     """Yield whose the columns of verdicts are, and why."""
-    reasons = dict.fromkeys(found.every, f"verdicts that others have, too: {order}")
+    reasons = {
+        one: f"verdicts that others have, too{_alone(table, found, one)}: {order}"
+        for one in found.every
+    }
     for one in table.ends:
         reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
     for one in found.judges:
@@ -204,6 +207,14 @@ def _roles(
         yield ColumnRole(one, "person", found.like.get(one, f"such verdicts, and {by}"))
     if found.truth:
         yield ColumnRole(found.truth, "known answer", "as --truth says")
+
+
+def _alone(table: ProposedTable, found: Columns, column: str) -> str:
+    """Return the verdicts of a column that no other has, as ", but 0"; "" without one."""
+    own = found.values.intersection(table.distinct(column))
+    others = (set(table.distinct(one)) for one in found.every if one != column)
+    alone = sorted(own.difference(*others), key=lambda one: (as_score(one) or 0.0, one))
+    return f", but {first_of(alone, _FEW)}" if alone else ""
 
 
 def _doubled(files: RecordedFiles) -> str:

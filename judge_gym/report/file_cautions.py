@@ -18,6 +18,7 @@ from judge_gym.recorded.derived_stages import no_scores, wider_scale
 from judge_gym.recorded.judged import DoubtedScale, Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
+from judge_gym.scale_ends import lone_zero
 
 LONGEST_ANSWER = 98
 """Characters shown of an answer that could not be read."""
@@ -60,6 +61,7 @@ def file_cautions(
     yield from _names_alike(unread)
     yield from _mixed_scales(unread)
     yield from _off_the_scale(unread)
+    yield from _lone_zeros(unread)
     yield from _codes_of_answers(unread)
     yield from _other_scale(unread)
     yield from _opposite(repeats, unread)
@@ -476,6 +478,21 @@ def _off_the_scale(unread: Unread) -> Iterator[str]:
                 f"{judge}: {first_of(values, _FEW_PLACES)} {are} {off}, and unreadable here. "
                 f"{wide}Correct a mistake in the file, or leave the cell empty."
             )
+
+
+def _lone_zeros(unread: Unread) -> Iterator[str]:
+    """Yield who alone gives a 0 beside scores from 1 on, which may say that there is no score."""
+    given = {**unread.known, **unread.scores}
+    if unread.scale is None or (found := lone_zero(given)) is None:
+        return
+    name, lowest, highest = found
+    zeros, n = given[name][0], given[name].total()
+    yield (
+        f"{zeros} of {n:,} scores of {name} {'is' if zeros == 1 else 'are'} 0, and all others are "
+        f"{lowest:g} to {highest:g}. Here the scale of all begins at 0. If a 0 says that there is "
+        f"no score, leave the cell empty, or write `scale: {{lowest: {lowest:g}, highest: "
+        f"{highest:g}}}` and `unlisted: unreadable` into a mapping."
+    )
 
 
 def _codes_of_answers(unread: Unread) -> Iterator[str]:

@@ -774,6 +774,31 @@ def test_items_of_one_question_count_together_by_the_columns_name(
 
 
 @pytest.mark.parametrize(
+    ("zeros", "of_both", "doubted"),
+    # A tenth of 60 scores is 6.
+    [(1, 0, True), (6, 0, True), (7, 0, False), (0, 0, False), (3, 1, False)],
+)
+@pytest.mark.parametrize("is_long", [True, False])
+def test_zeros_of_one_judge_beside_scores_from_one_are_doubted(
+    command: CommandLine, zeros: int, of_both: int, *, doubted: bool, is_long: bool
+) -> None:
+    a = [0 if n < zeros else 1 + n % 5 for n in range(60)]
+    b = [0 if n < of_both else 1 + n % 5 for n in range(60)]
+    rows = ([f"i{n},{judge},{of[n]}" for n in range(60) for judge, of in (("gpt-4", a), ("o1", b))]
+            if is_long else [f"i{n},{a[n]},{b[n]}" for n in range(60)])  # fmt: skip
+    head = "item,judge,score" if is_long else "id,judge gpt-4,judge o1"
+    (command.folder / "rows.csv").write_text("\n".join([head, *rows]))
+    shown = " ".join(command("audit", "rows.csv", "--yes").fine().output.split())
+    name = "gpt-4" if is_long else "judge gpt-4"
+    are = "is" if zeros == 1 else "are"
+    # A wide table drops a value that one cell in 60 has, and names it.
+    if is_long or zeros != 1:
+        said = f"{zeros} of 60 scores of {name} {are} 0, and all others are 1 to 5"
+        assert (said in shown) == doubted, shown
+    assert ("too, but 0" in shown) == (not is_long and zeros > 1 and not of_both)
+
+
+@pytest.mark.parametrize(
     ("names", "codes", "doubted"),
     [
         ("response1,response2", "012", True),
