@@ -8,6 +8,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else _plural(noun)}"
 
 
+def experiments_in_words(first_draws: int, experiments: int) -> str:
+    """Return how many experiments there are, and with all draws of their rubrics where they vary.
+
+    `first_draws` counts those of the first draw.
+    """
+    if first_draws in (0, experiments):
+        return counted(experiments, "experiment")
+    return f"{counted(first_draws, 'experiment')} ({experiments:,} with rubric draws)"
+
+
 def there_are(number: int) -> str:
     """Return a number with its verb, of a noun named before: "it needs 2 items, and there is 1"."""
     return f"there {'is' if number == 1 else 'are'} {number:,}"

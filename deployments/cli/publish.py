@@ -55,7 +55,7 @@ def publish(
     caveat = simulated_caveat(manifest.simulated)
     console.plain(
         f"Published {counted(manifest.figures, 'figure')} in "
-        f"{counted(len(manifest.files) + 1, 'file')} in {to}.{caveat}"
+        f"{counted(len(manifest.files), 'file')} and their manifest in {to}.{caveat}"
     )
     console.plain(
         f"Texts included of: {', '.join(done.included) or 'no window'}. "

@@ -88,6 +88,7 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         # Figures of claims come before the use of the scale.
         headline_table(rows, settings, None, count_checks=True),
         shorter_table(rows, settings, brief),
+        shorter_table(rows, settings, brief, planned_figures_only=True),
     ]
     if not choices[0].rows:
         choices = [

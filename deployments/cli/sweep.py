@@ -103,7 +103,7 @@ def run_sweep(
     is_new = is_database_new()
     begin_database()
     providers = providers_of(settings(), sweep)
-    title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
+    title = f"Sweep {sweep.name}: {sweep.experiments_text}."
     changes: list[str] = []
     # Nothing is stored in a new database, which is made while Prefect's server starts.
     if not is_new or frozen_file(sweep.path).exists():
@@ -466,7 +466,7 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False, as_json: AsJson
         found = asdict(planned) | {"lines": lines, "leaving": None if left is None else str(left)}
         print_json(sweep=sweep.name, experiments=sweep.count(), **found)
         return
-    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
+    console.print(f"Sweep {sweep.name}: {sweep.experiments_text}.")
     show_plan(planned, providers, sweep.budget)
     if left:
         console.warn(left)

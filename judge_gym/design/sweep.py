@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast, get_args
 
+from judge_gym.counting import experiments_in_words
 from judge_gym.design.axes import facet_names
 from judge_gym.design.config import (
     Node,
@@ -140,6 +141,13 @@ class Sweep:
     def count(self) -> int:
         """Return the number of experiments."""
         return len(self._drawn) if self._drawn is not None else self._space.size
+
+    @property
+    def experiments_text(self) -> str:
+        """How many experiments there are, as a report says it."""
+        groups = self.alike(("rubric_draw",))
+        first = sum(group.count for group in groups if not group.experiment.rubric_draw)
+        return experiments_in_words(first, self.count())
 
     def points(self) -> Iterator[dict[str, Any]]:
         """Yield the fields of each experiment, in a fixed order."""

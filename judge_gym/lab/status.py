@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import SIMULATED_COST, cost_in_words, counted
+from judge_gym.counting import SIMULATED_COST, cost_in_words, counted, experiments_in_words
 from judge_gym.design.names import CRITIC, PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
@@ -136,9 +136,7 @@ class Status:
     @property
     def experiments_text(self) -> str:
         """How many experiments there are, and with all draws of their rubrics where these vary."""
-        if self.first_draws in (0, self.experiments):
-            return counted(self.experiments, "experiment")
-        return f"{counted(self.first_draws, 'experiment')} ({self.experiments:,} with rubric draws)"
+        return experiments_in_words(self.first_draws, self.experiments)
 
     @property
     def cost_in_words(self) -> str:

@@ -385,11 +385,16 @@ def _heading(row: Headline) -> str:
 
 
 def shorter_table(
-    rows: Sequence[Headline], settings: MovedSettings = NO_SETTINGS, uses: ScaleUse = NO_USE
+    rows: Sequence[Headline],
+    settings: MovedSettings = NO_SETTINGS,
+    uses: ScaleUse = NO_USE,
+    *,
+    planned_figures_only: bool = False,
 ) -> Table:
-    """Return the headlines as a table of one row per claim, without figures, and one per axis.
+    """Return the headlines as a table of one row per claim and one per axis.
 
-    The largest effect of a varied axis has its figure and interval.
+    A claim has its figure and interval, or the range of several, or only a planned claim does; the
+    largest effect of a varied axis has both, too. Checks have no figures.
     """
     whole = []
     for (question, is_check, is_beside), group in groupby(
@@ -398,9 +403,17 @@ def shorter_table(
         found = [finding for row in group for finding in row.findings]
         asked = f"{question} (other levels, not planned)" if is_beside else question
         whole.append(replace(_headline(found, "", found, is_check=is_check), question=asked))
+
+    def has_figure(row: Headline) -> bool:
+        planned = row.findings[0].confirmatory
+        return not row.is_check and (planned or not planned_figures_only)
+
     claims, checks = (
         [
-            Row((row.question, row.conclusion), heading=CHECKS if is_check else "Claims")
+            Row(
+                (row.question, _figure_first(row) if has_figure(row) else row.conclusion),
+                heading=CHECKS if is_check else "Claims",
+            )
             for row in whole
             if row.is_check is is_check
         ]
@@ -411,6 +424,18 @@ def shorter_table(
         for row in (*settings.rows(1), *uses.rows())
     ]
     return _table(rows, ("about", "conclusion"), [*claims, *checks])
+
+
+def _figure_first(row: Headline) -> str:
+    """Return the figure of a claim, in bits where it is, or the range of several; then how it is.
+
+    Only the conclusion where none could be tested.
+    """
+    tested = _tested(row.findings)
+    if not tested:
+        return row.conclusion
+    unit = f" {tested[0].unit}" if tested[0].unit in ("bits", "stages") else ""
+    return f"{figures_text([_whole(one) for one in tested])}{unit}, {row.conclusion}"
 
 
 def _table(rows: Sequence[Headline], columns: tuple[str, ...], lines: Sequence[Row]) -> Table:
@@ -551,7 +576,7 @@ def summary_of(
         headlines=found,
         cautions=(
             *_cautions(facts, status, findings, found, planted),
-            *_abstentions(rows),
+            *abstention_cautions(rows),
             *_understated(rows),
             *sign_change_cautions(rows),
             *rule_cautions(rows),
@@ -569,7 +594,7 @@ def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:
         yield f"{remark_text(low)}."
 
 
-def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
+def abstention_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
     """Yield how often judges abstained where they may, where one did so often."""
     judged: Counter[str] = Counter()
     abstained: dict[str, float] = defaultdict(float)
@@ -584,7 +609,7 @@ def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
     if not shares or shares[-1][0] < _MANY_ABSTENTIONS:
         return
     (least, steady), (most, often) = shares[0], shares[-1]
-    others = f", and in {percent(least)} by {steady}" if len(shares) > 1 else ""
+    others = f" (most), and in {percent(least)} by {steady} (least)" if len(shares) > 1 else ""
     where = "" if len(allowed) == len(rates) else ", where it may abstain"
     yield (
         f"Abstentions in {percent(most)} of judgements by {often}{others}{where}: "

@@ -1,5 +1,7 @@
 """What a plan says of a sweep before it is run, beside what the report says afterwards."""
 
+import re
+
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -99,3 +101,26 @@ def test_a_design_that_changes_after_judgements_is_said_beside_the_outcomes(
     command(*run).fine()
     shown = " ".join(command(*run).fine().output.split())
     assert ", after 16 judgements." in shown
+
+
+def test_plan_status_and_packages_count_alike(command: CommandLine) -> None:
+    """A rubric of its own for each of 2 judges, drawn twice."""
+    corpus(command.folder, 4)
+    own = SWEEP.split("    scoring_method")[0].replace("{shared: sim/calm-1}", "own")
+    drawn = own.replace("plan: plan.yaml", "rubric_draws: 2").replace(
+        "replicates: 5", "replicates: 1"
+    )
+    (command.folder / "small.yaml").write_text(drawn)
+    said = "2 experiments (4 with rubric draws)"
+    assert said in command("sweep", "plan", "small.yaml").fine().output
+    assert said in command("sweep", "run", "small.yaml", "--yes").fine().output
+    assert said in command("sweep", "status", "small").fine().output
+
+    published = command("data", "publish", "small", "--to", "package").fine().output
+    files = re.search(r"(\d+) files", published)
+    assert files is not None
+    # The manifest has no digest of itself.
+    here = sum(one.is_file() for one in (command.folder / "package").rglob("*"))
+    assert here == int(files[1]) + 1
+    replicated = command("data", "replicate", "package").fine().output
+    assert f"{files[1]} files: every digest agrees" in replicated

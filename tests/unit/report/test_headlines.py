@@ -13,6 +13,7 @@ from judge_gym.report.findings import distinct_labels, sentences
 from judge_gym.report.headlines import (
     CHECKS,
     Summary,
+    abstention_cautions,
     answers,
     headline_plot,
     headline_table,
@@ -152,6 +153,41 @@ def test_one_axis_alone_has_its_figure_in_the_shortest_table(make_row) -> None:
     assert row.cells == ("abstain: off → on", "0.02 [-0.10, 0.14], no move shown")
 
 
+def test_claims_keep_their_figures_in_the_shortest_table(make_finding) -> None:
+    """One claim with one figure, one with a span of two values, a check, and an untested claim."""
+    planned = {"confirmatory": True}
+    found = [
+        make_finding("supported", 0.31, (0.2, 0.42), **planned),
+        *(
+            make_finding(conclusion, value, (value - 0.1, value + 0.1), hypothesis="H2",
+                         unit="probability", scope=judge(conclusion), **planned)
+            for value, conclusion in ((0.15, "inconclusive"), (0.4, "supported"))
+        ),
+        make_finding("not testable here", hypothesis="H3", scope=judge("a/a"), **planned),
+        make_finding("supported", 0.01, (0.0, 0.02), hypothesis="V4.variance"),
+    ]  # fmt: skip
+    told = [row.cells[1] for row in shorter_table(headlines(found)).rows]
+    assert told == [
+        "0.31 [0.20, 0.42] bits, supported",
+        "0.15 to 0.40, 1 supported, 1 inconclusive",
+        "not testable",
+        "supported",
+    ]
+    explored = [replace(one, confirmatory=one.hypothesis == "H2") for one in found]
+    shortest = shorter_table(headlines(explored), planned_figures_only=True)
+    assert [row.cells[1] for row in shortest.rows][:2] == ["supported", told[1]]
+
+
+def test_of_several_judges_the_most_and_the_least_abstentions_are_said(make_row) -> None:
+    """Of 60 judgements each 18, 6 and 3; a judge alone has no least."""
+    shares = {"a/a": 0.3, "b/b": 0.1, "c/c": 0.05}
+    rows = [make_row("abstention_rate", share, scope=judge(of)) for of, share in shares.items()]
+    [said] = abstention_cautions(rows)
+    assert "in 30% of judgements by a/a (most), and in 5% by c/c (least)" in said
+    [said] = abstention_cautions(rows[:1])
+    assert "in 30% of judgements by a/a:" in said
+
+
 def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make_finding) -> None:
     explored = make_finding("supported", 0.9, (0.8, 1.0), scope=judge("a/a", "chaos"))
     planned = make_finding("refuted", 0.0, (-0.1, 0.04), scope=judge("a/a"), confirmatory=True)
@@ -193,8 +229,8 @@ def test_what_a_plan_confirms_has_its_level_and_the_other_levels_beside_it(make_
     assert "(exploratory)" in other.heading
     assert not any(row.explored for row in found)
     assert [conclusion for row in shorter_table(found).rows for conclusion in row.cells[1:]] == [
-        "supported",
-        "inconclusive",
+        "0.22 [0.11, 0.33] bits, supported",
+        "0.06 [-0.02, 0.13] bits, inconclusive",
     ]
     [answer] = answers(found)
     [(_, _, [first]), (_, _, [second])] = answer.conclusions
