@@ -16,26 +16,11 @@ from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.recorded.derived import NoMappingError, Options
 from judge_gym.recorded.derived_stages import MOST, SUMMARIES, no_scores
 from judge_gym.recorded.deriving_rows import COLUMNS
+from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.tables import RUNS, ProposedTable, words_of
 from judge_gym.scale_ends import USUAL_ENDS, scales_apart
 
-_PEOPLE = {
-    *("human", "humans", "people", "person", "annotator", "annotators", "expert", "experts"),
-    *("crowd", "worker", "workers", "coder", "coders", "rater", "raters", "reviewer", "reviewers"),
-    *("mensch", "menschen", "humain", "humaine", "humano", "humana", "umano", "annotateur"),
-}
-_MODELS = {"model", "models", "llm", "llms", "gpt", "bot", "ai", "lm"}
-_FAMILIES = (
-    *("judge", "gpt", "chatgpt", "claude", "gemini", "gemma", "llama", "mistral", "mixtral"),
-    *("qwen", "deepseek", "grok", "phi", "vicuna", "alpaca", "prometheus", "olmo", "granite"),
-    *("nemotron", "nova", "glm", "kimi", "sonnet", "opus", "haiku", "flan", "palm", "cohere"),
-)
-"""How words begin in names of judges and of models."""
-_NO_MODELS = {"film", "realm", "helm", "calm", "elm", "balm", "qualm"}
-"""Words that end as names of language models do, such as JudgeLM and PandaLM."""
-_SIZE = re.compile(r"\d\s?[bm]\b|\bj(?:udge)?\s?\d+\b", re.IGNORECASE)
-"""A number of parameters such as 70B, and the number of a judge such as J1."""
 _NAMES_JUDGES = {"judge", "judge_model", "judge_name", "grader", "evaluator"}
 """Columns that name the judge of a row."""
 _KNOWN = {*COLUMNS["truth"], "correct", "reference"}
@@ -86,22 +71,6 @@ class Columns:
     def read(self) -> list[str]:
         """The columns that are read."""
         return [*self.judges, *self.people, *filter(None, [self.truth])]
-
-
-def names_a_person(column: str) -> bool:
-    """Whether a column's name is one that columns of people's labels have."""
-    words = words_of(column)
-    return bool(words & _PEOPLE) and not words & _MODELS
-
-
-def names_a_judge(column: str) -> bool:
-    """Whether a column's name says that a model or a judge gave its verdicts."""
-    words = words_of(column)
-    named = bool(words & _MODELS) or any(
-        word.startswith(_FAMILIES) or (word.endswith("lm") and word not in _NO_MODELS)
-        for word in words
-    )
-    return (named or _SIZE.search(column) is not None) and not names_a_person(column)
 
 
 def columns_of(table: ProposedTable, options: Options, *, of_judges: bool) -> Columns:

@@ -32,6 +32,7 @@ from judge_gym.recorded.derived_stages import (
 )
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.formats import READ
+from judge_gym.recorded.givers import people_among
 from judge_gym.recorded.joining import SEVERAL
 from judge_gym.recorded.mapping import (
     DECIMAL_COMMAS,
@@ -92,6 +93,8 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
     question = _question(found, rows, item, others)
+    taken = {columns["truth"], columns["text"], system * several, question, options.truth}
+    people = _people(found, rows, item, judge, [one for one in others if one not in taken])
     _check_items(files, rows, item)
     rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
     given = {str(text_of(row, verdict)) for row in rows}
@@ -116,7 +119,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         source="recorded judgements", judge_column=judge,
         item={"key": item,
               "text": columns["text"], "system": system if several else "", "question": question},
-        verdicts=[{"column": verdict}], default_truth=truth,
+        verdicts=[{"column": verdict}], default_truth=truth, people=people,
     )  # fmt: skip
 
 
@@ -141,6 +144,41 @@ def _question(found: Derived, rows: Rows, item: str, others: Sequence[str]) -> s
         "of a mapping file."
     )
     return column
+
+
+def _people(
+    found: Derived, rows: Rows, item: str, judge: str, others: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the column that tells people from models and its values for people, and note it; {}
+    without one.
+
+    It has one value for each judge, and several for some item: else it may be of what was judged.
+    """
+    for column in others:
+        values = _few_values(rows, column)
+        if not (named := people_among(values)):
+            continue
+        pairs = {(text_of(row, judge), text_of(row, column)) for row in rows}
+        of_items = {(text_of(row, item), text_of(row, column)) for row in rows}
+        by_judge = len(pairs) == len({name for name, _ in pairs})
+        if by_judge and len(of_items) > len({name for name, _ in of_items}):
+            people = first_of([name for name, value in sorted(pairs) if value in named])
+            found.notes.append(
+                f"Rows whose {column} is {' or '.join(named)} are labels of people: {people}. If "
+                "they are judges, leave people out of a mapping file."
+            )
+            return {column: tuple(named)}
+    return {}
+
+
+def _few_values(rows: Rows, column: str) -> set[str]:
+    """Return the values of a column; none of one with more than a few."""
+    found: set[str] = set()
+    for row in rows:
+        found.add(text_of(row, column))
+        if len(found) > MOST:
+            return set()
+    return found
 
 
 def _beginning(columns: Mapping[str, str]) -> str:

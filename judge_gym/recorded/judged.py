@@ -229,6 +229,9 @@ class Unread:
     prompts: dict[str, bool] = field(default_factory=dict)
     """Such a column with whole prompts → whether they differ between rows of an item and a judge.
     """
+    kinds: dict[str, dict[str, str]] = field(default_factory=dict)
+    """A column that is not read and has the same short value in all rows of a judge → judge → it.
+    """
     answers: tuple[str, ...] = ()
     """Two columns of texts that are named as the answers of a pair, where the scores may be codes
     that name one of them, or a tie."""

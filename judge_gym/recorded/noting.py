@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.alike import LONGEST_NAME, column_name, may_name_systems, two_answers
 from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
-from judge_gym.evidence.columns import entries_at, list_in, names_in, root_of
+from judge_gym.evidence.columns import as_text, entries_at, list_in, names_in, root_of
 from judge_gym.recorded.derived import names_of
 from judge_gym.recorded.derived_stages import may_be_codes
 from judge_gym.recorded.files import RecordedFiles
@@ -61,6 +61,7 @@ class Noting:
         three = scale is not None and scale.highest - scale.lowest > 1
         self._may_be_codes = three and may_be_codes(scale) and not recorded.item.texts
         self._answers: tuple[str, ...] = ()
+        self._mixed_kinds = set[str]()
         self._cells = set[tuple[str, Judging, str]]()
         self._columns: tuple[str, ...] = ()
         self._systems: list[str] = []
@@ -101,6 +102,7 @@ class Noting:
         for judging, given in by_judge.items():
             self._note_again(window, place, judging, item)
             self._note_prompts(record.row.values, window, judging, item)
+            self._note_kinds(record.row.values, judging.judge)
             for one in given:
                 if one.choice is not None:
                     self._note_score(judging.judge, one.verdict)
@@ -153,6 +155,18 @@ class Noting:
             text, cells = hash(values[name]), self._prompts.setdefault(name, {})
             if cells.setdefault((window, judging, item), text) != text:
                 self._unread.prompts[name] = True
+
+    def _note_kinds(self, values: Mapping[str, Any], judge: str) -> None:
+        """Note the columns whose value is the same in all rows of a judge, where a column names
+        it."""
+        for name in self._unread.columns if self._recorded.judge_column else ():
+            if name in self._mixed_kinds:
+                continue
+            value, known = as_text(values.get(name)), self._unread.kinds.setdefault(name, {})
+            is_short = 0 < len(value) <= _LONGEST_CONDITION
+            if not is_short or known.setdefault(judge, value) != value:
+                self._mixed_kinds.add(name)
+                del self._unread.kinds[name]
 
     def _note_score(self, judge: str, written: str) -> None:
         if (number := as_score(written)) is not None:

@@ -19,8 +19,6 @@ from judge_gym.recorded.column_roles import (
     Columns,
     columns_of,
     labels_of_another_scale,
-    names_a_judge,
-    names_a_person,
     other_scale,
     scale_text,
     unproposed,
@@ -37,6 +35,7 @@ from judge_gym.recorded.derived_stages import (
 )
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, read_score
 from judge_gym.recorded.tables import ProposedTable, words_of

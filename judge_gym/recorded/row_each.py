@@ -9,11 +9,12 @@ from typing import Any
 
 from judge_gym.alike import column_name
 from judge_gym.evidence.columns import as_text
-from judge_gym.recorded.column_roles import NOT_VERDICTS, names_a_judge, names_a_person
+from judge_gym.recorded.column_roles import NOT_VERDICTS
 from judge_gym.recorded.derived import Rows, named_by
 from judge_gym.recorded.derived_stages import MOST, no_scores, scale_of
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
+from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.tables import ProposedTable, words_of

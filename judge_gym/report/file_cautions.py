@@ -12,9 +12,9 @@ from judge_gym.answers.readability import detail_of, shortened
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import number
 from judge_gym.lab.recorded_answers import Compared, Repeats, UnreadAnswer
-from judge_gym.recorded.column_roles import names_a_person
 from judge_gym.recorded.content import Left
 from judge_gym.recorded.derived_stages import no_scores, wider_scale
+from judge_gym.recorded.givers import names_a_person, people_among
 from judge_gym.recorded.judged import DoubtedScale, Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
@@ -76,6 +76,7 @@ def file_cautions(
     yield from _systems_together(unread)
     yield from _criteria_together(unread)
     yield from _people_among_judges(unread)
+    yield from _people_by_kind(unread)
     if unread.others:
         yield f"{counted(unread.others, 'row')} not of this audit, by `only` of the mapping."
     yield from _statuses_not_read(unread)
@@ -204,6 +205,19 @@ def _people_among_judges(unread: Unread) -> Iterator[str]:
             f"{first_of(people, _FEW_PLACES)} {may}. If so, write `people: {{{rows}}}` into a "
             "mapping: judges are compared with people."
         )
+
+
+def _people_by_kind(unread: Unread) -> Iterator[str]:
+    """Yield which columns that are not read tell people from models, and so count as judges."""
+    for column, of in unread.kinds.items():
+        if named := people_among({*of.values()}):
+            people = [judge for judge, kind in of.items() if kind in named]
+            rows = f"{_key(column)}: [{', '.join(map(_key, named))}]"
+            yield (
+                f"{column} is {' or '.join(named)} for {first_of(people, _FEW_PLACES)}, and is not "
+                f"read: they count as judges. `people: {{{rows}}}` in the mapping says that they "
+                "are people, with whom judges are compared."
+            )
 
 
 def _entries_left_out(unread: Unread) -> Iterator[str]:

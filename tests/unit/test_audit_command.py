@@ -773,6 +773,55 @@ def test_items_of_one_question_count_together_by_the_columns_name(
     assert ("8 items answer 4 questions" in said) == ("1" in interval[:1])
 
 
+KINDS = {"ann": "human", "bob": "expert", "gpt-4": "llm"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "people"),
+    [
+        (KINDS, ["ann", "bob"]),
+        (KINDS | {"bob": "llm"}, ["ann"]),
+        (dict.fromkeys(KINDS, "human"), []),
+        (KINDS | {"bob": "unknown"}, []),
+    ],
+)
+@pytest.mark.parametrize("mapped", [False, True])
+def test_people_are_told_from_models_by_the_values_of_a_column(
+    command: CommandLine, kinds: dict[str, str], people: list[str], *, mapped: bool
+) -> None:
+    """ann and bob give each item the same, gpt-4 one step less of four on half the items."""
+    rows = [f"i{n},{who},{kind},{2 + n % 4 - (n % 8 > 3) * (who == 'gpt-4')}"
+            for n in range(24) for who, kind in kinds.items()]  # fmt: skip
+    (command.folder / "rows.csv").write_text("\n".join(["item,rater,kind,rating", *rows]))
+    (command.folder / "mapping.yaml").write_text(
+        "name: rows\nconcept: quality\nsource: our log\njudge_column: rater\nverdicts: [rating]\n"
+        "scale: {lowest: 1, highest: 5}\nitem: {key: item}\n"
+    )
+    options = ("--mapping", "mapping.yaml") if mapped else ()
+    shown = " ".join(command("audit", "rows.csv", *options).fine().output.split())
+    hint = f" for {', '.join(people)}, and is not read: they count as judges. `people: {{kind: ["
+    assert (hint in shown) == (mapped and bool(people))
+    read = 0 if mapped else len(people)
+    assert f"rows: {3 - read} judge{'s' if read < 2 else ''}, 24 items" in shown
+    if read == 2:  # half the items, a quarter of the scale
+        figures = by_judge(
+            json.loads(command("audit", "rows.csv", "--json").fine().output)["figures"]
+        )
+        assert figures["gpt-4", "people_distance_ordinal"]["estimate"] == pytest.approx(1 / 8)
+
+
+def test_who_wrote_what_is_judged_is_no_judge(command: CommandLine) -> None:
+    rows = [f"i{n},{who},{'human' if n % 2 else 'ai'},{1 + n % 5}"
+            for n in range(24) for who in ("o1", "o3")]  # fmt: skip
+    rows += [f"j{n},{who},{kind},{1 + n % 5}"
+             for n in range(24) for who, kind in (("o1", "ai"), ("o3", "human"))]  # fmt: skip
+    for of in (rows[:48], rows):
+        (command.folder / "rows.csv").write_text("\n".join(["item,judge,author,score", *of]))
+        shown = command("audit", "rows.csv").fine().output
+        assert "rows: 2 judges" in shown
+        assert "labels of people:" not in shown
+
+
 @pytest.mark.parametrize(
     ("zeros", "of_both", "doubted"),
     # A tenth of 60 scores is 6.
