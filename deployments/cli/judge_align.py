@@ -61,7 +61,7 @@ def align(
     check_writable(target, loaded.design.judge, replace=replace)
     console.plain(loaded.items.said(loaded.judge, file))
     if plan:
-        _plan(loaded)
+        _plan(loaded, look_again=look_again)
         return
     check_reports(settings().reports_dir)
     report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
@@ -74,12 +74,13 @@ def align(
     exit_by([report.result])
 
 
-def _plan(loaded: "LoadedAlignment") -> None:
+def _plan(loaded: "LoadedAlignment", *, look_again: bool) -> None:
     from deployments.cli.environment import in_runtime
     from deployments.cli.estimates import show_alignment
     from judge_gym.judges.aligning.loading import too_few
     from judge_gym.judges.aligning.planning import plan
-    from judge_gym.report.alignment import left_out, split_table
+    from judge_gym.judges.aligning.sealing import sealed_texts
+    from judge_gym.report.alignment import left_out, planned_look, split_table
     from judge_gym.report.table import TerminalTable
 
     console.print(TerminalTable(split_table(loaded)))
@@ -90,6 +91,11 @@ def _plan(loaded: "LoadedAlignment") -> None:
         return
 
     async def planned(current: "Runtime") -> None:
+        sealed = sealed_texts(current, loaded)
+        if looked := planned_look(sealed, look_again=look_again):
+            console.plain(looked)
+        if sealed.is_used_up and not look_again:
+            return
         show_alignment(loaded, plan(current, loaded))
 
     in_runtime(planned)

@@ -7,10 +7,11 @@ from typing import Any
 
 from judge_gym.calibration.checks import rounded, span
 from judge_gym.calibration.verdict import LEAST_LABELS
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, dollars, percent, plain, short
 from judge_gym.judges.aligning.loading import LoadedAlignment, too_few
 from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, SideBySide
+from judge_gym.judges.aligning.sealing import SealedTexts
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
@@ -128,12 +129,39 @@ def _too_few(report: AlignmentReport) -> str:
 
 
 def _used_up(report: AlignmentReport) -> str:
-    texts = counted(report.loaded.parts.count(LabelUse.TEST), "text")
+    return used_up(report.sealed) if report.sealed else ""
+
+
+def used_up(sealed: SealedTexts) -> str:
+    """Return that too few texts of a test set are left, and what used the others, and when."""
     return (
-        f"The test set is used up: of its {texts}, "
-        f"{report.fresh} were never looked at, and {LEAST_LABELS} are needed. Label new texts. "
+        f"The test set is used up: of its {counted(sealed.texts, 'text')}, {sealed.fresh} were "
+        f"never looked at, and {LEAST_LABELS} are needed. {_looks(sealed)} Label new texts. "
         "With --look-again it is looked at once more; that is counted, and shows no gain."
     )
+
+
+def planned_look(sealed: SealedTexts, *, look_again: bool) -> str:
+    """Return what a plan says of looks at the test set there have been; empty without any."""
+    if not sealed.looks:
+        return ""
+    if sealed.is_used_up and not look_again:
+        return f"{used_up(sealed)} No calls would be made."
+    said = f"Of the {counted(sealed.texts, 'text')} of the test, {sealed.fresh} were never looked"
+    rest = "Texts that were looked at are left out of the test."
+    if look_again:
+        rest = "With --look-again all are looked at once more, which shows no gain."
+    elif sealed.fresh < LEAST_LABELS:
+        rest = "The candidate of that look is shown again; for another the test set is used up."
+    return f"{said} at. {_looks(sealed)} {rest}"
+
+
+def _looks(sealed: SealedTexts) -> str:
+    uses = [
+        f"{counted(one.texts, 'text')} by {one.by} at {one.at.astimezone(UTC).strftime(_DAY)}"
+        for one in sealed.looks
+    ]
+    return f"Looked at: {first_of(uses)}."
 
 
 _SENTENCES = {

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,13 @@ from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport,
 from judge_gym.judges.aligning.splitting import LabelUse, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
 from judge_gym.judges.gate_texts import load_gate
-from judge_gym.report.alignment import alignment_json, alignment_page, seal, sentence
+from judge_gym.report.alignment import (
+    alignment_json,
+    alignment_page,
+    planned_look,
+    seal,
+    sentence,
+)
 from judge_gym.store import tables as t
 from support.misbehaving import completion, misbehaving
 from support.rig import count, run, runtime_at
@@ -239,12 +247,24 @@ def test_texts_that_were_looked_at_are_used_up(database: str, tmp_path: Path) ->
     # The test part is the same, but another candidate is chosen.
     assert refused.outcome is AlignmentOutcome.USED_UP
     assert "used up" in sentence(refused)
+    # By what, and when: all texts of the test at the one look of the first alignment.
+    assert first.look is not None
+    used = f"{len(first.look.items)} texts by {first.loaded.design.name} at "
+    assert f"{used}{first.look.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" in sentence(refused)
+    assert refused.sealed is not None
+    assert used in planned_look(refused.sealed, look_again=False)
+    # A judge that was aligned on this test may be shown its look again; another makes no calls.
+    for of, look_again, calls in ((False, False, True), (True, True, True), (True, False, False)):
+        sealed = replace(refused.sealed, is_used_up=of)
+        planned = planned_look(sealed, look_again=look_again)
+        assert ("No calls would be made" not in planned) is calls
+    assert first.sealed is not None
+    assert planned_look(first.sealed, look_again=False) == ""
     assert refused.look is None
     (again,), _ = aligned(database, step, other, look_again=True)
     assert again.outcome is AlignmentOutcome.LOOKED_AT
     assert "looked at 2 times" in sentence(again)
     assert again.look is not None
-    assert first.look is not None
     assert again.look.earlier == (first.look.at,)
     (same,), (more,) = aligned(database, step, other)
     assert (same.outcome, more) == (AlignmentOutcome.LOOKED_AT, 0)

@@ -19,7 +19,7 @@ from judge_gym.judges.aligning.loading import (
     too_few,
 )
 from judge_gym.judges.aligning.proposing import Proposals
-from judge_gym.judges.aligning.sealing import SealedSetUse, fresh_texts, may_be_rerun, opened
+from judge_gym.judges.aligning.sealing import SealedSetUse, SealedTexts, opened, sealed_texts
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.calibrating.judging import readable_of
@@ -109,8 +109,8 @@ class AlignmentReport:
     cost_usd: float | None = 0.0
     """US dollars of all calls; None if a price is unknown."""
     calls: int = 0
-    fresh: int = 0
-    """Labelled texts of the test that were never looked at before this alignment."""
+    sealed: SealedTexts | None = None
+    """What was looked at of the test before this alignment; None of too few labels."""
 
     @property
     def result(self) -> Result:
@@ -143,9 +143,9 @@ async def align(
     parts = loaded.parts
     if too_few(loaded):
         return AlignmentReport(loaded, AlignmentOutcome.TOO_FEW)
-    fresh = fresh_texts(runtime, loaded)
-    if not look_again and fresh < LEAST_LABELS and not may_be_rerun(runtime, loaded):
-        return AlignmentReport(loaded, AlignmentOutcome.USED_UP, fresh=fresh)
+    sealed = sealed_texts(runtime, loaded)
+    if sealed.is_used_up and not look_again:
+        return AlignmentReport(loaded, AlignmentOutcome.USED_UP, sealed=sealed)
     work = _Work(runtime, loaded, retry_failed)
     training, development = parts.texts[LabelUse.TRAINING], parts.texts[LabelUse.DEVELOPMENT]
     before = await work.judged(loaded.judge, [*training, *development])
@@ -155,7 +155,7 @@ async def align(
     texts = trained(loaded.judge, loaded.items, training, before)
     tried = await work.try_all(texts, before)
     chosen = best_of(tried, loaded.design.readable)
-    report = AlignmentReport(loaded, AlignmentOutcome.NO_GAIN, tuple(tried), chosen, fresh=fresh)
+    report = AlignmentReport(loaded, AlignmentOutcome.NO_GAIN, tuple(tried), chosen, sealed=sealed)
     if chosen is None or chosen.candidate.judge is None:
         return work.paid(report)
     look = opened(runtime, loaded, chosen.candidate.judge, look_again=look_again)

@@ -26,19 +26,42 @@ class SealedSetUse:
     """Labelled texts of the test that were left out, as they had been looked at."""
 
 
-def fresh_texts(runtime: Runtime, loaded: LoadedAlignment) -> int:
-    """Return how many labelled texts of the test were never looked at."""
-    with runtime.session() as session:
-        used = _used(store.looks(session, simulated=loaded.simulated))
-    return sum(item.key not in used for item in loaded.parts.texts[LabelUse.TEST])
+@dataclass(frozen=True)
+class EarlierLook:
+    """What looked at texts of a test set: an alignment or a certificate, and at how many."""
+
+    at: datetime
+    by: str
+    texts: int
 
 
-def may_be_rerun(runtime: Runtime, loaded: LoadedAlignment) -> bool:
-    """Whether a look at the same test set for the same judge is stored."""
-    test = digest_of(loaded.parts.texts[LabelUse.TEST])
+@dataclass(frozen=True)
+class SealedTexts:
+    """Labelled texts of a test set: how many were never looked at, and what looked at the others.
+
+    `is_used_up`: too few are left, and no look at the same test for the same judge is stored.
+    """
+
+    texts: int
+    fresh: int
+    looks: tuple[EarlierLook, ...]
+    is_used_up: bool
+
+
+def sealed_texts(runtime: Runtime, loaded: LoadedAlignment) -> SealedTexts:
+    """Return what was looked at of the labelled texts of the test, the first look first."""
+    test = loaded.parts.texts[LabelUse.TEST]
+    keys, digest = {item.key for item in test}, digest_of(test)
     with runtime.session() as session:
         known = store.looks(session, simulated=loaded.simulated)
-    return any((one.before, one.test_digest) == (loaded.judge.key, test) for one in known)
+    fresh = len([item for item in test if item.key not in _used(known)])
+    is_rerun = any((one.before, one.test_digest) == (loaded.judge.key, digest) for one in known)
+    looks = tuple(
+        EarlierLook(one.at, one.alignment, len(shared))
+        for one in known
+        if (shared := one.items & keys)
+    )
+    return SealedTexts(len(test), fresh, looks, fresh < LEAST_LABELS and not is_rerun)
 
 
 def _used(looks: Sequence[store.Look]) -> set[str]:
