@@ -257,9 +257,8 @@ def _show_policies(evaluation: "Evaluation") -> None:
             for policy in evaluation.policies
         ],
     )
-    if evaluation.cheapest:
-        text = f"Least in all, errors included: {evaluation.cheapest.name}.\n"
-        console.print(text, markup=False)
+    if evaluation.least:
+        console.plain(f"{evaluation.least}\n")
 
 
 def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[object]]) -> None:

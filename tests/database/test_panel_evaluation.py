@@ -15,6 +15,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel import Anchor, Panel
+from judge_gym.panel.evaluating.escalating import dearer
 from judge_gym.panel.evaluating.evaluation import Evaluation, NothingToEvaluateError, evaluate
 from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.planning import plan_reviews
@@ -167,7 +168,15 @@ def test_it_is_shown_and_written_marked_and_escaped(
     assert evaluation.answer in " ".join(told.split())
     assert evaluation.answer.startswith("Less error than the best single rater: mean, ")
     assert evaluation.cheapest is not None
-    assert f"errors included: {evaluation.cheapest.name}." in told
+    assert evaluation.least in " ".join(told.split())
+    # A policy is only called dearer where the paired interval shows it.
+    shown = {
+        policy.name: (dearer(policy, evaluation.cheapest).lower or 0.0) > 0
+        for policy in evaluation.policies
+        if policy is not evaluation.cheapest
+    }
+    unshown = evaluation.least.partition("than ")[2]
+    assert {name: f"{name}: " not in unshown for name in shown} == shown
     rows, scores = list(figure_rows(evaluation)), list(score_rows(evaluation))
     assert all(row["simulated"] for row in (*rows, *scores))
     assert len(scores) == len(DOCUMENTS) * (1 + ITEMS)

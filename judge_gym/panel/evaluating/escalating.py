@@ -7,7 +7,7 @@ is measured on this one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -43,6 +43,16 @@ class PanelPolicy:
     saved_cost: Estimate
     loss: Estimate
     total: Estimate
+    totals: FloatArray = field(
+        default_factory=lambda: np.empty(0), compare=False, repr=False, kw_only=True
+    )
+    """The total of each document, in the order of all policies; empty where it cannot be told."""
+
+
+def dearer(policy: PanelPolicy, least: PanelPolicy) -> Estimate:
+    """Return what a policy costs in all more than another, in US dollars, paired by document."""
+    extra = policy.totals - least.totals
+    return mean_over_items("total_difference", extra, n=len(extra), unit="USD")
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +194,7 @@ def _figures(
     n = len(final_scores)
     errors, errors_of_all = np.abs(final_scores - scored.truth), np.abs(by_all - scored.truth)
     costs, reviews = (was_asked * prices).sum(axis=1), was_asked.sum(axis=1).astype(np.float64)
-    most = prices.sum(axis=1)
+    most, totals = prices.sum(axis=1), costs + error_price * errors
     saved_cost = (
         mean_over_items("saved_cost", (most - costs) / most.mean(), n=n, unit="share")
         if most.any()
@@ -204,9 +214,8 @@ def _figures(
         ),
         saved_cost,
         mean_over_items("error_loss", errors - errors_of_all, n=n, unit=UNIT),
-        mean_over_items(
-            "total_cost", costs + error_price * errors, n=n, unit="USD", bounds=NOT_NEGATIVE
-        ),
+        mean_over_items("total_cost", totals, n=n, unit="USD", bounds=NOT_NEGATIVE),
+        totals=totals,
     )
 
 

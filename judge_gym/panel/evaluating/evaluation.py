@@ -9,9 +9,10 @@ import numpy as np
 
 from judge_gym.design.experiment import family_of
 from judge_gym.errors import StoreError
+from judge_gym.formats import figure
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.panel.evaluating.escalating import PanelPolicy, policies
+from judge_gym.panel.evaluating.escalating import PanelPolicy, dearer, policies
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
     RaterPairErrors,
@@ -129,6 +130,29 @@ class Evaluation:
         """The policy whose reviews and errors together cost least, where that can be told."""
         priced = [policy for policy in self.policies if policy.total.estimate is not None]
         return min(priced, key=lambda policy: policy.total.estimate or 0.0, default=None)
+
+    @property
+    def least(self) -> str:
+        """Which policy costs least here, errors included, and beside which that is not shown.
+
+        By 95% intervals of what the others cost more, paired by document; empty without one.
+        """
+        best = self.cheapest
+        if best is None:
+            return ""
+        others = {
+            policy.name: dearer(policy, best)
+            for policy in self.policies
+            if policy is not best and len(policy.totals)
+        }
+        unshown = [name for name, more in others.items() if not (more.lower or 0.0) > 0]
+        text = f"Least in all here, errors included: {best.name}."
+        if not unshown:
+            return f"{text} By 95% intervals over documents, every other costs more."
+        named = "; ".join(
+            f"{name}: {figure(others[name], significant=True)} USD more" for name in unshown
+        )
+        return f"{text} Not shown to be less, by 95% intervals over documents, than {named}."
 
     @property
     def call_ids(self) -> list[int]:

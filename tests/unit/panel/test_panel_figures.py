@@ -7,7 +7,15 @@ import pytest
 from scipy.stats import pearsonr
 
 from judge_gym.metrics.error_correlation import error_correlation
-from judge_gym.panel.evaluating.escalating import ALL, AS_FILED, GAIN, ONE, TWO, policies
+from judge_gym.panel.evaluating.escalating import (
+    ALL,
+    AS_FILED,
+    GAIN,
+    ONE,
+    TWO,
+    dearer,
+    policies,
+)
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
     DEMPSTER_SHAFER,
@@ -190,6 +198,19 @@ def test_what_a_panel_file_says_is_beside_them():
         (filed,) = (one for one in found if one.name == AS_FILED)
         assert filed.reviews.estimate == reviews
         assert filed.saved_cost.estimate == pytest.approx(1 - reviews / 3)
+
+
+def test_what_a_policy_costs_more_than_the_least_is_paired_by_document():
+    # b never errs: alone it costs 5 cents a document, and all cost 6 and 10 a point of error.
+    given = scored([[1, 0], [-1, 0]] * 4)
+    found = by_name(given, (0.01, 0.05), 0.1)
+    more = dearer(found[ALL], found[ONE])
+    assert more.estimate == pytest.approx(0.01 + 0.1 * 4 / 55)
+    assert dearer(found[GAIN], found[ONE]).estimate == 0
+    # Of documents one of which is dearer by 10 and seven cheaper by 1, that is not shown.
+    one, other = (replace(found[ONE], totals=np.array(of)) for of in ([0.0] * 8, [10.0, *[-1] * 7]))
+    assert dearer(other, one).estimate == pytest.approx(3 / 8)
+    assert dearer(other, one).lower < 0 < dearer(other, one).upper
 
 
 def test_a_price_that_is_not_known_is_a_reason():
