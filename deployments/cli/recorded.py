@@ -135,9 +135,17 @@ def _to_fill_in(
     if mapping := mapping_to_fill_in(files):
         file = files.paths[0].with_name(f"{mapping['name']}-mapping.yaml")
         order = " with the lowest of `stages` first" * ("stages" in mapping)
+        own = ""
+        if "swapped_column" in mapping:
+            [verdict] = mapping["verdicts"]
+            own = (
+                f" Here {verdict} says which answer was shown first or second. If it says the same "
+                f"of an answer in either order, write `verdicts: [{{column: {verdict}, own_order: "
+                "true}]`."
+            )
         return NoMappingError(
             f"{error.message} It seems to have a row for each judgement, by the judge in "
-            f"{mapping['judge_column']}.",
+            f"{mapping['judge_column']}.{own}",
             f"Correct this mapping{order}, save it, such as in {file}, and add "
             f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )

@@ -5,9 +5,11 @@ file's own columns, or the paths of nested keys, where a mapping's keys want the
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from judge_gym.alike import column_name
+from judge_gym.alike import column_name, folded, two_answers
 from judge_gym.evidence.columns import as_text
 from judge_gym.recorded.column_roles import NOT_VERDICTS
 from judge_gym.recorded.derived import Rows, named_by
@@ -26,9 +28,28 @@ _JUDGES = {
 """Names of columns that name the judge of a row; of `model` the values tell whether it does."""
 _SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
 _QUESTIONS = {*COLUMNS["question"], "frage"} - {"prompt"}
+_TURNED = {"swapped", "swap", "reversed", "reverse", "flipped", "inverted"}
+"""Words that say that a pair was shown in the other order."""
+_TIES = {"tie", "ties", "draw", "equal", "neither", "both", "same"}
+"""Verdicts on a pair that are neither answer."""
 _DEEPEST = 6
 _MOST_ENTRIES = 10
 """Entries of a list that have a path of their own."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """The columns that, with the judge, tell rows apart."""
+
+    key: str
+    system: str = ""
+    wording: str = ""
+    swap: str = ""
+
+    @property
+    def item(self) -> tuple[str, ...]:
+        """Those that tell items apart."""
+        return tuple(filter(None, (self.key, self.system)))
 
 
 def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
@@ -41,25 +62,26 @@ def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
         if all(of) and len(found := table.distinct(one)) > 1 and min(found.values()) > 1
     ]
     judge = next((one for one in repeated if _names_judges(table, one)), "")
-    if not judge:
+    if not judge or (told := _told(table, judge, repeated)) is None:
         return None
-    wordings = [one for one in repeated if one != judge and _last(one) in WORDINGS]
-    key, wording = _item(table, judge, wordings)
-    if not key:
-        return None
-    read_as = {judge, wording, key}
+    read_as = {judge, told.wording, told.swap, *told.item}
     system, question = (
         next((one for one in repeated if _last(one) in names and one not in read_as), "")
         for names in (_SYSTEMS, _QUESTIONS)
     )
-    verdicts, people = _verdicts(table, key, {*read_as, system, question})
-    item = {"key": key, "question": question, "system": system, "people": people}
+    system, second = told.system or system, ""
+    if told.swap and not system:
+        system, second = two_answers(one for one in repeated if one not in read_as) or ("", "")
+    verdicts, people = _verdicts(table, told.item, {*read_as, system, second, question})
+    item = {"key": told.key, "question": question, "system": system, "second_system": second,
+            "people": people}  # fmt: skip
     return {
         "name": named_by(files),
         "concept": "what the judges were asked",
         "source": "where the file is from",
         "judge_column": judge,
-        **({"wording_column": wording} if wording else {}),
+        **({"wording_column": told.wording} if told.wording else {}),
+        **_order_of_pairs(table, told.swap),
         "item": {name: column for name, column in item.items() if column},
         "verdicts": verdicts or ["the column of the verdicts"],
         **_scale(table, verdicts),
@@ -98,24 +120,63 @@ def _names_judges(table: ProposedTable, column: str) -> bool:
     return _last(column) in _JUDGES or (2 * named > len(values) and _last(column) not in _SYSTEMS)
 
 
-def _item(table: ProposedTable, judge: str, wordings: Sequence[str]) -> tuple[str, str]:
-    """Return the column that with the judge, and a wording, tells rows apart; "" without one."""
+def _told(table: ProposedTable, judge: str, repeated: Sequence[str]) -> _Told | None:
+    """Return the columns that with the judge tell rows apart: the item, or the item with its
+    system, where needed with a wording, and the order that a pair was shown in; None without.
+
+    An item has at least as many values as what stands beside it.
+    """
     usual = {*COLUMNS["item"], "key", "uid", "idx"}
-    columns = [
+    others = [one for one in repeated if one != judge]
+    swaps = [one for one in others if _orders(table, one)]
+    wordings = [one for one in others if _last(one) in WORDINGS and one not in swaps]
+    systems = [one for one in others if _last(one) in _SYSTEMS]
+    keys = [
         one
         for one, of in table.values.items()
-        if all(of) and one not in (judge, *wordings) and len(table.distinct(one)) < table.n
+        if all(of)
+        and one not in (judge, *swaps)
+        and (one not in wordings or _last(one) in COLUMNS["question"])
+        and len(table.distinct(one)) < table.n
     ]
-    columns.sort(key=lambda one: (_last(one) not in usual, -len(table.distinct(one))))
-    for beside in ("", *wordings):
-        for one in columns:
-            of = (table.values[name] for name in (one, judge, beside) if name)
+    keys.sort(key=lambda one: (_last(one) not in usual, -len(table.distinct(one))))
+    for system, swap, wording in product(("", *systems), ("", *swaps), ("", *wordings)):
+        beside = [one for one in (system, swap, wording) if one]
+        for key in keys:
+            if key in beside or any(
+                len(table.distinct(one)) > len(table.distinct(key)) for one in beside
+            ):
+                continue
+            of = (table.values[name] for name in (key, judge, *beside))
             if len(set(zip(*of, strict=True))) == table.n:
-                return one, beside
-    return "", ""
+                return _Told(key, system, wording, next(iter(swaps), ""))
+    return None
 
 
-def _verdicts(table: ProposedTable, key: str, taken: set[str]) -> tuple[list[str], list[str]]:
+def _orders(table: ProposedTable, column: str) -> tuple[str, ...]:
+    """Return the two values of a column that say in which order a pair was shown, such as AB and
+    BA, the plain one first; () of other columns."""
+    values = sorted(table.distinct(column))
+    if len(values) != 2:
+        return ()
+    plain, other = ("".join(filter(str.isalnum, one)).casefold() for one in values)
+    if plain != other and plain == other[::-1]:
+        return tuple(values)
+    turned = [one for one in values if words_of(one) & _TURNED]
+    return (*(one for one in values if one not in turned), *turned) if len(turned) == 1 else ()
+
+
+def _order_of_pairs(table: ProposedTable, swap: str) -> dict[str, Any]:
+    """Return the keys that say in which order a pair was shown."""
+    if not swap:
+        return {}
+    plain, other = _orders(table, swap)
+    return {"swapped_column": swap, "swapped": {plain: False, other: True}}
+
+
+def _verdicts(
+    table: ProposedTable, item: Sequence[str], taken: set[str]
+) -> tuple[list[str], list[str]]:
     """Return the column of verdicts, which differ between rows of an item, and those of people.
 
     Labels of people are scores of the same range that all rows of an item have alike.
@@ -125,9 +186,9 @@ def _verdicts(table: ProposedTable, key: str, taken: set[str]) -> tuple[list[str
     for one in table.values:
         if one in taken or words_of(one) & NOT_VERDICTS or not table.repeats(one):
             continue
-        by_item: dict[str, set[str]] = {}
-        for name, value in zip(table.values[key], table.values[one], strict=True):
-            by_item.setdefault(name, set()).add(value)
+        by_item: dict[tuple[str, ...], set[str]] = {}
+        for *names, value in zip(*map(table.values.get, (*item, one)), strict=True):
+            by_item.setdefault(tuple(names), set()).add(value)
         (differing if any(len(of) > 1 for of in by_item.values()) else same).append(one)
     differing.sort(key=lambda one: (not table.numbers(one), _last(one) not in COLUMNS["verdict"]))
     verdict = next((one for one in differing if len(table.distinct(one)) > 1), "")
@@ -152,4 +213,9 @@ def _scale(table: ProposedTable, verdicts: Sequence[str]) -> dict[str, Any]:
     if (ends := _ends(table, verdicts[0])) and ends[0] < ends[1]:
         low = 1.0 if 1 < ends[0] <= MOST and ends[0].is_integer() else ends[0]
         return {"scale": scale_of(low, ends[1]).model_dump()}
-    return {"stages": sorted(table.distinct(verdicts[0]))[:MOST]}
+    stages = sorted(table.distinct(verdicts[0]))[:MOST]
+    ties = [one for one in stages if folded(one) in _TIES]
+    if len(stages) == 3 and len(ties) == 1:  # a tie is between the two others
+        first, second = (one for one in stages if one not in ties)
+        stages = [first, *ties, second]
+    return {"stages": stages}

@@ -64,6 +64,67 @@ def test_words_are_stages_whose_order_a_person_gives(tmp_path: Path) -> None:
     assert (found["verdicts"], found["stages"]) == (["Punkte"], ["gut", "mittel", "schwach"])
 
 
+@pytest.mark.parametrize("prompt", ["prompt_id", "prompt", "question"])
+def test_a_prompt_with_an_answer_of_each_system_is_the_item_and_no_wording(
+    tmp_path: Path, prompt: str
+) -> None:
+    rows: list[tuple[object, ...]] = [
+        (f"q{n}", system, judge, 1 + (n + place + turn) % 5, 1 + (n + place) % 5)
+        for n in range(30)
+        for place, system in enumerate(("llama", "mistral"))
+        for turn, judge in enumerate(JUDGES)
+    ]
+    header = f"{prompt};model;judge;score;human_score"
+    found = filled(written(tmp_path, header, rows))
+    assert found is not None
+    assert found["item"] == {"key": prompt, "system": "model", "people": ["human_score"]}
+    assert (found["verdicts"], found["judge_column"]) == (["score"], "judge")
+    assert "wording_column" not in found
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize(
+    "orders", [("AB", "BA"), ("a-b", "b-a"), ("original", "swapped"), ("straight", "flipped order")]
+)
+def test_the_order_of_a_pair_is_no_wording(
+    tmp_path: Path, orders: tuple[str, str], *, both: bool
+) -> None:
+    names = ("llama", "mistral", "phi")
+    rows: list[tuple[object, ...]] = [
+        (f"p{n}", judge, order, ("A", "B", "tie")[(n + turn + place) % 3], names[n % 3],
+         names[(n + 1) % 3], "AB"[n % 2])
+        for n in range(30)
+        for place, judge in enumerate(JUDGES)
+        for turn, order in enumerate(orders)
+        if both or n % 2 == turn
+    ]  # fmt: skip
+    header = "pair;judge;shown;winner;model_a;model_b;human_winner"
+    found = filled(written(tmp_path, header, rows))
+    assert found is not None
+    assert (found["swapped_column"], found["stages"]) == ("shown", ["A", "tie", "B"])
+    assert found["swapped"] == {orders[0]: False, orders[1]: True}
+    assert "wording_column" not in found
+    assert found["item"] == {
+        "key": "pair", "system": "model_a", "second_system": "model_b", "people": ["human_winner"],
+    }  # fmt: skip
+    Recorded.model_validate(found)
+
+
+def test_a_mapping_of_pairs_says_how_winners_may_be_meant(command: CommandLine) -> None:
+    """Each winner is the first of the pair: A where it was shown first, else B."""
+    rows = [f"p{n};{judge};{order};{winner};A" for n in range(30) for judge in JUDGES
+            for order, winner in (("AB", "A"), ("BA", "B"))]  # fmt: skip
+    (command.folder / "long.csv").write_text("\n".join(["pair;judge;order;winner;human", *rows]))
+    refused = command("audit", "long.csv")
+    said, _, mapping = refused.errors.partition("\n\n")
+    assert "{column: winner, own_order: true}" in " ".join(said.split())
+    (command.folder / "m.yaml").write_text(mapping)
+    found = json.loads(command("audit", "long.csv", "--mapping", "m.yaml", "--json").fine().output)
+    right = [one["estimate"] for one in found["figures"] if one["metric"] == "accuracy_of_all"]
+    assert right
+    assert set(right) == {1.0}
+
+
 @pytest.mark.parametrize(
     ("header", "rows"),
     [
