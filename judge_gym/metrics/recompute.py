@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from judge_gym.errors import StoreError
-from judge_gym.metrics.cells import IntArray, Probes, Verdicts
+from judge_gym.metrics.cells import FloatArray, IntArray, Probes, Verdicts
+from judge_gym.metrics.facets import FacetTable, complete_table
+from judge_gym.seeds import canonical_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +65,39 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
             "Give one group's samples: those of a group share the value of the column 'setting'.",
         )
     return _group(chosen)
+
+
+def over_levels(figures: "pd.DataFrame") -> "pd.DataFrame":
+    """Return figures without those of one wording or draw whose figure over all of them is there.
+
+    `figures` are rows of a view with a column `scope`, and `metric` where there are several.
+    """
+    metrics = figures["metric"] if "metric" in figures else [""] * len(figures)
+    whole = {
+        (metric, canonical_json(scope))
+        for metric, scope in zip(metrics, figures["scope"], strict=True)
+    }
+
+    def is_whole(metric: str, scope: Mapping[str, Any]) -> bool:
+        rest = {name: value for name, value in scope.items() if name not in _FACETS}
+        return rest == scope or (metric, canonical_json(rest)) not in whole
+
+    kept = [is_whole(*of) for of in zip(metrics, figures["scope"], strict=True)]
+    return figures[np.array(kept, dtype=np.bool_)]
+
+
+def item_values(rows: "pd.DataFrame", column: str) -> FloatArray:
+    """Return a value for each item, its mean over wordings and rubric draws.
+
+    Of the items, wordings and draws that have all values, as the figure over levels. `rows` have
+    one value for each item, wording and draw.
+    """
+    names = ("item_id", *_FACETS)
+    numbers = [np.unique(rows[name].astype(str), return_inverse=True) for name in names]
+    table = np.full([len(levels) for levels, _ in numbers], np.nan)
+    table[tuple(number for _, number in numbers)] = rows[column].to_numpy(np.float64)
+    block, _ = complete_table(FacetTable(names, table))
+    return np.asarray(block.values.mean(axis=(1, 2)))
 
 
 def _at_shared_wordings(rows: "pd.DataFrame") -> "pd.DataFrame":

@@ -41,15 +41,13 @@ FROM (
         count(s.score) FILTER (WHERE s.arm_id = other.id) AS other_n,
         avg(s.score) FILTER (WHERE s.arm_id = own.id) AS own_score,
         avg(s.score) FILTER (WHERE s.arm_id = other.id) AS other_score,
-        -- The mean over probes: a sample probed twice counts twice.
-        (sum(coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
-            FILTER (WHERE s.arm_id = own.id))
-        / nullif(sum(num_nonnulls(s.first_probability, s.second_probability))
-            FILTER (WHERE s.arm_id = own.id), 0) AS own_probability,
-        (sum(coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
-            FILTER (WHERE s.arm_id = other.id))
-        / nullif(sum(num_nonnulls(s.first_probability, s.second_probability))
-            FILTER (WHERE s.arm_id = other.id), 0) AS other_probability,
+        -- The mean over samples: one that was probed twice counts once, with the mean of its probes.
+        avg((coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
+            / nullif(num_nonnulls(s.first_probability, s.second_probability), 0))
+            FILTER (WHERE s.arm_id = own.id) AS own_probability,
+        avg((coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
+            / nullif(num_nonnulls(s.first_probability, s.second_probability), 0))
+            FILTER (WHERE s.arm_id = other.id) AS other_probability,
         bool_or(s.simulated) AS simulated,
         bool_or(s.imported) AS imported
     FROM arms AS other
@@ -81,8 +79,8 @@ COMMENT ON COLUMN analysis.swap_pairs.own_n IS 'Scored samples under the own rub
 COMMENT ON COLUMN analysis.swap_pairs.other_n IS 'Scored samples under the other rubric.';
 COMMENT ON COLUMN analysis.swap_pairs.own_score IS 'Mean verdict on the 0-1 scale under the own rubric.';
 COMMENT ON COLUMN analysis.swap_pairs.other_score IS 'Mean verdict on the 0-1 scale under the other rubric.';
-COMMENT ON COLUMN analysis.swap_pairs.own_probability IS 'Mean probed probability, 0 to 1, under the own rubric; NULL without a probe.';
-COMMENT ON COLUMN analysis.swap_pairs.other_probability IS 'Mean probed probability, 0 to 1, under the other rubric; NULL without a probe.';
+COMMENT ON COLUMN analysis.swap_pairs.own_probability IS 'Mean over samples of the probed probability, 0 to 1, under the own rubric; NULL without a probe.';
+COMMENT ON COLUMN analysis.swap_pairs.other_probability IS 'Mean over samples of the probed probability, 0 to 1, under the other rubric; NULL without a probe.';
 COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether any of it came from the simulator.';
 COMMENT ON COLUMN analysis.swap_pairs.imported IS 'Whether it rests on imported judgements.';
 COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other minus own probability, -1 to 1; below 0: less confident under the other rubric.';

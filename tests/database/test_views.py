@@ -351,6 +351,22 @@ def test_swap_pairs_agree_with_the_analysis(lab: Lab) -> None:
     assert only(rows, "swap_sensitivity").estimate == pytest.approx(-0.2)
 
 
+def test_a_sample_that_was_probed_twice_counts_once_in_swap_pairs(lab: Lab) -> None:
+    """Own samples with 0.8 and 0.6, and with 0.2: (0.7 + 0.2) / 2, where probes have 1.6 / 3."""
+    lab.documents([None])
+    alpha = lab.own(ALPHA, [[1, 2]], probes=[[0.8, 0.6]])
+    with Session(lab.engine) as session, session.begin():
+        other = session.scalars(sa.select(t.Sample).where(t.Sample.replicate == 1)).one()
+        session.add(t.Probe(sample_id=other.id, replicate=0, status="answered", probability=0.2))
+    lab.samples(lab.arm(alpha, "swap", BETA), [[4]], probes=[[0.5]])
+    rows = lab.analyse()
+    [(own, change)] = rows_of(
+        lab, "SELECT own_probability, probability_difference FROM analysis.swap_pairs"
+    )
+    assert (own, change) == (pytest.approx(0.45), pytest.approx(0.05))
+    assert only(rows, "swap_sensitivity").estimate == pytest.approx(0.05)
+
+
 def test_results_are_those_of_the_latest_run_and_history_keeps_all(lab: Lab) -> None:
     lab.documents([None])
     lab.own(ALPHA, [[1, 1, 1]])

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from judge_gym.errors import StoreError
-from judge_gym.metrics.recompute import group_of
+from judge_gym.metrics.recompute import group_of, item_values, over_levels
 
 COLUMNS = [
     *("experiment_id", "model", "family", "setting", "window_name", "scoring_method", "scale_size"),
@@ -71,3 +71,32 @@ def test_a_scope_that_is_not_one_groups_is_refused(
 ) -> None:
     with pytest.raises(StoreError, match=said):
         group_of(samples, scope)
+
+
+def test_figures_of_one_level_stand_apart_from_those_over_all() -> None:
+    """Of the first judge there is a figure over both wordings, of the second there is none."""
+    figures = pd.DataFrame({
+        "metric": ["swap", "swap", "swap", "sham"],
+        "scope": [
+            {"judge": "a"},
+            {"judge": "a", "wording": "plain"},
+            {"judge": "b", "wording": "plain"},
+            {"judge": "a", "wording": "plain", "rubric_draw": 1},
+        ],
+    })  # fmt: skip
+    assert over_levels(figures).index.tolist() == [0, 2, 3]
+    assert over_levels(figures.drop(columns="metric").iloc[:3]).index.tolist() == [0, 2]
+
+
+def test_items_that_lack_a_level_are_left_out_of_values_over_levels() -> None:
+    """Item 7 has the mean of four values, 0.25; item 8 lacks a draw of one wording."""
+    wordings, draws = ["standard", "standard", "plain", "plain"], [0, 1, 0, 1]
+    rows = pd.DataFrame({
+        "item_id": [7] * 4 + [9] * 4 + [8] * 3,
+        "wording": wordings * 2 + wordings[:3],
+        "rubric_draw": draws * 2 + draws[:3],
+        "difference": [0.1, 0.2, 0.3, 0.4, 0.0, 0.0, 0.0, 0.2, 9.0, 9.0, 9.0],
+    })  # fmt: skip
+    assert item_values(rows, "difference").tolist() == pytest.approx([0.25, 0.05])
+    alone = rows[(rows["wording"] == "plain") & (rows["rubric_draw"] == 0)]
+    assert item_values(alone, "difference").tolist() == pytest.approx([0.3, 9.0, 0.0])
