@@ -340,7 +340,7 @@ def headline_table(
     claims, checks = (
         [
             Row(
-                (row.label, row.figure, row.said) if row.label else (),
+                (f"{row.label}{_measured(row)}", row.figure, row.said) if row.label else (),
                 heading=_heading(row),
                 about=behind(finding.scope for finding in row.findings),
             )
@@ -374,6 +374,15 @@ def _counted_checks(rows: Sequence[Headline]) -> Iterator[Row]:
 
 def _conclusion(finding: FindingRow) -> str:
     return UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
+
+
+def _measured(row: Headline) -> str:
+    """Return what the figures of a check are and its claim; "" of others, whose heading says it."""
+    if not row.is_check:
+        return ""
+    claims = {claimed(finding) for finding in row.findings}
+    claim = f"; claim: {row.claim}" if len(claims) == 1 else ""
+    return f" ({row.measure}{claim})"
 
 
 def _heading(row: Headline) -> str:

@@ -300,10 +300,24 @@ def test_a_check_is_one_row_with_its_counts(make_finding) -> None:
         for place, conclusion in enumerate(("supported", "supported", "refuted", "inconclusive"))
     ]
     table = headline_table(headlines(found))
-    assert rows(table) == [
-        ("Do judges repeat themselves?", "0.00 to 0.03", "2 supported, 1 refuted, 1 inconclusive")
-    ]
+    [(label, *said)] = rows(table)
+    assert label.startswith("Do judges repeat themselves?")
+    assert said == ["0.00 to 0.03", "2 supported, 1 refuted, 1 inconclusive"]
     assert table.rows[0].heading == CHECKS
+
+
+@pytest.mark.parametrize("published", [0.5, 0.75])
+def test_a_check_says_its_unit_and_the_claim_that_all_its_figures_have(
+    make_finding, published: float
+) -> None:
+    found = [
+        make_finding("supported", 0.6, (0.5, 0.7), hypothesis="V3.published", direction="within",
+                     margin=0.05, reference=reference)
+        for reference in (0.5, published)
+    ]  # fmt: skip
+    [(label, *_)] = rows(headline_table(headlines(found)))
+    assert "share correct" in label
+    assert ("within 0.05 of 0.50" in label) == (published == 0.5)
 
 
 def test_a_claim_without_a_testable_figure_is_a_line_with_its_reason(make_finding) -> None:
