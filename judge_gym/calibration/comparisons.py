@@ -22,7 +22,14 @@ from judge_gym.calibration.checks import (
 from judge_gym.counting import counted
 from judge_gym.formats import p_value, percent, plain, short
 from judge_gym.metrics.accuracy import cohens_kappa
-from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Verdicts,
+    numbered,
+    sums_by,
+)
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.error_correlation import error_correlation
 from judge_gym.metrics.estimate import (
@@ -167,13 +174,19 @@ class Replacement:
 
 
 def compare_judges(
-    old: FloatArray, new: FloatArray, margins: Margins, rng: np.random.Generator, shown: int = 20
+    old: FloatArray,
+    new: FloatArray,
+    margins: Margins,
+    rng: np.random.Generator,
+    shown: int = 20,
+    question: IntArray | None = None,
 ) -> Replacement:
     """Return what the mean points of the same items by the old and the new judge say.
 
-    Both arrays are in one order of items. Needs two items for the limits of agreement.
+    Arrays are in one order of items; `question` is what each answers, where several answer one.
+    Needs two items for the limits of agreement.
     """
-    bias, lower, upper = bland_altman(old, new)
+    bias, lower, upper = bland_altman(old, new, question)
     most = margins.replacement_limits
     checks = (
         claimed(
@@ -215,6 +228,7 @@ def compare_verdicts(
     margins: Margins,
     rng: np.random.Generator,
     shown: int = 20,
+    question: IntArray | None = None,
 ) -> Replacement:
     """Return what two verdicts on the same items by the old and the new judge say.
 
@@ -222,25 +236,30 @@ def compare_verdicts(
     without a label. The new judge may replace the old one where fewer than
     `margins.changed_verdicts` of the verdicts differ, by Wilson. With labels, the share that each
     judges as labelled is compared on the same items: `mean_difference`, p by McNemar's exact test.
+    Where several items answer one `question`, all is over questions, and p by sign flips of them.
     """
     first, second = old > HALF_WAY, new > HALF_WAY
     differ = (first != second).astype(np.float64)
     check = claimed(
         "changed",
         f"fewer than {percent(margins.changed_verdicts)} of the verdicts differ",
-        changed_share("changed_verdicts", differ)
+        changed_share("changed_verdicts", differ, question)
         if len(differ)
         else not_estimable("changed_verdicts", "no item has a verdict of both"),
         MarginClaim(Direction.BELOW, margins.changed_verdicts),
         "Read the texts on which they differ before anything relies on the new judge.",
     )
-    figures = [_verdict_kappa(first, second, rng)]
+    figures = [_verdict_kappa(first, second, rng, question)]
     known = ~np.isnan(truth)
     if known.any():
         right = [(side == (truth > HALF_WAY))[known] for side in (first, second)]
         apart = right[1].astype(np.float64) - right[0].astype(np.float64)
-        difference = mean_difference("right_difference", apart, unit="share", widest=1.0)
-        figures.append(replace(difference, p=sign_flip_p(apart, rng)))
+        asked = None if question is None else numbered(question[known])
+        difference = mean_difference(
+            "right_difference", apart, unit="share", widest=1.0, question=asked
+        )
+        flipped = apart if asked is None else sums_by(asked, apart)
+        figures.append(replace(difference, p=sign_flip_p(flipped, rng)))
     return Replacement(
         check.result,
         _SENTENCES[check.result],
@@ -250,12 +269,14 @@ def compare_verdicts(
     )
 
 
-def _verdict_kappa(first: BoolArray, second: BoolArray, rng: np.random.Generator) -> Estimate:
+def _verdict_kappa(
+    first: BoolArray, second: BoolArray, rng: np.random.Generator, question: IntArray | None
+) -> Estimate:
     """Return Cohen's κ of two judges' verdicts."""
     n = len(second)
     verdicts = Verdicts(
         judge=np.zeros(n, dtype=np.int64), item=np.arange(n), stages=1 << second.astype(np.int64),
-        n_judges=1, n_items=n, n_stages=2,
+        n_judges=1, n_items=n, n_stages=2, question=question,
     )  # fmt: skip
     return _of_two(cohens_kappa(verdicts, 1 + first.astype(np.int64), rng))
 
@@ -334,9 +355,13 @@ def drift_checks(drifts: Sequence[Drift], margins: Margins) -> list[Check]:
     ]
 
 
-def changed_share(metric: str, changed: FloatArray) -> Estimate:
-    """Return the share of items whose verdict differs, from 1 and 0 per item, by Wilson."""
-    return clustered_share(metric, changed.astype(np.int64), np.ones(len(changed), dtype=np.int64))
+def changed_share(metric: str, changed: FloatArray, question: IntArray | None = None) -> Estimate:
+    """Return the share of items whose verdict differs, from 1 and 0 per item, by Wilson.
+
+    Items of one `question` count together.
+    """
+    once = np.ones(len(changed), dtype=np.int64)
+    return clustered_share(metric, changed.astype(np.int64), once, question)
 
 
 def changed_check(

@@ -496,7 +496,7 @@ class _Figures:
         Of pairs of two systems their win rates.
         """
         names = _systems(self.items)
-        if any(item.second_system for item in self.items):
+        if self._pairs_systems:
             yield from self._win_rates(names)
             return
         chosen = {name: np.array([item.part == name for item in self.items]) for name in names}
@@ -533,7 +533,7 @@ class _Figures:
     def one_correction(self) -> OneCorrection | None:
         """Whether the judge errs alike on all systems, where labels are at random."""
         names = _systems(self.items)
-        if self.by_gain or not names or any(item.second_system for item in self.items):
+        if self.by_gain or not names or self._pairs_systems:
             return None
         said, rng = self._said, np.random.default_rng(derive_seed("errors", self.judge.key))
         binary = bool(np.isin(said.people[said.both], (0, 1)).all())
@@ -542,7 +542,7 @@ class _Figures:
     @property
     def biases(self) -> dict[str, Estimate]:
         """Of pairs of systems, how much oftener each wins by the judge than by people."""
-        if self.by_gain or not any(item.second_system for item in self.items):
+        if self.by_gain or not self._pairs_systems:
             return {}
         return {
             name: found
@@ -553,15 +553,24 @@ class _Figures:
 
     @cached_property
     def _may_share_questions(self) -> bool:
-        """Whether systems answered the same questions, and labels are of rows, or of texts that
-        stand in one row each."""
+        """Whether several texts answer one question, and labels are of rows, or of texts that stand
+        in one row each."""
         once = not self.drawn or len(np.unique(self.text)) == len(self.text)
         return not self.by_gain and once and share_questions(self.items)
 
-    def _compared(self, chosen: BoolArray) -> ComparedSystems:
-        """Return what the chosen rows say of their systems, by the questions that they answer."""
+    @property
+    def _pairs_systems(self) -> bool:
+        return any(item.second_system for item in self.items)
+
+    def _compared(self, chosen: BoolArray, *, as_one: bool = False) -> ComparedSystems:
+        """Return what the chosen rows say of their systems, by the questions that they answer.
+
+        With `as_one` as if one system had given them all.
+        """
         labels = np.where(self.known, self.given, np.nan)
         items = [item for item, one in zip(self.items, chosen, strict=True) if one]
+        if as_one:
+            items = [item.model_copy(update={"system": ALL}) for item in items]
         rng = np.random.default_rng(derive_seed("systems", self.judge.key))
         return ComparedSystems.of(items, self.judged[chosen], labels[chosen], self.bounds, rng)
 
@@ -588,6 +597,10 @@ class _Figures:
         return (self.judged - self.given)[chosen & ~np.isnan(self.judged)]
 
     def mean(self, about: str, chosen: BoolArray) -> Corrected:
+        """Return the mean of rows; over their questions where several texts answer one."""
+        to_rank = self.to_rank and about == ALL
+        if self._may_share_questions and not to_rank and not self._pairs_systems:
+            return self._row(about, self._compared(chosen, as_one=True), [0])
         part, apart = self.part(chosen), self._bias(chosen)
         low, high = self.bounds
         bias = None
@@ -597,7 +610,7 @@ class _Figures:
             bias = mean_over_items(
                 "judge_bias", apart, n=len(apart), unit="score", bounds=(low - high, high - low)
             )
-        elif self.to_rank and about == ALL:
+        elif to_rank:
             labels = corrected = not_estimable("labels_mean", _TO_RANK, n_items=len(part.expert))
         elif self.by_gain:
             corrected = stratified_mean(self.by_group(chosen), bounds=self.bounds)

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, numbered
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable, rescaled
 from judge_gym.metrics.expert_labels import are_shares
 from judge_gym.metrics.system_ranking import MIN_SCORES, Ranking, labels_needed, ranking
 from judge_gym.metrics.system_scores import SystemScores
-from judge_gym.records.items import Item
+from judge_gym.records.items import Item, question_numbers
 
 MIN_ALONE = 2
 """Fewest labels of a system, of as many questions, that its figure by labels alone needs."""
@@ -37,25 +37,24 @@ def draw_to_compare(items: Sequence[Item]) -> str:
 
 
 def share_questions(items: Sequence[Item]) -> bool:
-    """Whether two systems have an item with the same context, so that they answer one question."""
-    seen: dict[str, str] = {}
+    """Whether several texts, of one system or of two, answer one question."""
+    texts: dict[int, str] = {}
     return any(
-        item.context and item.part and seen.setdefault(item.context, item.part) != item.part
-        for item in items
+        texts.setdefault(asked, item.key) != item.key
+        for item, asked in zip(items, question_numbers(items), strict=True)
     )
 
 
 def system_scores(items: Sequence[Item], judged: FloatArray, labels: FloatArray) -> SystemScores:
     """Return scores and labels, both on 0 to 1 by item and NaN without one, by `systems_of`.
 
-    Of pairs 1 is a win of the first. Items with the same context answer one question; without one,
-    those with the same text.
+    Of pairs 1 is a win of the first. Items answer the questions of `question_numbers`.
     """
     names = systems_of(items)
     of_pairs = any(item.second_system for item in items)
     places = [n for n, item in enumerate(items) if len(item.systems) == 1 + of_pairs]
-    asked = np.array([items[n].context or items[n].key for n in places], dtype=np.str_)
-    cluster = np.unique(asked, return_inverse=True)[1].astype(np.int64)
+    asked = np.array(question_numbers(items), dtype=np.int64)
+    cluster = numbered(asked[places])
     of = np.array(
         [[names.index(name) for name in items[n].systems] for n in places], dtype=np.int64
     )

@@ -93,7 +93,7 @@ def _rate(metric: str, of: ClassCounts) -> Estimate:
     if of.rate is None:
         return not_estimable(metric, "no answer of that class has a label", unit="share")
     lower, upper = (float(end) for end in exact_bounds(of.hits, of.trials))
-    method = "share, exact interval clustered by question"
+    method = "share, exact interval" + " clustered by question" * (of.questions < of.n)
     estimate = Estimate(
         metric, of.rate, None, None, of.n, of.questions, method=method, unit="share"
     )

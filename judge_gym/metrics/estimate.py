@@ -567,8 +567,17 @@ class BoundedMethod(StrEnum):
     """Of the limits of agreement of differences without spread."""
 
 
-def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: float) -> Estimate:
+def mean_difference(
+    metric: str,
+    differences: FloatArray,
+    *,
+    unit: str,
+    widest: float,
+    question: IntArray | None = None,
+) -> Estimate:
     """Return the mean paired difference of items, each within ± `widest`, with its interval.
+
+    Where several items answer one `question`, by t over questions. Otherwise:
 
     By t where n > 25·skewness² (`items_for_t`). Otherwise few items moved far: the interval is
     `bounded_interval`. Of items that moved by `widest` or not at all, its end on that side is
@@ -578,8 +587,9 @@ def mean_difference(metric: str, differences: FloatArray, *, unit: str, widest: 
     """
     bounds = (-widest, widest)
     n = len(differences)
-    found = mean_over_items(metric, differences, n=n, unit=unit, bounds=bounds)
-    if n < 2 or (found.because != NO_SPREAD and n >= items_for_t(skewness(differences))):
+    found = mean_over_items(metric, differences, n=n, unit=unit, bounds=bounds, cluster=question)
+    by_t = found.because != NO_SPREAD and n >= 2 and n >= items_for_t(skewness(differences))
+    if question is not None or n < 2 or by_t:
         return found
     is_alike = found.because == NO_SPREAD
     method = BoundedMethod.ALL_ALIKE if is_alike else BoundedMethod.FEW_MOVED

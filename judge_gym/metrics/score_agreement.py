@@ -16,7 +16,7 @@ import numpy as np
 
 from judge_gym.counting import there_are
 from judge_gym.metrics.agreement import ratio_or_nan
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import FloatArray, IntArray, numbered
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -33,6 +33,7 @@ from judge_gym.metrics.estimate import (
     normal_quantile,
     not_estimable,
     resampled_interval,
+    t_interval,
     t_quantile,
     wilson,
     with_interval,
@@ -46,8 +47,13 @@ BEYOND_LIMITS = 0.05
 """The share of differences outside the limits of agreement."""
 
 
-def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
+def bland_altman(
+    first: FloatArray, second: FloatArray, question: IntArray | None = None
+) -> list[Estimate]:
     """Return the bias (mean of second - first) and the limits of agreement, in points.
+
+    Over questions, where several items answer one: n is then the number of items that would have
+    the variance of the bias if they were independent.
 
     The limits, bias ± 1.96·s, hold 95% of normal differences of items; they and all intervals are
     cut to ±100, beyond which no difference lies. t intervals; the variance of a limit is
@@ -59,13 +65,16 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
     differences = second - first
     n = len(differences)
     names, unit = ("agreement_lower", "agreement_upper"), "points"
-    bias = mean_difference("agreement_bias", differences, unit=unit, widest=_FURTHEST_APART)
+    bias = mean_difference(
+        "agreement_bias", differences, unit=unit, widest=_FURTHEST_APART, question=question
+    )
     if n < 2:
         because = f"it needs 2 items, and {there_are(n)}"
         return [bias, *(not_estimable(name, because, n=n, n_items=n, unit=unit) for name in names)]
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     z = normal_quantile()
-    half = t_quantile(n - 1) * spread * (1 / n + z**2 / (2 * (n - 1))) ** 0.5
+    worth, df = _independent_items(differences, question)
+    half = t_quantile(df) * spread * (1 / worth + z**2 / (2 * (worth - worth / n))) ** 0.5
     limits = []
     for name, sign in zip(names, (-1, 1), strict=True):
         limit = float(np.clip(mean + sign * z * spread, *_POINTS_APART))
@@ -78,6 +87,19 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
             ends = min(limit, other), max(limit, other)
         limits.append(with_interval(estimate, ends, _POINTS_APART))
     return [bias, *limits]
+
+
+def _independent_items(differences: FloatArray, question: IntArray | None) -> tuple[float, float]:
+    """Return how many independent items have the variance of the mean of these, at most all; df."""
+    n, variance = len(differences), float(differences.var(ddof=1))
+    if question is None or variance <= EPSILON:
+        return float(n), n - 1.0
+    interval = t_interval(differences, cluster=question)
+    df = len(np.unique(question)) - 1.0
+    if interval is None:
+        return 1.0, 1.0
+    error = (interval[1] - interval[0]) / 2 / t_quantile(df)
+    return min(float(n), variance / error**2) if error > EPSILON else float(n), df
 
 
 def concordance(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Estimate:
@@ -185,23 +207,36 @@ class AnswersAgreement:
 
 
 def answers_agreement(
-    labels: FloatArray, judged: FloatArray, times: IntArray, unscored: IntArray, near: float
+    labels: FloatArray,
+    judged: FloatArray,
+    times: IntArray,
+    unscored: IntArray,
+    near: float,
+    question: IntArray | None = None,
 ) -> AnswersAgreement:
     """Return it from a label and a score for each text, in one unit, both (n,).
 
     A label is met within `near`. `times` is how many answers each text stands for, `unscored` the
-    same of texts with a label and no score. Intervals are clustered by text.
+    same of texts with a label and no score. Intervals are clustered by text, or by the `question`
+    of each, of those without a score at the end.
     """
     text = np.repeat(np.arange(len(labels)), times)
     met = clustered_share(
         "labels_met",
         np.append((np.abs(labels - judged) <= near) * times, np.zeros_like(unscored)),
         np.append(times, unscored),
+        None if question is None else numbered(question),
     )
-    return AnswersAgreement(met, label_agreement(labels[text], judged[text], cluster=text), text)
+    cluster = text if question is None else numbered(question[text])
+    agreed = label_agreement(labels[text], judged[text], cluster=cluster)
+    if agreed.estimate is not None:
+        agreed = replace(agreed, n_items=len(np.unique(text)))
+    return AnswersAgreement(met, agreed, text)
 
 
-def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) -> Estimate:
+def agreement_gain(
+    labels: FloatArray, before: FloatArray, after: FloatArray, question: IntArray | None = None
+) -> Estimate:
     """Return how much better a judge agrees with labels than the one before it, on the same texts.
 
     The difference of Lin's concordances (of two verdicts: of Cohen's κ), after less before; all
@@ -212,17 +247,19 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
     Of judges that agree equally well with people, it lay above 0 in at most 3% of sets of 10 to 100
     texts, and below 0 as often (verdicts, five steps, points). Of judges that differ by up to 0.7
     it lay above the true gain in at most 5% of sets of 15 to 120 texts, and below it in at most
-    8%. Needs 4 labels that vary.
+    8%. Needs 4 labels that vary. Over questions, where several texts answer one.
     """
     metric, n = "agreement_gain", len(labels)
     unit = "agreement beyond chance"
+    cluster = np.arange(n) if question is None else numbered(question)
     if n < MIN_ITEMS or np.ptp(labels) <= EPSILON:
         because = (
             "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have a label and scores"
         )
         return not_estimable(metric, because, n=n, n_items=n, unit=unit)
-    found = _gained(labels, before, after)
-    method = "Lin's concordance with labels, after less before; jackknife over texts, t interval"
+    found = _gained(labels, before, after, cluster)
+    over = "texts" if question is None else "questions"
+    method = f"Lin's concordance with labels, after less before; jackknife over {over}, t interval"
     estimate = Estimate(metric, found.value, None, None, n, n, method=method, unit=unit)
     if not (np.abs(before - after) > EPSILON).any():
         return with_interval(
@@ -230,7 +267,10 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
         )
     if found.by_text is None:
         return with_interval(estimate, None, absent="but for one text all labels are the same")
-    half = found.half(n)
+    questions = len(np.unique(cluster))
+    if questions < 2:
+        return with_interval(estimate, None, absent="all texts answer one question")
+    half = found.half(questions)
     return with_interval(estimate, (found.value - half, found.value + half), (-2.0, 2.0))
 
 
@@ -243,7 +283,7 @@ def texts_for_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
     """
     if agreement_gain(labels, before, after).lower is None:
         return None
-    found = _gained(labels, before, after)
+    found = _gained(labels, before, after, np.arange(len(labels)))
 
     def spare(texts: int) -> float:
         varies = normal_quantile(2 * POWER - 1) * found.error(texts)
@@ -274,8 +314,11 @@ class _Gained:
         return t_quantile(texts - 1) * math.sqrt(self.error(texts) ** 2 + added)
 
 
-def _gained(labels: FloatArray, before: FloatArray, after: FloatArray) -> _Gained:
+def _gained(
+    labels: FloatArray, before: FloatArray, after: FloatArray, cluster: IntArray
+) -> _Gained:
     n, columns = len(labels), labels[:, None]
+    questions = int(cluster.max()) + 1
     scores = [judged[:, None] for judged in (before, after)]
     missed = [((columns - judged) ** 2).sum(axis=1) for judged in scores]
 
@@ -288,12 +331,16 @@ def _gained(labels: FloatArray, before: FloatArray, after: FloatArray) -> _Gaine
         return np.asarray(of_after - of_before)
 
     everything = np.ones((1, n))
-    value, left_out = float(gain(everything)[0]), gain(jackknife_weights(n))
+    value = float(gain(everything)[0])
+    left_out = np.full(1, np.nan)
+    if questions > 1:
+        left_out = gain(jackknife_weights(questions)[:, cluster])
     near = jackknife_interval(0.0, left_out)
-    by_text = 0.0 if near is None else n * (near[1] / t_quantile(n - 1)) ** 2
+    by_text = 0.0 if near is None else questions * (near[1] / t_quantile(questions - 1)) ** 2
     apart = [float(_independent(columns, judged, everything)[0]) for judged in scores]
     differ = np.abs(before - after) > EPSILON
-    single = (missed[0] / apart[0] - missed[1] / apart[1])[differ]
+    added = np.bincount(cluster, missed[0] / apart[0] - missed[1] / apart[1]) * questions / n
+    single = added[np.bincount(cluster, differ) > 0]
     return _Gained(
         value,
         by_text if np.isfinite(left_out).all() else None,

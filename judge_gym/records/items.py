@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -22,7 +22,10 @@ LONGEST_TEXT = 500_000
 """Characters of one text of an item."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _NUMBER = re.compile(r"[-+]?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})", re.ASCII)
-COLUMNS = ("id", "text", "second", "context", "truth", "category", "system", "second_system")
+COLUMNS = (
+    *("id", "text", "second", "context", "truth", "category"),
+    *("system", "second_system", "question"),
+)
 """What a row of a file of items may give."""
 
 
@@ -86,6 +89,9 @@ class Item(Frozen):
     pair, what made the first text."""
     second_system: str = Field(default="", max_length=500)
     """What made the second text of a pair, beside `system`."""
+    question: str = Field(default="", max_length=LONGEST_TEXT)
+    """What several texts answer: they are no independent evidence, and count together. Without it
+    their context; see `question_numbers`."""
     corpus: str = Field(default="", max_length=200)
     """The digest of the file it comes from; empty when it comes from none."""
     variant: Variant | None = None
@@ -154,6 +160,26 @@ class Item(Frozen):
         once. The migration 0020 makes the same key in SQL.
         """
         return digest("judge item", self.text, self.second, self.context)
+
+
+def question_numbers(items: Sequence[Item]) -> list[int]:
+    """Return the question that each item answers, numbered from 0.
+
+    That of the item; without one its context, which answers to one question share, unless all
+    items have the same, as instructions are; without either an item is a question by itself.
+    """
+    context = {item.context for item in items}
+    shared = context if len(context) == 1 else set[str]()
+    asked = [
+        ("question", item.question)
+        if item.question
+        else ("context", item.context)
+        if item.context and item.context not in shared
+        else ("text", item.key)
+        for item in items
+    ]
+    number = {name: place for place, name in enumerate(dict.fromkeys(asked))}
+    return [number[name] for name in asked]
 
 
 def distinct(items: Iterable[Item]) -> list[Item]:

@@ -85,7 +85,7 @@ def _tables(comparison: Comparison, shown: int) -> Iterator[Table]:
         "Agreement",
         ("figure", "value"),
         [
-            (FIGURE_NAMES[figure.metric], f"{span(figure)}{_p_of(figure)}")
+            (FIGURE_NAMES[figure.metric], f"{span(figure)}{_p_of(figure, comparison)}")
             for figure in comparison.replacement.figures
         ],
     )
@@ -95,11 +95,14 @@ def _tables(comparison: Comparison, shown: int) -> Iterator[Table]:
         yield furthest
 
 
-def _p_of(figure: Estimate) -> str:
+def _p_of(figure: Estimate, comparison: Comparison) -> str:
     """Return the p of a figure with its test; the tests differ by figure."""
     if figure.p is None:
         return ""
-    named = "McNemar's exact p" if figure.metric == "right_difference" else "p"
+    right = "McNemar's exact p"
+    if comparison.by_question:
+        right = "p by sign flips of questions"
+    named = right if figure.metric == "right_difference" else "p"
     return f"; {named} {p_value(figure.p)}"
 
 

@@ -23,14 +23,14 @@ from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.item_files import ItemFile, read_judged_items
 from judge_gym.judges.systems import system_scores, systems_of
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import FloatArray, IntArray, numbered
 from judge_gym.metrics.class_rates import class_rates
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import agreement_gain, answers_agreement
 from judge_gym.metrics.system_scores import figures_of_system
 from judge_gym.model_names import Answered
-from judge_gym.records.items import distinct
+from judge_gym.records.items import distinct, question_numbers
 from judge_gym.records.judgements import mean_scores
 from judge_gym.seeds import derive_seed
 from judge_gym.store.judges import answered
@@ -51,6 +51,11 @@ class Comparison:
     """The verdict below 50 points and the one above, if both give one of two; else empty."""
     truth: FloatArray = field(default_factory=lambda: np.zeros(0))
     """The labels in points, NaN without one."""
+
+    @property
+    def by_question(self) -> bool:
+        """Whether several items answer one question, so that intervals are over questions."""
+        return _shared_questions(self.items) is not None
 
     def counts(self, known: bool | None = None) -> list[list[int]]:
         """Return old verdict x new verdict → items, of those labelled so where `known` is given."""
@@ -101,15 +106,23 @@ def compare(
     old, new = (np.array([side[item.key] for item in both], dtype=np.float64) for side in means)
     truth = np.array([known_points(judges[0], item) for item in both], dtype=np.float64)
     rng = np.random.default_rng(derive_seed("comparison", *(judge.key for judge in judges)))
+    question = _shared_questions(both)
     if verdicts is None:
-        replacement = compare_judges(old, new, margins, rng)
+        replacement = compare_judges(old, new, margins, rng, question=question)
         labelled = ~np.isnan(truth)
         if labelled.any():
-            gain = agreement_gain(*(points[labelled] for points in (truth, old, new)))
+            asked = None if question is None else question[labelled]
+            gain = agreement_gain(truth[labelled], old[labelled], new[labelled], asked)
             replacement = replace(replacement, figures=(*replacement.figures, gain))
         return Comparison(both, old, new, replacement)
-    replacement = compare_verdicts(old, new, truth, margins, rng)
+    replacement = compare_verdicts(old, new, truth, margins, rng, question=question)
     return Comparison(both, old, new, replacement, verdicts, truth)
+
+
+def _shared_questions(items: Sequence[Item]) -> IntArray | None:
+    """Return the question of each item, numbered from 0; None where no two share one."""
+    found = question_numbers(items)
+    return np.array(found, dtype=np.int64) if len(set(found)) < len(found) else None
 
 
 def _two_verdicts(
@@ -146,7 +159,8 @@ def _means(judge: Judge, results: Sequence[JudgeResult]) -> dict[str, float]:
 class Agreement:
     """Of the answers with a label: how many have a score, and how these agree.
 
-    An answer that was labelled often counts as often; intervals are clustered by text.
+    An answer that was labelled often counts as often; intervals are clustered by text, or by
+    question where several texts answer one.
     """
 
     labels: int
@@ -165,6 +179,8 @@ class Agreement:
     """Points of 100 within which a score meets its label."""
     rates: tuple[Estimate, Estimate] | None = None
     """Sensitivity and specificity of a judge of two verdicts; None of scores."""
+    questions: int | None = None
+    """The questions that these answer, over which intervals are; None where each has its own."""
 
     @property
     def cells(self) -> tuple[str, str, str]:
@@ -209,6 +225,8 @@ class Agreement:
         named = statistic(verdicts=self.near == _HALF_WAY)
         left_out = f" {named} leaves {'it' if missing == 1 else 'them'} out." if missing else ""
         figures = f"share {span(self.met)}; {named} {span(self.concordance)}"
+        if self.questions is not None:
+            figures += f"; intervals are over {counted(self.questions, 'question')}"
         return f"{sentence}, {figures}.{without}{left_out}"
 
 
@@ -361,7 +379,12 @@ def _agreement(
     }
     labels, judged = np.array(list(pairs.values()), dtype=np.float64).reshape(-1, 2).T
     unscored = [item.key for item in texts if item.key in by_text and item.key not in pairs]
-    found = answers_agreement(labels, judged, _times(rows, pairs), _times(rows, unscored), near)
+    number = dict(zip((item.key for item in texts), question_numbers(texts), strict=True))
+    asked = np.array([number[key] for key in (*pairs, *unscored)], dtype=np.int64)
+    question = asked if len(set(asked)) < len(asked) else None
+    found = answers_agreement(
+        labels, judged, _times(rows, pairs), _times(rows, unscored), near, question
+    )
     share = (labels[found.text] / HIGHEST, judged[found.text] / HIGHEST)
     return Agreement(
         rows.total(),
@@ -370,8 +393,15 @@ def _agreement(
         found.met if found.met.n else None,
         found.beyond_chance if pairs else None,
         near,
-        class_rates(share[1], share[0], found.text) if judge.has_two_verdicts else None,
+        _rates(share[1], share[0], asked[found.text]) if judge.has_two_verdicts else None,
+        None if question is None else len(set(asked)),
     )
+
+
+def _rates(judged: FloatArray, people: FloatArray, question: IntArray) -> tuple[Estimate, Estimate]:
+    """Return sensitivity and specificity, which count answers and are over questions."""
+    sensitivity, specificity = class_rates(judged, people, numbered(question))
+    return replace(sensitivity, n_items=sensitivity.n), replace(specificity, n_items=specificity.n)
 
 
 def _times(rows: Mapping[str, int], texts: Iterable[str]) -> IntArray:
