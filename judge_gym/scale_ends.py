@@ -29,6 +29,9 @@ _AS_LARGE, _ROUND = 2, 5
 """Times a scale, and above 10, from which only a multiple of this is the end of one: 39 is none of
 1 to 10."""
 
+_CHANCE = 0.01
+"""How likely labels of the whole scale may be to stop below its end by chance."""
+
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
 
@@ -52,6 +55,24 @@ def doubted_end(
         return named
     is_low = count >= FEWEST and lowest < top <= (lowest + highest) / 2
     return top if is_low and named is None else None
+
+
+def never_reached(scale: tuple[float, float], scores: Iterable[float]) -> float | None:
+    """Return the usual end that whole scores stop at, just below that of their scale; else None.
+
+    They start at the lowest, and are so many that they would stop there by chance in fewer than 1%
+    of files, if each stage were as frequent: 14 labels of 1 to 7, and 26 of 1 to 6.
+    """
+    (lowest, highest), given = scale, list(scores)
+    top = max(given, default=lowest)
+    stages = highest - lowest + 1
+    if not lowest < top < highest or top not in USUAL_ENDS or stages > _FEW_SCORES:
+        return None
+    if len(given) < FEWEST:
+        return None
+    within = (top - lowest + 1) / stages
+    is_whole = min(given) == lowest and all(one % 1 == 0 for one in given)
+    return top if is_whole and within ** len(given) < _CHANCE else None
 
 
 def wider(lowest: float, highest: float, given: Iterable[float], named: str = "the scale") -> str:
@@ -140,6 +161,22 @@ def lone_zero(given: Mapping[str, Counter[float]]) -> tuple[str, float, float] |
     if least < 0 or lowest != 1 or highest > _FEW_SCORES or not is_rare:
         return None
     return zero[0], lowest, highest
+
+
+def slip_above(scores: Counter[float]) -> tuple[float, float] | None:
+    """Return a highest score that may be a slip, and the next one; None where it is none.
+
+    It is rare, and so far above the next that it is of no scale with it.
+
+    >>> slip_above(Counter({1: 9, 5: 9, 55: 1}))
+    (55, 5)
+    """
+    if scores.total() < FEWEST or len(scores) < 3:
+        return None
+    *_, following, highest = sorted(scores)
+    is_rare = scores[highest] <= max(1, _RARE * scores.total())
+    is_far = following > 0 and highest >= OTHER_SCALE * following
+    return (highest, following) if is_rare and is_far else None
 
 
 def _span(scores: Counter[float]) -> tuple[float, float] | None:

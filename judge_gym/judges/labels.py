@@ -7,7 +7,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.evidence.numbers import plain_number
 from judge_gym.judges.scale import Scale
 from judge_gym.records.items import Label
-from judge_gym.scale_ends import USUAL_ENDS, doubted_end, named_end, wider
+from judge_gym.scale_ends import USUAL_ENDS, doubted_end, named_end, never_reached, wider
 
 
 def label_on_scale(judge: str, scale: Scale, given: Label) -> float:
@@ -60,6 +60,10 @@ def doubted_scale(
             # The mean or the best of few labels may be below the end of their scale.
             is_named = named_end(column) is not None
             low[person] = end if is_named else next(one for one in (*USUAL_ENDS, end) if one >= end)
+    if not low and named_end(column) is None:
+        together = [one for given in by_person.values() for one in given]
+        if (end := never_reached(scale, together)) is not None:
+            low = dict.fromkeys(by_person, end)
     if not low or (end := max(low.values())) >= highest:
         return ""
     top = max(max(by_person[person]) for person in low)

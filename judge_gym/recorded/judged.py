@@ -185,6 +185,8 @@ class Unread:
     """How many items, judges and wordings the rows are of."""
     scores: dict[str, Counter[float]] = field(default_factory=dict)
     """Judge → its verdicts that are numbers, with how many of each."""
+    highest_at: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """Judge → its highest score, with item and line of the first such one."""
     outside: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     """Judge → its numbers that are no verdict, each with item and line."""
     scale: tuple[float, float] | None = None

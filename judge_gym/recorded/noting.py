@@ -105,7 +105,7 @@ class Noting:
             self._note_kinds(record.row.values, judging.judge)
             for one in given:
                 if one.choice is not None:
-                    self._note_score(judging.judge, one.verdict)
+                    self._note_score(judging.judge, one.verdict, place)
                 elif one.answer is None and as_score(one.verdict) is not None:
                     off = (one.verdict[:80], place)
                     unread.outside.setdefault(judging.judge, []).append(off)
@@ -168,9 +168,12 @@ class Noting:
                 self._mixed_kinds.add(name)
                 del self._unread.kinds[name]
 
-    def _note_score(self, judge: str, written: str) -> None:
+    def _note_score(self, judge: str, written: str, place: str) -> None:
         if (number := as_score(written)) is not None:
             self._unread.scores.setdefault(judge, Counter())[number] += 1
+            highest = self._unread.highest_at.get(judge)
+            if highest is None or number > highest[0]:
+                self._unread.highest_at[judge] = number, place
 
     def _note_highest(self, column: str, written: str) -> None:
         if self._recorded.scale and (number := as_score(written)) is not None:

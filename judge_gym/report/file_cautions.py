@@ -18,7 +18,7 @@ from judge_gym.recorded.givers import names_a_person, people_among
 from judge_gym.recorded.judged import DoubtedScale, Unread
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
 from judge_gym.recorded.reported import Apart
-from judge_gym.scale_ends import lone_zero
+from judge_gym.scale_ends import lone_zero, slip_above
 
 LONGEST_ANSWER = 98
 """Characters shown of an answer that could not be read."""
@@ -60,6 +60,7 @@ def file_cautions(
         yield said
     yield from _names_alike(unread)
     yield from _mixed_scales(unread)
+    yield from _slips(unread)
     yield from _off_the_scale(unread)
     yield from _lone_zeros(unread)
     yield from _codes_of_answers(unread)
@@ -520,6 +521,21 @@ def _codes_of_answers(unread: Unread) -> Iterator[str]:
             "second]` in place of `scale`, with `decisions` and, of labels, `truths`, says which "
             "stage each number is."
         )
+
+
+def _slips(unread: Unread) -> Iterator[str]:
+    """Yield the highest score of all, where it may be a slip that makes the scale wider."""
+    found = slip_above(sum(unread.scores.values(), Counter[float]()))
+    if found is None or (unread.scale and unread.scale[1] > found[0]):
+        return
+    highest, following = found
+    places = [f"{who} on {place}" for who, (top, place) in unread.highest_at.items()
+              if top == highest]  # fmt: skip
+    yield (
+        f"One score may be a slip: {highest:g} by {first_of(places, _FEW_PLACES)}. The next is "
+        f"{following:g}, and the scale is read as ending at {highest:g}, which lowers every score "
+        "on it. Correct it in the file, or leave the cell empty."
+    )
 
 
 def _mixed_scales(unread: Unread) -> Iterator[str]:

@@ -554,6 +554,19 @@ def test_who_goes_beyond_a_scale_is_named_before_the_scale_is_made_wider(
     assert ("`truths`" in refused) == ("p" in judges)
 
 
+@pytest.mark.parametrize(("high", "is_said"), [(55, True), (20, True), (19, False), (5, False)])
+def test_a_single_score_that_makes_the_scale_wider_is_named(
+    command: CommandLine, high: int, is_said: bool
+) -> None:
+    """55 among 60 scores of 1 to 5 is a slip, and so is 20, four times the next, but not 19."""
+    rows = [f"q{n},b,{high if n == 17 else 1 + n % 5}" for n in range(60)]
+    (command.folder / "rows.csv").write_text("\n".join(["item,judge,score", *rows]))
+    shown = " ".join(command("audit", "rows.csv").fine().output.split())
+    named = f"may be a slip: {high} by b on q17 (line 19). The next is 5, and the scale"
+    assert (named in shown) == is_said, shown
+    assert ("may be a slip" in shown) == is_said
+
+
 def test_known_answers_of_another_scale_than_scores_are_not_read(command: CommandLine) -> None:
     lines = [f"q{n},{judge},{1 + n % 10},{1 + n % 5}" for judge in "ab" for n in range(60)]
     (command.folder / "rows.csv").write_text("\n".join(["item,judge,score,label", *lines]))

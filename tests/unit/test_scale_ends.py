@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.scale_ends import wider
+from judge_gym.scale_ends import never_reached, wider
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,26 @@ from judge_gym.scale_ends import wider
 )
 def test_an_end_is_said_only_where_a_scale_may_end(ends, given, said):
     assert wider(*ends, given) == said
+
+
+@pytest.mark.parametrize(
+    ("highest", "given", "end"),
+    [
+        # (5/7)^13 = 0.013, (5/7)^14 = 0.009; (5/6)^25 = 0.0105, (5/6)^26 = 0.0087.
+        (7, [1, 2, 3, 4, 5] * 2 + [5] * 3, None),
+        (7, [1, 2, 3, 4, 5] * 2 + [5] * 4, 5),
+        (6, [1, 2, 3, 4, 5] * 5, None),
+        (6, [1, 2, 3, 4, 5] * 5 + [5], 5),
+        (6, [1, 2, 3, 4, 5] * 9 + [6], None),
+        (6, [1, 2, 3, 4] * 9, None),  # no scale ends at 4
+        (6, [2, 3, 4, 5] * 9, None),  # nor is one known to start at 2
+        (6, [1, 2.5, 4, 5] * 9, None),  # means of people are seldom at an end
+        (5, [1, 2, 3, 4, 5] * 9, None),
+        (6, [1] * 40, None),
+        (6, [], None),
+    ],
+)
+def test_labels_that_stop_below_the_end_of_a_scale_are_of_another_beyond_chance(
+    highest, given, end
+):
+    assert never_reached((1, highest), given) == end

@@ -449,6 +449,21 @@ def test_labels_that_end_far_below_the_scale_are_said_where_they_are_read(
     assert file.said(TENS).endswith(said)
 
 
+def test_labels_that_stop_just_below_the_scale_are_said_where_they_are_enough(
+    tmp_path: Path,
+) -> None:
+    # Of both people 24 labels: (5/7)^24 is far below 1%, (5/6)^24 is 1.3%.
+    sevens, sixes = (
+        RUBRIC.model_copy(update={"scale": Scale(lowest=1, highest=end)}) for end in (7, 6)
+    )
+    both = {"ann": MARKS, "bo": MARKS[::-1]}
+    said = labelled(tmp_path, sevens, both).doubted_scale(sevens)
+    assert "mark has no value above 5, and the judge's scale ends at 7" in said
+    assert "`highest: 5`" in said
+    assert not labelled(tmp_path, sixes, both).doubted_scale(sixes)
+    assert "ends at 6" in labelled(tmp_path, sixes, {**both, "cy": MARKS}).doubted_scale(sixes)
+
+
 def test_labels_in_the_items_own_rows_are_held_against_the_scale_too(tmp_path: Path) -> None:
     file = tmp_path / "own.csv"
     rows = "".join(f"t{n},text {n},{mark}\n" for n, mark in enumerate(MARKS))
