@@ -217,11 +217,7 @@ def with_total_error(rows: Iterable[ResultRow], totals: Iterable[ResultRow]) -> 
     }
     for row in rows:
         total = found.pop((row.metric, row.scope_key), None)
-        if (
-            total is None
-            or total.estimate is None
-            or (row.lower is not None and total.lower is None)
-        ):
+        if total is None or total.lower is None:
             yield row
         else:
             yield total
@@ -329,7 +325,10 @@ def _total(
         unit = table.names[0]
         because = f"no two {unit}s have a value of two {' and '.join(table.names[1:])}s"
         if block.values.size and min(block.values.shape) > 1:
-            because = f"every {unit} gave the same value under every one of them"
+            value, because = float(block.values.mean()), f"every {unit} gave the same value"
+            return Estimate(
+                first.metric, value, None, None, n, items, unit=first.unit, because=because
+            )
         return not_estimable(first.metric, because, n=n, n_items=items, unit=first.unit)
     lower, upper = (float(np.clip(end, *bounds)) for end in total.interval)
     only = t_interval(block.values.mean(axis=tuple(range(1, block.values.ndim))))

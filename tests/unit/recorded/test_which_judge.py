@@ -141,6 +141,27 @@ def test_judges_with_items_in_common_under_some_wordings_alone_are_named(tmp_pat
         assert "Without an item in common" not in opening
 
 
+def test_a_judge_that_is_right_under_all_wordings_is_the_one_right_most_often(
+    tmp_path: Path,
+) -> None:
+    """a is right on all 40 items under both wordings, b on 30 and c on 20: a mean without spread
+    has no interval, but it is 1."""
+    mapping = MAPPING.model_copy(update={"wording_column": "prompt"})
+    lines = ["item,judge,truth,verdict,prompt"]
+    for n in range(40):
+        truth, other = ("yes", "no") if n % 2 else ("no", "yes")
+        for judge, right in (("a", 40), ("b", 30), ("c", 20)):
+            lines += [f"i{n},{judge},{truth},{truth if n < right else other},w{w}" for w in "12"]
+    file = tmp_path / "wordings.csv"
+    file.write_text("\n".join(lines))
+    found = audited(recorded_files([file], mapping), mapping, stages_rubric(mapping))
+    audit = audit_report(found, mapping).audit
+    assert audit is not None
+    assert audit.table.explanation.startswith("Right most often: a, on 1.00 of its 80 judgements")
+    shown = {row.cells[0]: row.cells[1].split()[0] for row in audit.table.rows}
+    assert shown == {"a": "1.00", "b": "0.75", "c": "0.50"}
+
+
 def test_of_half_the_items_a_better_judge_is_named_beside_the_best(tmp_path: Path) -> None:
     # On the 20 items of both, b is right on all and a on 6: 14 to 0 of McNemar's test.
     _, opening = audit_of(tmp_path, {"a": "r" * 6 + "w" * 14 + "r" * 20, "b": "r" * 20 + " " * 20})
